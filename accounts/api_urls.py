@@ -1,0 +1,3 @@
+"""API addresses of accounts."""
+
+urlpatterns: list = []

@@ -1,0 +1,7 @@
+"""placeholder"""
+
+from django.contrib.auth.middleware import AuthenticationMiddleware
+
+
+class TokenMiddleware(AuthenticationMiddleware):
+    pass

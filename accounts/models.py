@@ -1,0 +1,132 @@
+"""People and the state of their tokens."""
+
+from typing import ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.utils import timezone
+
+from socialsite.core.ids import new_id
+
+
+class Role(models.IntegerChoices):
+    """Bits of `User.roles` (A2)."""
+
+    MEMBER = 1, "member"
+    MODERATOR = 2, "moderator"
+    ADMIN = 4, "admin"
+
+
+STAFF_ROLES = Role.MODERATOR | Role.ADMIN
+
+
+class UserQuerySet(models.QuerySet["User"]):
+    """Composable filters over people."""
+
+    def active(self) -> "UserQuerySet":
+        """People who are neither banned nor deleted."""
+        return self.filter(banned_at__isnull=True, deleted_at__isnull=True)
+
+
+class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
+    """Finds people by the case-folded key; making one is `accounts.actions.register`."""
+
+    def get_by_natural_key(self, username: str | None) -> "User":
+        """Return the person of a username, compared without case."""
+        return self.get(username_key=(username or "").lower())
+
+
+class User(AbstractBaseUser):
+    """One person. Nothing is ever deleted: `deleted_at` closes the account."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    username = models.CharField(max_length=16)
+    # The unique name: lower case, ASCII by A16, so that Alice and alice are one (T13).
+    username_key = models.CharField(max_length=16, unique=True)
+    nickname = models.CharField(max_length=16, db_index=True)
+    email = models.EmailField(blank=True, default="", help_text="for recovery only, never shown")
+    avatar = models.CharField(max_length=80, blank=True, default="")
+    bio = models.CharField(max_length=200, blank=True, default="")
+    roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
+    created_at = models.DateTimeField(default=timezone.now)
+    banned_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    # Last feed read, refresh or socket; written at most every few minutes (T31b).
+    last_seen = models.DateTimeField(default=timezone.now, db_index=True)
+    last_login = None
+
+    USERNAME_FIELD = "username_key"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects = UserManager()
+
+    def __str__(self) -> str:
+        return f"@{self.username}"
+
+    def get_username(self) -> str:
+        """Return the name as the person wrote it."""
+        return self.username
+
+    @property
+    def is_active(self) -> bool:
+        """True unless banned or deleted."""
+        return self.banned_at is None and self.deleted_at is None
+
+    @property
+    def is_staff(self) -> bool:
+        """True for moderators and admins who are active."""
+        return self.is_active and bool(self.roles & STAFF_ROLES)
+
+    @property
+    def is_superuser(self) -> bool:
+        """True for admins who are active."""
+        return self.is_active and bool(self.roles & Role.ADMIN)
+
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        """Staff may view in the admin; admins may do all that the admin offers."""
+        action = perm.partition(".")[2].partition("_")[0]
+        return self.is_superuser or (self.is_staff and action == "view")
+
+    def has_module_perms(self, app_label: str) -> bool:
+        """Staff see every app in the admin."""
+        return self.is_staff
+
+
+class TokenVersion(models.Model):
+    """Numbers of one client (device type) of a person, and what the device said of itself (A4-A6, T2).
+
+    `version` is what the next token gets; a token is revoked iff its version <= the floor of its kind.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="+")
+    client = models.CharField(max_length=64)
+    version = models.PositiveIntegerField(default=1)
+    access_floor = models.PositiveIntegerField(default=0)
+    refresh_floor = models.PositiveIntegerField(default=0)
+    # The refresh token in force and the one before it, so that a lost answer can be repeated.
+    refresh_jti = models.CharField(max_length=32, blank=True, default="")
+    refresh_iat = models.BigIntegerField(default=0, help_text="Unix seconds")
+    refresh_bat = models.PositiveIntegerField(default=0)
+    previous_jti = models.CharField(max_length=32, blank=True, default="")
+    rotated_at = models.BigIntegerField(default=0, help_text="Unix ms")
+    user_agent = models.CharField(max_length=300, blank=True, default="")
+    address = models.CharField(max_length=45, blank=True, default="")
+    last_seen = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "client"], name="uk_token_version")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.client} {self.version}"
+
+
+class TokenBatch(models.Model):
+    """Numbers of all clients of a person together (A4-A6, T2)."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    batch = models.PositiveIntegerField(default=1)
+    access_floor = models.PositiveIntegerField(default=0)
+    refresh_floor = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.batch}"

@@ -1,0 +1,1 @@
+"""What accounts does when a lower app tells a fact."""

@@ -1,0 +1,3 @@
+"""Pages of accounts."""
+
+urlpatterns: list = []

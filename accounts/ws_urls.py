@@ -1,0 +1,4 @@
+"""WebSocket addresses."""
+
+websocket_urlpatterns: list = []
+urlpatterns = websocket_urlpatterns

@@ -1,0 +1,97 @@
+"""Fixtures of the whole project; people, posts and relations are made through actions only."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from rest_framework.test import APIClient
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A cheap hasher, except where hashing is the subject (marker-free: fixture `real_hasher`)."""
+    if "real_hasher" in request.fixturenames:
+        yield
+        return
+    before = settings.PASSWORD_HASHERS
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    yield
+    settings.PASSWORD_HASHERS = before
+
+
+@pytest.fixture
+def real_hasher() -> None:
+    """Keep Argon2 for this test."""
+
+
+@pytest.fixture(autouse=True)
+def _empty_redis() -> Iterator[None]:
+    """Every test starts with an empty Redis and a closed breaker."""
+    from socialsite.core import redis
+
+    redis.breaker.reset()
+    redis.call(lambda connection: connection.flushdb())
+    yield
+
+
+@pytest.fixture
+def make_user(db: None) -> Callable[..., Any]:
+    """Return a function that registers a person: make_user("alice", nickname=…, password=…)."""
+    from accounts import actions
+
+    def make(username: str | None = None, **kwargs: Any) -> Any:
+        number = next(_numbers)
+        name = username or f"user{number}"
+        kwargs.setdefault("nickname", f"Nick{number}")
+        kwargs.setdefault("password", "right.pass1")
+        return actions.register(username=name, **kwargs)
+
+    return make
+
+
+@pytest.fixture
+def make_post(db: None) -> Callable[..., Any]:
+    """Return a function that publishes: make_post(author, content="…", kind=…)."""
+    from feeds import actions
+
+    def make(author: Any, content: str = "hello", **kwargs: Any) -> Any:
+        return actions.publish(author, content=content, **kwargs)
+
+    return make
+
+
+@pytest.fixture
+def api() -> APIClient:
+    """An API client without a credential."""
+    return APIClient()
+
+
+@pytest.fixture
+def api_for(db: None) -> Callable[..., APIClient]:
+    """Return a function that gives an API client with a Bearer token of a person."""
+    from accounts import actions
+
+    def make(user: Any, client: str = "other") -> APIClient:
+        pair = actions.sign_in(user, client=client)
+        found = APIClient()
+        found.credentials(HTTP_AUTHORIZATION=f"Bearer {pair.access}")
+        return found
+
+    return make
+
+
+@pytest.fixture
+def drain(db: None) -> Callable[[], None]:
+    """Return a function that delivers all events and runs all fan-outs in this process."""
+    from feeds import fanout
+    from socialsite.core import relay
+
+    def run() -> None:
+        while relay.relay() + fanout.sweep():
+            pass
+
+    return run

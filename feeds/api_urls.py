@@ -1,0 +1,3 @@
+"""API addresses of feeds."""
+
+urlpatterns: list = []

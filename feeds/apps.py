@@ -1,0 +1,15 @@
+"""App configuration of feeds."""
+
+import importlib
+
+from django.apps import AppConfig
+
+
+class FeedsConfig(AppConfig):
+    """Registers what feeds listens to."""
+
+    name = "feeds"
+
+    def ready(self) -> None:
+        """Import the subscribers, which register themselves."""
+        importlib.import_module("feeds.subscribers")

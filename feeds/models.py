@@ -1,0 +1,240 @@
+"""Posts, inboxes and the durable fan-out plan.
+
+`Post` is an author's outbox (A18): an index row that never changes but for `is_deleted`; its words are in
+`PostContent`. Everything else here is derived and can be rebuilt from posts and relations.
+"""
+
+from typing import Any
+
+from django.db import models
+
+from socialsite.core.ids import new_id
+
+
+def _user_key() -> "models.ForeignKey[Any, Any]":
+    """A user column without a database constraint: hot tables can then be sharded by user."""
+    return models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+
+
+class Kind(models.TextChoices):
+    """What a post is (C6, E9)."""
+
+    MICRO = "micro"
+    ARTICLE = "article"
+    VIDEO = "video"
+    REPOST = "repost"
+
+
+class Visibility(models.TextChoices):
+    """Who may see a post, besides its author."""
+
+    PUBLIC = "public"
+    FOLLOWERS = "followers"
+
+
+class Mode(models.IntegerChoices):
+    """To whom a post is pushed; frozen at publish (race matrix: author crosses up or down)."""
+
+    ALL = 0
+    ACTIVE = 1
+    NONE = 2
+
+
+class PostQuerySet(models.QuerySet["Post"]):
+    """Composable filters over posts."""
+
+    def alive(self) -> "PostQuerySet":
+        """Not deleted, and the author neither banned nor gone."""
+        return self.filter(
+            is_deleted=False, author__banned_at__isnull=True, author__deleted_at__isnull=True
+        )
+
+    def newest_first(self) -> "PostQuerySet":
+        """In feed order: (position, id) descending."""
+        return self.order_by("-position", "-id")
+
+
+class Post(models.Model):
+    """The index row of one post. (position, id) is its place in every feed."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    author = _user_key()
+    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.MICRO)
+    ref_post = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
+    )
+    visibility = models.CharField(
+        max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    # Publish time by the database's clock, Unix ms.
+    position = models.BigIntegerField()
+    is_deleted = models.BooleanField(default=False)
+    mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
+
+    objects = PostQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["author", "position", "id"], name="ix_outbox"),
+            models.Index(fields=["position", "id", "author"], name="ix_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class PostContent(models.Model):
+    """The words and pictures of a post (A18: index and content apart)."""
+
+    post = models.OneToOneField(
+        Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
+    )
+    title = models.CharField(max_length=120, blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
+    images = models.JSONField(default=list)
+    video_url = models.CharField(max_length=500, blank=True, default="")
+    edited_at = models.BigIntegerField(null=True, help_text="Unix ms")
+
+    def __str__(self) -> str:
+        return self.title or self.content[:40]
+
+
+class InboxEntry(models.Model):
+    """A post pushed to a reader. The primary key is S4's `idx_feed`; no second index (E3, E5)."""
+
+    pk = models.CompositePrimaryKey("user", "publish_time", "post")
+    user = _user_key()
+    publish_time = models.BigIntegerField(help_text="position of the post (T40)")
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    author = _user_key()
+
+    class Meta:
+        verbose_name_plural = "inbox entries"
+
+    def __str__(self) -> str:
+        return f"{self.user_id} {self.post_id}"
+
+
+class InboxEdge(models.Model):
+    """How far back the inbox of a viewer is complete for one followed author.
+
+    Posts at or below `backfilled_from` are pulled; NULL, or no row, means all of them are.
+    """
+
+    pk = models.CompositePrimaryKey("viewer", "author")
+    viewer = _user_key()
+    author = _user_key()
+    backfilled_from = models.BigIntegerField(null=True, help_text="Unix ms; 0: complete")
+
+    def __str__(self) -> str:
+        return f"{self.viewer_id} {self.author_id} {self.backfilled_from}"
+
+
+class InboxState(models.Model):
+    """One reader's inbox: below `inbox_floor` it was trimmed; up to the mark it has been read."""
+
+    viewer = models.OneToOneField(
+        "accounts.User",
+        models.DO_NOTHING,
+        db_constraint=False,
+        primary_key=True,
+        related_name="+",
+    )
+    inbox_floor = models.BigIntegerField(default=0, help_text="Unix ms; posts at or below: pulled")
+    active_since = models.BigIntegerField(default=0, help_text="Unix ms")
+    # The newest position this reader was shown; never moves back (C5, T49).
+    read_ts = models.BigIntegerField(default=0)
+    read_id = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.viewer_id} {self.read_ts}"
+
+
+class AuthorHead(models.Model):
+    """One author's outbox in a row: what a reader needs to know before pulling."""
+
+    author = models.OneToOneField(
+        "accounts.User",
+        models.DO_NOTHING,
+        db_constraint=False,
+        primary_key=True,
+        related_name="+",
+    )
+    last_position = models.BigIntegerField(default=0)
+    # Newest post that is not pushed to all; 0 when there never was one.
+    last_pulled_position = models.BigIntegerField(default=0)
+    post_count = models.PositiveIntegerField(default=0)
+    # The tier of the last post, for the hysteresis of the thresholds.
+    mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
+
+    def __str__(self) -> str:
+        return f"{self.author_id} {self.post_count}"
+
+
+class RecommendedAuthor(models.Model):
+    """An author picked by staff; the virtual reader behind the recommended feed follows them (C4)."""
+
+    author = models.OneToOneField(
+        "accounts.User", models.CASCADE, primary_key=True, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return str(self.author)
+
+
+class FanOut(models.Model):
+    """The delivery of one post. Until it is DONE every reader pulls the post (spec I, part 3)."""
+
+    class State(models.IntegerChoices):
+        """NEW: no chunks written yet; RUNNING: chunks are; DONE: all of them delivered."""
+
+        NEW = 0
+        RUNNING = 1
+        DONE = 2
+
+    post = models.OneToOneField(
+        Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="+"
+    )
+    author = _user_key()
+    position = models.BigIntegerField()
+    mode = models.PositiveSmallIntegerField(choices=Mode.choices)
+    total = models.PositiveIntegerField(default=0, help_text="chunks")
+    state = models.PositiveSmallIntegerField(choices=State.choices, default=State.NEW)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["state", "author", "position", "post"], name="ix_fanout_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.post_id} {self.get_state_display()}"
+
+
+class FanOutChunk(models.Model):
+    """A range of followers by id, `lower < id <= upper`, fixed when the plan was written (T28)."""
+
+    id = models.BigAutoField(primary_key=True)
+    fanout = models.ForeignKey(FanOut, models.CASCADE, db_constraint=False, db_index=False)
+    number = models.PositiveIntegerField()
+    lower = models.BigIntegerField()
+    upper = models.BigIntegerField()
+    # Followers up to this id have the post; equal to `lower` at first.
+    cursor = models.BigIntegerField()
+    delivered = models.PositiveIntegerField(default=0)
+    done = models.BooleanField(default=False)
+    # Whoever holds the number may work on the chunk until `leased_until` (Unix ms) (T31).
+    lease = models.BigIntegerField(default=0)
+    leased_until = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["fanout", "number"], name="uk_chunk")]
+        indexes = [models.Index(fields=["done", "leased_until"], name="ix_chunk_due")]
+
+    def __str__(self) -> str:
+        return f"{self.fanout_id} #{self.number}"

@@ -1,0 +1,1 @@
+"""What feeds does when a lower app tells a fact."""

@@ -1,0 +1,3 @@
+"""Pages of feeds."""
+
+urlpatterns: list = []

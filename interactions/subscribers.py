@@ -1,0 +1,1 @@
+"""What interactions does when a lower app tells a fact."""

@@ -1,0 +1,3 @@
+"""Pages of interactions."""
+
+urlpatterns: list = []

@@ -1,0 +1,3 @@
+"""API addresses of relations."""
+
+urlpatterns: list = []

@@ -1,0 +1,15 @@
+"""App configuration of relations."""
+
+import importlib
+
+from django.apps import AppConfig
+
+
+class RelationsConfig(AppConfig):
+    """Registers what relations listens to."""
+
+    name = "relations"
+
+    def ready(self) -> None:
+        """Import the subscribers, which register themselves."""
+        importlib.import_module("relations.subscribers")

@@ -1,0 +1,109 @@
+"""Relations between two people: one table, two mirrored rows a pair (A31)."""
+
+from django.db import models
+
+from socialsite.core.ids import new_id
+
+
+class Relation(models.IntegerChoices):
+    """State of a pair from the side of `from_user`. FOLLOWING is 0: compare with `is None`."""
+
+    FOLLOWING = 0
+    FOLLOWED = 1
+    BLACKLISTING = 2
+    BLACKLISTED = 3
+    BI_FOLLOWING = 4
+    BI_BLACKLISTING = 5
+
+
+# What a row of mine says: I follow them; they follow me; one of us blocks the other.
+I_FOLLOW = (Relation.FOLLOWING, Relation.BI_FOLLOWING)
+FOLLOWS_ME = (Relation.FOLLOWED, Relation.BI_FOLLOWING)
+BLOCKED = (Relation.BLACKLISTING, Relation.BLACKLISTED, Relation.BI_BLACKLISTING)
+
+
+class Relationship(models.Model):
+    """What a pair is, from one side. Rows are never deleted; no relation is NULL (spec F).
+
+    Both rows of a pair change in one transaction under the lock of the pair. Times are Unix ms and
+    stand only while the state they date holds.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    from_user = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    to_user = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    relation = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
+    # Kept apart, so that a follow back does not move the row in the other list (T17g).
+    followed_at = models.BigIntegerField(null=True, help_text="since when from follows to")
+    fan_since = models.BigIntegerField(null=True, help_text="since when to follows from")
+    blocked_at = models.BigIntegerField(null=True, help_text="since when from blocks to")
+    # Raised by every real transition of the pair; both rows carry the same number.
+    version = models.PositiveIntegerField(default=0)
+    # What the counters of from_user have been told of this row (T22): a bit each for following,
+    # follower, friend, blocked. Counters move by the difference, so order does not matter.
+    counted = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["from_user", "to_user"], name="uk_from_to"),
+            models.CheckConstraint(
+                condition=~models.Q(from_user=models.F("to_user")), name="ck_not_self"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["from_user", "followed_at", "to_user", "relation"], name="ix_following"
+            ),
+            models.Index(fields=["from_user", "fan_since", "to_user", "relation"], name="ix_fans"),
+            # Blocks both ways, and followers by id for the fan-out.
+            models.Index(fields=["from_user", "relation", "to_user"], name="ix_state"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.from_user_id} {self.relation} {self.to_user_id}"
+
+
+class RelationCount(models.Model):
+    """Counters of one person. `following` moves under the row's lock and gates the cap (T23)."""
+
+    user = models.OneToOneField(
+        "accounts.User",
+        models.DO_NOTHING,
+        db_constraint=False,
+        primary_key=True,
+        related_name="+",
+    )
+    following = models.PositiveIntegerField(default=0)
+    followers = models.PositiveIntegerField(default=0)
+    friends = models.PositiveIntegerField(default=0)
+    blocked = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.following}/{self.followers}"
+
+
+class RelationLog(models.Model):
+    """Every real transition of a pair, for people who ask why; appended in its transaction."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    actor = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    target = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    action = models.CharField(max_length=12)
+    before = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
+    after = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
+    version = models.PositiveIntegerField()
+    at = models.BigIntegerField(help_text="Unix ms")
+
+    class Meta:
+        indexes = [models.Index(fields=["actor", "target", "version"], name="ix_log_pair")]
+
+    def __str__(self) -> str:
+        return f"{self.actor_id} {self.action} {self.target_id}"

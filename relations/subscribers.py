@@ -1,0 +1,1 @@
+"""What relations does when a lower app tells a fact."""

@@ -1,0 +1,3 @@
+"""Pages of relations."""
+
+urlpatterns: list = []

@@ -1,0 +1,20 @@
+"""ASGI entry: `/ws/` in the full stack, HTTP and `/ws/` in the embedded mode."""
+
+import os
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+
+http = get_asgi_application()
+
+from socialsite.urls import websocket_urlpatterns  # noqa: E402  (needs the loaded apps)
+
+application = ProtocolTypeRouter(
+    {
+        "http": http,
+        "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urlpatterns)),
+    }
+)

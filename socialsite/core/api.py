@@ -1,0 +1,222 @@
+"""What every API view shares: the envelope, JSON, parameters, paging.
+
+Every error leaves as `{"code", "error", "detail", "fields"?}` with its HTTP status; success has no code
+(T14). Ids are 64-bit and travel as strings.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import orjson
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
+from rest_framework import exceptions, serializers
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from socialsite.core import errors
+from socialsite.core.ids import MAX_ID
+from socialsite.core.pagination import MAX_TS_MS, Position
+
+logger = logging.getLogger(__name__)
+
+LIST_SIZE, LIST_MAX = 20, 100
+FEED_SIZE, FEED_MAX = 10, 20
+RETRY_AFTER_UNAVAILABLE = 3
+
+
+def dumps(data: Any) -> bytes:
+    """Return JSON bytes; lazy translations become text."""
+    return orjson.dumps(data, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+class OrjsonRenderer(BaseRenderer):
+    """`application/json` by orjson."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        """Return the body; empty for an answer without content."""
+        return b"" if data is None else dumps(data)
+
+
+class OrjsonParser(BaseParser):
+    """Strict JSON: UTF-8, no NaN, no lone surrogates, an object at the top."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return the object of the body; an empty body is an empty object."""
+        try:
+            text = stream.read()
+            data = orjson.loads(text) if text.strip() else {}
+        except orjson.JSONDecodeError:
+            raise errors.InvalidInput(_("The body is not valid JSON.")) from None
+        if not isinstance(data, dict):
+            raise errors.InvalidInput(_("The body must be a JSON object."))
+        return data
+
+
+def iso(ts_ms: int) -> str:
+    """Format a Unix time in ms as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
+    seconds, ms = divmod(ts_ms, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"
+
+
+def parse_id(value: str, field: str = "id") -> int:
+    """Read a 63-bit id of a path or a query; InvalidInput when it is not one."""
+    if not (value.isascii() and value.isdigit() and len(value) <= 19 and int(value) <= MAX_ID):
+        raise errors.InvalidInput(fields={field: [_("This is not an id.")]})
+    return int(value)
+
+
+def page_params(
+    request: HttpRequest | Request, *, default: int = LIST_SIZE, maximum: int = LIST_MAX
+) -> tuple[Position | None, int]:
+    """Read `cursor`, `size` and `max_time` (ms, lossy on ties); InvalidInput when malformed."""
+    query = request.GET
+    size = _int_param(query.get("size"), "size", default, 1, maximum)
+    cursor, max_time = query.get("cursor"), query.get("max_time")
+    if cursor:
+        return Position.decode(cursor), size
+    if max_time:
+        return Position(_int_param(max_time, "max_time", 0, 0, MAX_TS_MS), 0), size
+    return None, size
+
+
+def _int_param(text: str | None, field: str, default: int, low: int, high: int) -> int:
+    if text is None or text == "":
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 19 and low <= int(text) <= high):
+        message = _("Must be a whole number from %(low)s to %(high)s.") % {"low": low, "high": high}
+        raise errors.InvalidInput(fields={field: [message]})
+    return int(text)
+
+
+def read(
+    serializer_class: type[serializers.Serializer[Any]],
+    data: Any,
+    error: type[errors.AppError] = errors.InvalidInput,
+) -> dict[str, Any]:
+    """Validate input and return plain values; `error` with its `fields` when it is wrong."""
+    serializer = serializer_class(data=data)
+    if not serializer.is_valid():
+        raise error(fields=_flat(serializer.errors))
+    return cast("dict[str, Any]", serializer.validated_data)
+
+
+def _flat(detail: Any) -> dict[str, list[str]]:
+    """Turn DRF's error tree into field → texts."""
+    if isinstance(detail, Mapping):
+        return {str(key): _texts(value) for key, value in detail.items() if value}
+    return {"non_field_errors": _texts(detail)}
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in _texts(part)]
+    if isinstance(value, list | tuple):
+        return [text for part in value for text in _texts(part)]
+    return [str(value)]
+
+
+def to_app_error(error: BaseException) -> errors.AppError:
+    """Translate what Django, DRF and the database raise into the project's errors."""
+    match error:
+        case errors.AppError():
+            return error
+        case exceptions.ValidationError():
+            return errors.InvalidInput(fields=_flat(error.detail))
+        case exceptions.ParseError():
+            return errors.InvalidInput(_("The request could not be read."))
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return errors.NotAuthenticated()
+        case exceptions.PermissionDenied() | PermissionDenied():
+            return errors.Forbidden()
+        case exceptions.NotFound() | Http404():
+            return errors.NotFound()
+        case exceptions.MethodNotAllowed():
+            return errors.MethodNotAllowed()
+        case exceptions.UnsupportedMediaType() | exceptions.NotAcceptable():
+            return errors.UnsupportedMedia(_("Send and accept application/json."))
+        case exceptions.Throttled():
+            return errors.RateLimited(retry_after=int(error.wait or 1))
+        case RequestDataTooBig():
+            return errors.PayloadTooLarge()
+        case SuspiciousOperation():
+            return errors.InvalidInput(_("The request could not be read."))
+        case OperationalError() | InterfaceError():
+            logger.error("database unavailable: %s", error)
+            return errors.Unavailable(retry_after=RETRY_AFTER_UNAVAILABLE)
+        case DatabaseError():
+            logger.error("database error", exc_info=error)
+            return errors.UnknownError()
+        case _:
+            logger.error("unexpected error", exc_info=error)
+            return errors.UnknownError()
+
+
+def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
+    """DRF's exception handler: every error as the envelope."""
+    set_rollback()
+    found = to_app_error(error)
+    return Response(found.envelope(), status=found.status, headers=error_headers(found))
+
+
+def error_headers(error: errors.AppError) -> dict[str, str]:
+    """Return the headers an error brings along."""
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return headers
+
+
+def error_response(error: errors.AppError) -> HttpResponse:
+    """Return the envelope outside of DRF (middleware, unmatched addresses)."""
+    return HttpResponse(
+        dumps(error.envelope()),
+        status=error.status,
+        content_type="application/json",
+        headers=error_headers(error),
+    )
+
+
+class ErrorSerializer(serializers.Serializer[Any]):
+    """The envelope, for the OpenAPI document."""
+
+    code = serializers.IntegerField(help_text="stable number, see the table of codes")
+    error = serializers.CharField(help_text="stable name of the code")
+    detail = serializers.CharField(help_text="one sentence for people, in the reader's language")
+    fields_ = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        required=False,
+        source="fields",
+        help_text="input field → what is wrong with it",
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Name the last field `fields`, a name that a class attribute cannot have here."""
+        found = super().get_fields()
+        found["fields"] = found.pop("fields_")
+        return found

@@ -1,0 +1,10 @@
+"""App configuration of the core."""
+
+from django.apps import AppConfig
+
+
+class CoreConfig(AppConfig):
+    """Label `core`, so that its tables and tasks are named `core_…` and `core.…`."""
+
+    name = "socialsite.core"
+    label = "core"

@@ -1,0 +1,121 @@
+"""What Django's ORM lacks on both MySQL and SQLite: retrying transactions, upsert, INSERT … SELECT.
+
+Rule: no Redis call inside a transaction. Isolation is READ COMMITTED on MySQL; SQLite has one writer.
+"""
+
+import functools
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Deadlock, lock wait timeout, record changed since last read (MariaDB 11.6 and later).
+RETRYABLE_MYSQL = {1213, 1205, 1020}
+ATTEMPTS = 6
+_backoff = random.SystemRandom()
+
+
+def is_mysql() -> bool:
+    """True on MySQL and MariaDB."""
+    return connection.vendor == "mysql"
+
+
+def is_retryable(error: BaseException) -> bool:
+    """True for errors after which the same transaction, run again, can succeed."""
+    if not isinstance(error, OperationalError):
+        return False
+    code = error.args[0] if error.args else None
+    return code in RETRYABLE_MYSQL or "database is locked" in str(error)
+
+
+def atomic(function: Callable[P, R]) -> Callable[P, R]:
+    """Run the whole function in one transaction, again on a deadlock when it is the outermost.
+
+    A nested call joins the transaction around it and leaves retrying to the outermost one.
+    """
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if connection.in_atomic_block and not _is_test_transaction():
+            return function(*args, **kwargs)
+        for attempt in range(ATTEMPTS):
+            try:
+                with transaction.atomic():
+                    return function(*args, **kwargs)
+            except OperationalError as error:
+                if not is_retryable(error) or attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(_backoff.uniform(0, 0.01 * 2**attempt))
+        raise AssertionError("unreachable")
+
+    return run
+
+
+def _is_test_transaction() -> bool:
+    """True when the only open block is the one that a test case wraps around itself."""
+    blocks = connection.atomic_blocks
+    return len(blocks) == 1 and getattr(blocks[0], "_from_testcase", False)
+
+
+def now_ms() -> int:
+    """Return the database's clock, Unix time in ms: the one clock that positions come from."""
+    if not is_mysql():
+        return time.time_ns() // 1_000_000
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)")
+        return int(cursor.fetchone()[0])
+
+
+def upsert(
+    model: type[models.Model],
+    rows: Sequence[models.Model],
+    *,
+    unique_fields: Sequence[str],
+    update_fields: Sequence[str],
+) -> None:
+    """Insert rows, or update `update_fields` where `unique_fields` are taken, in one statement.
+
+    MySQL forbids naming the unique fields, SQLite requires it.
+    """
+    model._default_manager.bulk_create(
+        rows,
+        update_conflicts=True,
+        update_fields=update_fields,
+        unique_fields=None if is_mysql() else unique_fields,
+    )
+
+
+def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> None:
+    """Insert rows, leaving those that are already there as they are."""
+    model._default_manager.bulk_create(rows, ignore_conflicts=True)
+
+
+def insert_from_select(
+    model: type[models.Model],
+    fields: Sequence[str],
+    source: "models.QuerySet[Any, Any]",
+    *,
+    lock_source: bool = False,
+) -> int:
+    """Insert the rows of a `values_list` QuerySet into a table; rows already there stay.
+
+    `fields` are names of `model`, in the order of the QuerySet's columns. With `lock_source` the rows
+    read are locked in share mode, so that what they say still holds when the inserts commit.
+    Returns the number of rows inserted.
+    """
+    columns = ", ".join(
+        connection.ops.quote_name(model._meta.get_field(name).column) for name in fields
+    )
+    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    verb = "INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE"
+    lock = " LOCK IN SHARE MODE" if lock_source and is_mysql() else ""
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        # Every part is compiled by Django from fields; values travel as parameters.
+        cursor.execute(f"{verb} INTO {table} ({columns}) {sql}{lock}", params)  # noqa: S608
+        return int(cursor.rowcount)

@@ -1,0 +1,207 @@
+"""The one family of errors that domain code raises; a stable code and an HTTP status each.
+
+Codes 0-8 are the seed's (A1), 9-24 the project's own; all are frozen, new ones go on from 25.
+An error becomes the API's envelope in `core.api` and a page in `socialsite.middleware`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise
+
+
+class AppError(Exception):
+    """Base of all errors with a code. `fields` maps an input field to what is wrong with it."""
+
+    code: ClassVar[int] = 0
+    name: ClassVar[str] = "UNKNOWN_ERROR"
+    status: ClassVar[int] = 500
+    message: ClassVar[Text] = _("Something went wrong on our side.")
+
+    def __init__(
+        self,
+        detail: Text | None = None,
+        *,
+        fields: Mapping[str, Sequence[Text]] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        self.detail = self.message if detail is None else detail
+        self.fields = fields
+        self.retry_after = retry_after
+        super().__init__(str(self.detail))
+
+    def envelope(self) -> dict[str, object]:
+        """Return `{"code", "error", "detail", "fields"?}` for an API body."""
+        body: dict[str, object] = {
+            "code": self.code,
+            "error": self.name,
+            "detail": str(self.detail),
+        }
+        if self.fields:
+            body["fields"] = {
+                key: [str(text) for text in value] for key, value in self.fields.items()
+            }
+        return body
+
+
+class UnknownError(AppError):
+    """An unexpected failure; the cause is in the log only."""
+
+
+class UserNotFound(AppError):
+    """Nobody of that name or id that the reader may see."""
+
+    code, name, status, message = 1, "USER_NOT_FOUND", 404, _("There is no such person.")
+
+
+class PasswordNotCorrected(AppError):
+    """The one outward answer of a failed login (T14)."""
+
+    code, name, status = 2, "PASSWORD_NOT_CORRECTED", 401
+    message = _("The username or the password is wrong.")
+
+
+class UserBanned(AppError):
+    """The account is banned; said only after a right password (A14)."""
+
+    code, name, status, message = 3, "USER_BANNED", 403, _("This account is banned.")
+
+
+class DuplicatedUser(AppError):
+    """The username is taken, compared without case (A16, T13)."""
+
+    code, name, status, message = 4, "DUPLICATED_USER", 409, _("This username is taken.")
+
+
+class RegMatchError(AppError):
+    """Username, nickname or password breaks the rules A15-A17."""
+
+    code, name, status = 5, "REG_MATCH_ERROR", 400
+    message = _("Please correct the marked fields.")
+
+
+class ExpiredJwt(AppError):
+    """The token's time is over."""
+
+    code, name, status, message = 6, "EXPIRED_JWT", 401, _("Your sign-in has expired.")
+
+
+class BannedRefreshToken(AppError):
+    """The refresh token was revoked (A7)."""
+
+    code, name, status = 7, "BANNED_REFRESH_TOKEN", 401
+    message = _("You have been signed out. Please log in again.")
+
+
+class BannedAccessToken(AppError):
+    """The access token was revoked (A7)."""
+
+    code, name, status = 8, "BANNED_ACCESS_TOKEN", 401
+    message = _("You have been signed out. Please log in again.")
+
+
+class Blacklisted(AppError):
+    """The other person has blocked the actor."""
+
+    code, name, status = 9, "BLACKLISTED", 403
+    message = _("This person has blocked you.")
+
+
+class FollowLimit(AppError):
+    """The actor follows as many people as is allowed (B3)."""
+
+    code, name, status = 10, "FOLLOW_LIMIT", 409
+    message = _("You follow as many people as is allowed.")
+
+
+class RateLimited(AppError):
+    """Too many requests; `retry_after` is in seconds."""
+
+    code, name, status = 11, "RATE_LIMITED", 429
+    message = _("Too many requests. Please wait a moment.")
+
+
+class SelfRelation(AppError):
+    """Follow or block of oneself."""
+
+    code, name, status, message = 12, "SELF_RELATION", 400, _("That person is you.")
+
+
+class InvalidInput(AppError):
+    """A value of the request is malformed; `fields` says which."""
+
+    code, name, status, message = 13, "INVALID_INPUT", 400, _("Please correct the marked fields.")
+
+
+class NotAuthenticated(AppError):
+    """The request carries no credential and needs one."""
+
+    code, name, status, message = 14, "NOT_AUTHENTICATED", 401, _("Please log in.")
+
+
+class InvalidToken(AppError):
+    """The token is malformed, forged or of the wrong type."""
+
+    code, name, status, message = 15, "INVALID_TOKEN", 401, _("Please log in again.")
+
+
+class Forbidden(AppError):
+    """The actor may not do this."""
+
+    code, name, status, message = 16, "FORBIDDEN", 403, _("You may not do this.")
+
+
+class NotFound(AppError):
+    """It does not exist, or the reader may not see it: the same answer."""
+
+    code, name, status, message = 17, "NOT_FOUND", 404, _("There is nothing here.")
+
+
+class MethodNotAllowed(AppError):
+    """The address exists, the HTTP method does not."""
+
+    code, name, status = 18, "METHOD_NOT_ALLOWED", 405
+    message = _("This address does not answer that method.")
+
+
+class CsrfFailed(AppError):
+    """A write by cookie without a valid CSRF token."""
+
+    code, name, status = 19, "CSRF_FAILED", 403
+    message = _("The page was open for too long. Please load it again.")
+
+
+class PayloadTooLarge(AppError):
+    """The body is larger than 12 MB."""
+
+    code, name, status, message = 20, "PAYLOAD_TOO_LARGE", 413, _("That is too large.")
+
+
+class Unavailable(AppError):
+    """The database does not answer; nothing was done."""
+
+    code, name, status = 21, "UNAVAILABLE", 503
+    message = _("The site is busy. Please try again in a moment.")
+
+
+class CommentsClosed(AppError):
+    """The author closed the comments (A36)."""
+
+    code, name, status, message = 22, "COMMENTS_CLOSED", 403, _("Comments are closed.")
+
+
+class UnsupportedMedia(AppError):
+    """The body or the picture is of a kind the site does not take."""
+
+    code, name, status = 23, "UNSUPPORTED_MEDIA", 415
+    message = _("This kind of file is not supported.")
+
+
+class IdempotencyConflict(AppError):
+    """The Idempotency-Key was used with another request."""
+
+    code, name, status = 24, "IDEMPOTENCY_CONFLICT", 409
+    message = _("This Idempotency-Key was used for another request.")

@@ -1,0 +1,64 @@
+"""Domain events: declared as dataclasses, published with the fact, handled at least once.
+
+`publish()` writes a row of the transactional outbox in the transaction of the fact and runs the
+`within` handlers there. `core.relay` runs the others later. Events are nudges: a handler re-reads the
+fact and makes its own table agree, so repeats and reordering are harmless (T22).
+"""
+
+import dataclasses
+from typing import Any, ClassVar
+
+from django.db import connection, transaction
+
+from socialsite.core import doorbell, registry
+from socialsite.core.models import Event
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DomainEvent:
+    """Base of all events. Fields become the payload under lowerCamelCase names (D5)."""
+
+    aggregate_type: ClassVar[str]
+    # The field that holds the id of the aggregate.
+    aggregate_field: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # dataclass(slots=True) makes the class anew: the later one, with its fields, replaces it.
+        registry.event_types[cls.__name__] = cls
+
+    @property
+    def aggregate_id(self) -> int:
+        """Id of the thing the event is about."""
+        return int(getattr(self, self.aggregate_field))
+
+    def payload(self) -> dict[str, Any]:
+        """Return the JSON object kept in the outbox."""
+        body: dict[str, Any] = {"type": type(self).__name__}
+        for field in dataclasses.fields(self):
+            body[_camel(field.name)] = getattr(self, field.name)
+        return body
+
+    @classmethod
+    def from_payload(cls, body: dict[str, Any]) -> "DomainEvent":
+        """Rebuild the event that `payload()` wrote."""
+        return cls(**{field.name: body[_camel(field.name)] for field in dataclasses.fields(cls)})
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def publish(event: DomainEvent) -> None:
+    """Tell a fact, in the transaction that writes it (D6, T18); the relay is hurried on commit."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("publish() needs the transaction of the fact")
+    Event.objects.create(
+        aggregate_type=event.aggregate_type,
+        aggregate_id=event.aggregate_id,
+        type=type(event).__name__,
+        payload=event.payload(),
+    )
+    for handler in registry.handlers(type(event), registry.Stage.WITHIN):
+        handler(event)
+    transaction.on_commit(lambda: doorbell.ring("core.relay_events"))

@@ -1,0 +1,21 @@
+"""Named places where a process kills itself, so that tests can crash it exactly there.
+
+`FAILPOINT=name:n` in the environment kills the process (SIGKILL) at the n-th passage of that name.
+"""
+
+import itertools
+import os
+import signal
+
+from django.conf import settings
+
+_passages = itertools.count(1)
+
+
+def failpoint(name: str) -> None:
+    """Die here if the environment says so; otherwise do nothing."""
+    if not settings.FAILPOINT:
+        return
+    wanted, _, count = settings.FAILPOINT.partition(":")
+    if wanted == name and next(_passages) == int(count or 1):
+        os.kill(os.getpid(), signal.SIGKILL)

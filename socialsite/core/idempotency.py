@@ -1,0 +1,92 @@
+"""`Idempotency-Key`: a creating request that is repeated with the same key has one effect.
+
+The key, the effect and the answer commit in one transaction, so a crash between them is impossible; a
+concurrent repeat waits on the unique key and then reads the first one's answer. Kept for 24 hours.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from socialsite.core import db
+from socialsite.core.api import dumps
+from socialsite.core.errors import IdempotencyConflict, InvalidInput
+from socialsite.core.models import IdempotencyKey
+
+MAX_KEY_LENGTH = 100
+REPLAYED = "Idempotency-Replayed"
+
+View = Callable[..., Response]
+
+
+def idempotent(view: View) -> View:
+    """Wrap a POST method of an API view; without the header nothing changes.
+
+    The wrapped method must answer with plain data and touch the database only: it runs inside the
+    transaction of the key. Raises IdempotencyConflict when the key was used for another request.
+    """
+
+    @functools.wraps(view)
+    def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            return view(self, request, *args, **kwargs)
+        if not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
+            raise InvalidInput(
+                fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
+            )
+        fingerprint = _fingerprint(request)
+        owner = int(request.user.pk or 0)
+        kept = _kept(owner, key, fingerprint)
+        if kept is not None:
+            return kept
+        try:
+            return _first(owner, key, fingerprint, lambda: view(self, request, *args, **kwargs))
+        except _Taken:
+            kept = _kept(owner, key, fingerprint)
+            if kept is None:
+                raise IdempotencyConflict from None
+            return kept
+
+    return run
+
+
+class _Taken(Exception):
+    """Another request committed the same key first."""
+
+
+@db.atomic
+def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Response]) -> Response:
+    try:
+        with transaction.atomic():
+            row = IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
+    except IntegrityError:
+        raise _Taken from None
+    response = act()
+    row.status, row.body = response.status_code, response.data
+    row.save(update_fields=["status", "body"])
+    return response
+
+
+def _kept(owner: int, key: str, fingerprint: str) -> Response | None:
+    row = IdempotencyKey.objects.filter(user_id=owner, key=key).first()
+    if row is None:
+        return None
+    if row.fingerprint != fingerprint:
+        raise IdempotencyConflict
+    return Response(row.body, status=row.status, headers={REPLAYED: "true"})
+
+
+def _fingerprint(request: Request) -> str:
+    files = {name: hashlib.sha256(file.read()).hexdigest() for name, file in request.FILES.items()}
+    for file in request.FILES.values():
+        file.seek(0)
+    body = {name: value for name, value in request.data.items() if name not in files}
+    parts = dumps([request.method, request.path, sorted(body.items()), sorted(files.items())])
+    return hashlib.sha256(parts).hexdigest()

@@ -1,0 +1,81 @@
+"""Tables of the core: the transactional outbox, idempotency keys, uploaded pictures."""
+
+from django.db import models
+from django.utils import timezone
+
+from socialsite.core.ids import new_id
+
+
+class Event(models.Model):
+    """One fact to tell, written in the transaction of the fact (D5, D6).
+
+    A row lives until its effects are done. `applied` says that the database effects are committed;
+    a crash after that repeats only the rest.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    aggregate_type = models.CharField(max_length=32)
+    aggregate_id = models.BigIntegerField()
+    type = models.CharField(max_length=64)
+    payload = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+    # Not claimed before this time (Unix ms): the end of a lease, or the next try after a failure.
+    available_at = models.BigIntegerField(default=0)
+    # Fences the holder of the lease: whoever claims the row again writes another number.
+    lease = models.BigIntegerField(default=0)
+    attempts = models.PositiveIntegerField(default=0)
+    applied = models.BooleanField(default=False)
+    dead = models.BooleanField(default=False)
+    error = models.TextField(blank=True, default="")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["dead", "available_at", "id"], name="ix_outbox_due"),
+            models.Index(fields=["aggregate_type", "aggregate_id"], name="ix_outbox_agg"),
+            models.Index(fields=["created_at"], name="ix_outbox_ct"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.aggregate_id}"
+
+
+class IdempotencyKey(models.Model):
+    """What a creating request with this key answered; a retry gets the same answer for 24 h."""
+
+    id = models.BigAutoField(primary_key=True)
+    user_id = models.BigIntegerField()
+    key = models.CharField(max_length=100)
+    # SHA-256 of method, path and body: the same key with another request is a conflict.
+    fingerprint = models.CharField(max_length=64)
+    status = models.PositiveSmallIntegerField(default=0)
+    body = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user_id", "key"], name="uk_idempotency_key")
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Media(models.Model):
+    """One picture, re-encoded by us under a random name."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    owner_id = models.BigIntegerField()
+    name = models.CharField(max_length=80, unique=True)
+    thumb_name = models.CharField(max_length=80)
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
+    alt = models.CharField(max_length=200, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "media"
+        indexes = [models.Index(fields=["owner_id", "created_at"], name="ix_media_owner")]
+
+    def __str__(self) -> str:
+        return self.name

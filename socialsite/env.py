@@ -1,0 +1,169 @@
+"""The environment, read once, typed and validated; every setting a deployer may turn is a field here.
+
+The README's configuration table lists these fields; a test holds the two together.
+"""
+
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+KEY_BYTES = 48
+
+
+class Env(BaseSettings):
+    """Environment variables of the site. Units stand in the names or the descriptions."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
+
+    DATABASE_URL: str = Field("", description="mysql://user:password@host:port/name; empty: SQLite")
+    REDIS_URL: str = Field("", description="cache Redis; empty: Redis inside the process")
+    BROKER_URL: str = Field(
+        "", description="Celery broker; empty: REDIS_URL, or inside the process"
+    )
+    SECRET_KEY: str = Field("", description="Django's key; empty: generated and kept in DATA_DIR")
+    JWT_KEYS: Annotated[list[str], NoDecode] = Field(
+        default=[], description="token signing key, at least 32 bytes; empty: generated and kept"
+    )
+    ALLOWED_HOSTS: Annotated[list[str], NoDecode] = Field(
+        default=[], description="comma-separated host names; empty: HOST and loopback names"
+    )
+    HOST: str = Field("127.0.0.1", description="address to listen on")
+    PORT: int = Field(8000, ge=1, le=65535, description="port to listen on")
+    SITE_URL: str = Field(
+        "", description="public address; https makes cookies Secure; empty: http://HOST:PORT"
+    )
+    DATA_DIR: Path = Field(
+        PROJECT_DIR / "data", description="database file, uploads, generated keys"
+    )
+    DEMO: bool = Field(True, description="fill an empty site with demo data")
+    DEBUG: bool = Field(False, description="Django's debug pages; never in production")
+    LANGUAGE: Literal["en", "zh-hans"] = Field("en", description="language when none is asked for")
+    TRUSTED_PROXIES: int = Field(
+        0,
+        ge=0,
+        le=5,
+        description="reverse proxies in front whose X-Forwarded-For entry is believed",
+    )
+    ACCESS_MINUTES: int = Field(15, ge=1, le=1440, description="life of an access token")
+    REFRESH_DAYS: int = Field(30, ge=1, le=365, description="life of a refresh token")
+    FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
+    PUSH_ALL_MAX: int = Field(
+        5000, ge=0, description="followers up to which a post is pushed to all"
+    )
+    PUSH_ACTIVE_MAX: int = Field(
+        100_000, ge=0, description="followers up to which a post is pushed to active followers"
+    )
+    ACTIVE_DAYS: int = Field(30, ge=1, le=3650, description="days since last seen that are active")
+    FANOUT_CHUNK: int = Field(1000, ge=1, le=100_000, description="followers in one fan-out chunk")
+    BACKFILL_MAX: int = Field(
+        200, ge=0, le=100_000, description="posts copied to the inbox on a follow"
+    )
+    FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
+
+    @field_validator("JWT_KEYS", "ALLOWED_HOSTS", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("JWT_KEYS")
+    @classmethod
+    def _long_enough(cls, value: list[str]) -> list[str]:
+        if any(len(key.encode()) < 32 for key in value):
+            raise ValueError("a signing key needs at least 32 bytes")
+        return value
+
+    @field_validator("SITE_URL")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("must start with http:// or https://")
+        return value.rstrip("/")
+
+    @field_validator("DATABASE_URL")
+    @classmethod
+    def _database(cls, value: str) -> str:
+        if value and not value.startswith(("mysql://", "sqlite://")):
+            raise ValueError("must start with mysql:// or sqlite://")
+        return value
+
+    @field_validator("REDIS_URL")
+    @classmethod
+    def _redis(cls, value: str) -> str:
+        if value and not value.startswith(("redis://", "rediss://", "unix://")):
+            raise ValueError("must start with redis://, rediss:// or unix://")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Env":
+        if self.PUSH_ACTIVE_MAX < self.PUSH_ALL_MAX:
+            raise ValueError("PUSH_ACTIVE_MAX must not be below PUSH_ALL_MAX")
+        if bool(self.DATABASE_URL) != bool(self.REDIS_URL):
+            raise ValueError(
+                "DATABASE_URL and REDIS_URL go together: set both (full stack) or none (embedded)"
+            )
+        if self.BROKER_URL and self.embedded:
+            raise ValueError("BROKER_URL needs DATABASE_URL and REDIS_URL")
+        return self
+
+    @property
+    def embedded(self) -> bool:
+        """True when no service is configured: SQLite, Redis and broker live in this process."""
+        return not self.DATABASE_URL
+
+    @property
+    def site_url(self) -> str:
+        """Public address without a trailing slash."""
+        return self.SITE_URL or f"http://{self.HOST}:{self.PORT}"
+
+    @property
+    def https(self) -> bool:
+        """True when people reach the site over TLS."""
+        return self.site_url.startswith("https://")
+
+
+def load() -> Env:
+    """Read and validate the environment; exits with one readable line for each mistake."""
+    try:
+        env = Env()
+    except ValidationError as error:
+        lines = []
+        for item in error.errors():
+            name = str(item["loc"][0]) if item["loc"] else "environment"
+            lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
+        raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines)) from None
+    return _with_keys(env)
+
+
+def _with_keys(env: Env) -> Env:
+    """Fill in the keys that were not given from DATA_DIR/keys.json, generated once."""
+    if env.SECRET_KEY and env.JWT_KEYS:
+        return env
+    if env.DATABASE_URL.startswith("mysql") and env.https:
+        raise SystemExit("Bad configuration:\n  SECRET_KEY and JWT_KEYS must be set on a real site")
+    path = env.DATA_DIR / "keys.json"
+    env.DATA_DIR.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        keys = {name: secrets.token_urlsafe(KEY_BYTES) for name in ("SECRET_KEY", "JWT_KEY")}
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(keys))
+        try:
+            os.link(draft, path)  # atomic and never replaces what another process wrote first
+        except FileExistsError:
+            pass
+        draft.unlink()
+    keys = json.loads(path.read_text())
+    return env.model_copy(
+        update={
+            "SECRET_KEY": env.SECRET_KEY or keys["SECRET_KEY"],
+            "JWT_KEYS": env.JWT_KEYS or [keys["JWT_KEY"]],
+        }
+    )

@@ -1,0 +1,111 @@
+"""Middleware of the whole site: request limits, security headers, error pages.
+
+The admin alone gets Django's session middleware, for its messages; no session authenticates anyone (T9).
+"""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+
+from socialsite.core import api, errors
+from socialsite.views import error_page
+
+Next = Callable[[HttpRequest], HttpResponseBase]
+
+CSP = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: https:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """True for addresses that answer in the envelope."""
+    return request.path.startswith("/api/")
+
+
+def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Return an error as the envelope or as a page, by address."""
+    return api.error_response(error) if wants_json(request) else error_page(request, error)
+
+
+class RequestGuard:
+    """Refuse bodies that are too large before anything reads them."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer 413 to a large body, 400 to one whose length is not told."""
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if not length.isascii() or not length.isdigit():
+            return api.error_response(errors.InvalidInput())
+        if int(length) > settings.MAX_BODY_BYTES:
+            return api.error_response(errors.PayloadTooLarge())
+        if "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
+            return api.error_response(errors.InvalidInput("Send a Content-Length."))
+        return self.get_response(request)
+
+
+class SecurityHeaders:
+    """Strict CSP on every answer; private answers are not stored."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Add the headers that the view did not set itself."""
+        response = self.get_response(request)
+        response.headers.setdefault("Content-Security-Policy", CSP)
+        response.headers.setdefault("Permissions-Policy", PERMISSIONS)
+        if not request.path.startswith((settings.STATIC_URL, settings.MEDIA_URL)):
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+
+class AdminOnlySession(SessionMiddleware):
+    """Django's session for `/admin/` only; the site itself never loads one."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Give the admin its session."""
+        if request.path.startswith("/admin/"):
+            super().process_request(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Save the admin's session."""
+        if hasattr(request, "session"):
+            return super().process_response(request, response)
+        return response
+
+
+class ErrorPages:
+    """Turn every exception of a page into a page (DRF does the same for the API)."""
+
+    def __init__(self, get_response: Next) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Pass through; errors arrive in `process_exception`."""
+        return self.get_response(request)
+
+    def process_exception(
+        self, request: HttpRequest, exception: Exception
+    ) -> HttpResponseBase | None:
+        """Answer in the site's own words; in debug mode Django shows unexpected ones."""
+        error = api.to_app_error(exception)
+        if settings.DEBUG and type(error) is errors.UnknownError:
+            return None
+        return error_answer(request, error)

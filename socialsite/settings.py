@@ -1,0 +1,280 @@
+"""Django settings of both modes: embedded (no services) and full stack (MySQL, Redis, broker).
+
+Everything a deployer may turn comes from `socialsite.env`; nothing else reads the environment.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+import dj_database_url
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from socialsite.env import PROJECT_DIR, load
+
+ENV = load()
+EMBEDDED = ENV.embedded
+BASE_DIR = PROJECT_DIR
+DATA_DIR = ENV.DATA_DIR
+
+# --- identity and hosts -------------------------------------------------------------------------
+SECRET_KEY = ENV.SECRET_KEY
+DEBUG = ENV.DEBUG
+SITE_URL = ENV.site_url
+HTTPS = ENV.https
+ALLOWED_HOSTS = ENV.ALLOWED_HOSTS or ["localhost", "127.0.0.1", "[::1]", ENV.HOST]
+ROOT_URLCONF = "socialsite.urls"
+WSGI_APPLICATION = "socialsite.wsgi.application"
+ASGI_APPLICATION = "socialsite.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "accounts.User"
+APPEND_SLASH = False
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "socialsite.core",
+    "accounts",
+    "relations",
+    "feeds",
+    "interactions",
+]
+
+MIDDLEWARE = [
+    "socialsite.middleware.RequestGuard",
+    "socialsite.middleware.SecurityHeaders",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "socialsite.middleware.AdminOnlySession",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "accounts.middleware.TokenMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "socialsite.middleware.ErrorPages",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "NAME": "jinja2",
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": False,
+        "OPTIONS": {
+            "environment": "socialsite.jinja.environment",
+            "context_processors": ["socialsite.jinja.page_context"],
+        },
+    },
+    {
+        "NAME": "django",  # admin and the API's schema UI only
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    },
+]
+
+# --- database: the only truth -------------------------------------------------------------------
+if EMBEDDED:
+    DATABASES: dict[str, Any] = {
+        "default": {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": DATA_DIR / "db.sqlite3",
+            "CONN_MAX_AGE": None,
+            "OPTIONS": {
+                "transaction_mode": "IMMEDIATE",
+                "timeout": 20,
+                "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+            },
+        }
+    }
+else:
+    DATABASES = {"default": dict(dj_database_url.parse(ENV.DATABASE_URL))}
+    DATABASES["default"].update(CONN_MAX_AGE=None, CONN_HEALTH_CHECKS=True)
+    if ENV.DATABASE_URL.startswith("mysql"):
+        DATABASES["default"].setdefault("OPTIONS", {}).update(
+            charset="utf8mb4",
+            isolation_level="read committed",
+            init_command="SET sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+            connect_timeout=2,
+            read_timeout=20,
+            write_timeout=20,
+        )
+        DATABASES["default"]["TEST"] = {"CHARSET": "utf8mb4", "COLLATION": "utf8mb4_bin"}
+
+# --- Redis: disposable --------------------------------------------------------------------------
+REDIS_URL = ENV.REDIS_URL or "redis://embedded:6379/0"
+REDIS_TIMEOUT_SECONDS = 0.2
+_pool: dict[str, Any] = {
+    "socket_timeout": REDIS_TIMEOUT_SECONDS,
+    "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
+    "retry": Retry(NoBackoff(), 0),
+}
+_layer_host: dict[str, Any] = {"address": REDIS_URL}
+if EMBEDDED:
+    from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection
+
+    _pool = {"connection_class": FakeRedisConnection}
+    _layer_host["connection_class"] = FakeAsyncRedisConnection
+
+CACHES = {
+    "default": {
+        "BACKEND": "django_redis.cache.RedisCache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"CONNECTION_POOL_KWARGS": _pool},
+    }
+}
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [_layer_host], "prefix": "ws"},
+    }
+}
+
+# --- Celery: a doorbell -------------------------------------------------------------------------
+CELERY_BROKER_URL = ENV.BROKER_URL or ("memory://" if EMBEDDED else REDIS_URL)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database, a message is only a hint
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
+    {"polling_interval": 0.05}
+    if EMBEDDED
+    else {"socket_timeout": 5, "socket_connect_timeout": 1, "socket_keepalive": True}
+)
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "relay-events": {"task": "core.relay_events", "schedule": timedelta(seconds=5)},
+    "sweep-fanouts": {"task": "feeds.sweep_fanouts", "schedule": timedelta(seconds=5)},
+    "purge-idempotency-keys": {
+        "task": "core.purge_idempotency_keys",
+        "schedule": timedelta(hours=1),
+    },
+}
+
+# --- accounts -----------------------------------------------------------------------------------
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+LOGIN_URL = "login"
+ACCESS_LIFETIME = timedelta(minutes=ENV.ACCESS_MINUTES)
+REFRESH_LIFETIME = timedelta(days=ENV.REFRESH_DAYS)
+SIMPLE_JWT = {
+    "ALGORITHM": "HS256",
+    "SIGNING_KEY": ENV.JWT_KEYS[0],
+    "ISSUER": "socialsite",
+    "AUDIENCE": "socialsite",
+    "ACCESS_TOKEN_LIFETIME": ACCESS_LIFETIME,
+    "REFRESH_TOKEN_LIFETIME": REFRESH_LIFETIME,
+    "USER_ID_CLAIM": "uid",
+    "TOKEN_TYPE_CLAIM": "typ",
+    "JTI_CLAIM": "jti",
+}
+TRUSTED_PROXIES = ENV.TRUSTED_PROXIES
+
+# --- relations and feeds ------------------------------------------------------------------------
+FOLLOW_LIMIT = ENV.FOLLOW_LIMIT
+PUSH_ALL_MAX = ENV.PUSH_ALL_MAX
+PUSH_ACTIVE_MAX = ENV.PUSH_ACTIVE_MAX
+ACTIVE_DAYS = ENV.ACTIVE_DAYS
+FANOUT_CHUNK = ENV.FANOUT_CHUNK
+BACKFILL_MAX = ENV.BACKFILL_MAX
+FAILPOINT = ENV.FAILPOINT
+
+# --- API ----------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.api.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["socialsite.core.api.OrjsonParser"],
+    "EXCEPTION_HANDLER": "socialsite.core.api.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "socialsite",
+    "VERSION": "1",
+    "DESCRIPTION": "Sign-on, relations, feeds, likes and comments.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+}
+MAX_BODY_BYTES = 12 * 1024 * 1024
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 20
+
+# --- files --------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = EMBEDDED
+MEDIA_URL = "/media/"
+MEDIA_ROOT = DATA_DIR / "media"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if EMBEDDED
+        else "django.contrib.staticfiles.storage.ManifestStaticFilesStorage"
+    },
+}
+
+# --- languages and time -------------------------------------------------------------------------
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = ENV.LANGUAGE
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
+LOCALE_PATHS = [BASE_DIR / "socialsite" / "locale"]
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = HTTPS
+
+# --- security -----------------------------------------------------------------------------------
+CSRF_COOKIE_NAME = "__Host-csrf" if HTTPS else "csrf"
+CSRF_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_TRUSTED_ORIGINS = [SITE_URL]
+CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
+SESSION_COOKIE_SECURE = HTTPS
+SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+SECURE_SSL_REDIRECT = False  # the proxy in front does it
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.TRUSTED_PROXIES else None
+SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {"socialsite": {"level": "INFO"}},
+}

@@ -1,0 +1,41 @@
+"""All addresses: pages, API, admin, sockets."""
+
+from django.conf import settings
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.static import serve
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+
+from socialsite import views
+
+handler400 = views.bad_request
+handler403 = views.permission_denied
+handler404 = views.not_found
+handler500 = views.server_error
+
+api_v1 = [
+    path("", include("accounts.api_urls")),
+    path("", include("relations.api_urls")),
+    path("", include("feeds.api_urls")),
+    path("", include("interactions.api_urls")),
+]
+
+urlpatterns = [
+    path("", include("accounts.urls")),
+    path("", include("feeds.urls")),
+    path("", include("relations.urls")),
+    path("", include("interactions.urls")),
+    path("i18n/", include("django.conf.urls.i18n")),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include(api_v1)),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    re_path(r"^api/", views.not_found),
+    path("healthz", views.healthz),
+    path("readyz", views.readyz),
+    re_path(r"^media/(?P<path>.+)$", serve, {"document_root": settings.MEDIA_ROOT}),
+]
+
+websocket_urlpatterns = [
+    path("", include("accounts.ws_urls")),
+]

@@ -1,0 +1,86 @@
+"""Pages of the whole site that belong to no app: errors, health."""
+
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from socialsite.core import api, errors
+
+
+def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Render an error for people; someone who must log in is sent to do so."""
+    if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
+        return HttpResponseRedirect(
+            reverse("login") + "?" + urlencode({"next": request.get_full_path()})
+        )
+    context = {"status": error.status, "title": _title(error.status), "detail": error.detail}
+    return render(
+        request, "error.html", context, status=error.status, headers=api.error_headers(error)
+    )
+
+
+def _title(status: int) -> str:
+    titles = {
+        400: _("That did not work"),
+        401: _("Please log in"),
+        403: _("Not allowed"),
+        404: _("Nothing here"),
+        409: _("That did not work"),
+        413: _("Too large"),
+        429: _("Slow down a little"),
+        503: _("One moment, please"),
+    }
+    return titles.get(status, _("Something went wrong"))
+
+
+def _answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    if request.path.startswith("/api/"):
+        return api.error_response(error)
+    return error_page(request, error)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Django's handler400."""
+    found = api.to_app_error(exception)
+    return _answer(request, found if found.status < 500 else errors.InvalidInput())
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Django's handler403."""
+    return _answer(request, errors.Forbidden())
+
+
+def not_found(request: HttpRequest, exception: Any = None, **kwargs: Any) -> HttpResponseBase:
+    """Django's handler404, and every unmatched address of the API."""
+    return _answer(request, errors.NotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponseBase:
+    """Django's handler500."""
+    return _answer(request, errors.UnknownError())
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+    """Django's CSRF_FAILURE_VIEW."""
+    return _answer(request, errors.CsrfFailed())
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """The process is up."""
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> HttpResponse:
+    """The database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (DatabaseError, InterfaceError):
+        return JsonResponse({"status": "database unavailable"}, status=503)
+    return JsonResponse({"status": "ready"})
