@@ -1,0 +1,128 @@
+// The composer without JavaScript is a complete form; this adds the count, the previews and the draft.
+
+const form = document.querySelector("[data-composer]");
+if (form) start();
+
+function start() {
+  const text = form.elements.content;
+  const count = form.querySelector("[data-count]");
+  const publish = form.querySelector("[data-testid=publish]");
+  const input = form.elements.images;
+  const previews = form.querySelector("[data-previews]");
+  const maxImages = Number(form.dataset.maxImages);
+  const numbers = new Intl.NumberFormat(document.documentElement.lang);
+  const DRAFT = "draft";
+
+  // One alt field per picture replaces the plain one; a hidden field must not be sent.
+  form.querySelector("[data-alt-plain]").remove();
+
+  // --- characters: code points, as the server counts ---
+
+  function refresh() {
+    const kind = form.elements.kind.value;
+    const max = Number(form.dataset[`max${kind[0].toUpperCase()}${kind.slice(1)}`]);
+    const used = [...text.value].length;
+    count.textContent = used ? `${numbers.format(used)} / ${numbers.format(max)}` : "";
+    count.toggleAttribute("data-over", used > max);
+    publish.disabled = used > max;
+    form.elements.title.required = kind === "article";
+    form.elements.video_url.required = kind === "video";
+  }
+
+  // --- a draft survives a reload and a lost session, in this tab only ---
+
+  const store = (act) => {
+    try {
+      return act(sessionStorage);
+    } catch {
+      return null; // storage is blocked: no drafts
+    }
+  };
+  if (!text.value) text.value = store((s) => s.getItem(DRAFT)) || "";
+  form.addEventListener("input", () => {
+    store((s) => s.setItem(DRAFT, text.value));
+    refresh();
+  });
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) {
+      event.preventDefault(); // a double click publishes once
+      return;
+    }
+    form.dataset.sent = "1";
+    store((s) => s.removeItem(DRAFT));
+  });
+  addEventListener("pageshow", () => delete form.dataset.sent);
+
+  // --- pictures: drawn on a canvas, because the content policy allows no blob: images ---
+
+  let files = [];
+
+  function toInput() {
+    const list = new DataTransfer();
+    for (const { file } of files) list.items.add(file);
+    input.files = list.files;
+    previews.hidden = files.length === 0;
+  }
+
+  async function draw(canvas, file) {
+    canvas.width = canvas.height = 256;
+    try {
+      const picture = await createImageBitmap(file);
+      const side = Math.min(picture.width, picture.height);
+      const [left, top] = [(picture.width - side) / 2, (picture.height - side) / 2];
+      canvas.getContext("2d").drawImage(picture, left, top, side, side, 0, 0, 256, 256);
+      picture.close();
+    } catch {
+      // not a picture the browser can read: the server will say so
+    }
+  }
+
+  function add(file) {
+    const box = document.createElement("div");
+    box.className = "preview";
+    const canvas = document.createElement("canvas");
+    const alt = document.createElement("input");
+    alt.name = "alt";
+    alt.maxLength = 300;
+    alt.placeholder = form.dataset.altLabel;
+    alt.setAttribute("aria-label", `${form.dataset.altLabel} (${file.name})`);
+    const remove = document.createElement("button");
+    remove.type = "button";
+    remove.setAttribute("aria-label", `${form.dataset.removeLabel} (${file.name})`);
+    const mark = form.querySelector(".tool .icon").cloneNode(true);
+    const use = mark.querySelector("use");
+    use.setAttribute("href", use.getAttribute("href").replace("#image", "#close"));
+    remove.append(mark);
+    box.append(canvas, alt, remove);
+    const entry = { file, box };
+    remove.addEventListener("click", () => {
+      files = files.filter((other) => other !== entry);
+      box.remove();
+      toInput();
+      input.focus();
+    });
+    files.push(entry);
+    previews.append(box);
+    draw(canvas, file);
+  }
+
+  function addAll(list) {
+    const pictures = [...list].filter((file) => file.type.startsWith("image/"));
+    const room = maxImages - files.length;
+    if (pictures.length > room) {
+      document.dispatchEvent(new CustomEvent("toast", { detail: form.dataset.tooMany }));
+    }
+    pictures.slice(0, room).forEach(add);
+    toInput();
+  }
+
+  input.addEventListener("change", () => addAll(input.files));
+  text.addEventListener("paste", (event) => {
+    if (event.clipboardData.files.length === 0) return;
+    event.preventDefault();
+    addAll(event.clipboardData.files);
+  });
+
+  addAll(input.files); // the browser may keep the choice over a reload
+  refresh();
+}

@@ -1,0 +1,181 @@
+// What every page has: toasts, menus, the delete dialog, the picture viewer, dates in the reader's own time.
+
+const toasts = document.getElementById("toasts");
+const icons = document.querySelector("use")?.getAttribute("href").split("#")[0];
+const TOAST_MS = 6000;
+
+function icon(name) {
+  const ns = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(ns, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(ns, "use");
+  use.setAttribute("href", `${icons}#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+function toast(text) {
+  const box = document.createElement("div");
+  box.className = "toast";
+  const words = document.createElement("span");
+  words.textContent = text;
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "round";
+  close.setAttribute("aria-label", toasts.dataset.close);
+  close.append(icon("close"));
+  close.addEventListener("click", () => box.remove());
+  box.append(words, close);
+  toasts.replaceChildren(box);
+  setTimeout(() => box.remove(), TOAST_MS);
+}
+
+document.addEventListener("toast", (event) => toast(event.detail));
+
+// --- htmx -----------------------------------------------------------------
+
+function goToLogin() {
+  const here = encodeURIComponent(location.pathname + location.search);
+  location.assign(`${toasts.dataset.login}?next=${here}`);
+}
+
+/** The reason in an error answer: the envelope's detail, or the sentence of the error page. */
+function reasonOf(xhr) {
+  const type = xhr.getResponseHeader("Content-Type") || "";
+  if (type.includes("json")) {
+    try {
+      return JSON.parse(xhr.responseText).detail;
+    } catch {
+      return undefined;
+    }
+  }
+  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  return page.querySelector("[data-error-detail]")?.textContent;
+}
+
+document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+  if (xhr.status === 401) goToLogin();
+  else toast(reasonOf(xhr) || (xhr.status === 429 ? toasts.dataset.busy : toasts.dataset.failed));
+});
+document.addEventListener("htmx:sendError", () => toast(toasts.dataset.offline));
+document.addEventListener("htmx:timeout", () => toast(toasts.dataset.offline));
+document.addEventListener("htmx:beforeSwap", (event) => {
+  // A redirect to the login page was followed: go there instead of drawing it inside a button.
+  const address = event.detail.xhr.responseURL;
+  if (address && new URL(address).pathname === toasts.dataset.login) {
+    event.detail.shouldSwap = false;
+    goToLogin();
+  }
+});
+
+// --- deleting asks first ---------------------------------------------------
+
+const dialog = document.getElementById("confirm");
+
+function ask(text, onYes) {
+  dialog.querySelector("#confirm-text").textContent = text;
+  dialog.returnValue = "no";
+  dialog.addEventListener("close", () => dialog.returnValue === "yes" && onYes(), { once: true });
+  dialog.showModal();
+}
+
+document.addEventListener("htmx:confirm", (event) => {
+  const text = event.detail.elt.dataset?.confirm;
+  if (!text) return;
+  event.preventDefault();
+  ask(text, () => event.detail.issueRequest(true));
+});
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.dataset.confirm || form.hasAttribute("hx-post")) return;
+  event.preventDefault();
+  ask(form.dataset.confirm, () => form.submit());
+});
+
+// --- menus -----------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details[data-menu][open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  const menu = document.querySelector("details[data-menu][open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+});
+
+// --- Ctrl+Enter sends the form one is writing in ----------------------------
+
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+    event.target.form?.requestSubmit();
+  }
+});
+
+// --- the picture viewer ------------------------------------------------------
+
+const viewer = document.getElementById("viewer");
+const shown = viewer.querySelector("img");
+let pictures = [];
+let position = 0;
+
+function show(index) {
+  position = (index + pictures.length) % pictures.length;
+  shown.src = pictures[position].href;
+  shown.alt = pictures[position].querySelector("img").alt;
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-viewer] a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  pictures = [...link.closest("[data-viewer]").querySelectorAll("a")];
+  for (const button of viewer.querySelectorAll(".viewer-prev, .viewer-next")) button.hidden = pictures.length < 2;
+  show(pictures.indexOf(link));
+  viewer.showModal();
+});
+viewer.addEventListener("click", (event) => {
+  if (event.target.closest(".viewer-prev")) show(position - 1);
+  else if (event.target.closest(".viewer-next")) show(position + 1);
+  else viewer.close();
+});
+viewer.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowLeft") show(position - 1);
+  if (event.key === "ArrowRight") show(position + 1);
+});
+viewer.addEventListener("close", () => shown.removeAttribute("src"));
+
+// --- times: the server writes "3 h"; the exact moment, in the reader's zone, is the tooltip --------
+
+const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+
+function dateTooltips(root) {
+  for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
+    const moment = new Date(time.dateTime);
+    if (!Number.isNaN(moment.getTime())) time.title = exact.format(moment);
+  }
+}
+
+dateTooltips(document);
+document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
+
+// --- a notice left by the page before (see session.js) ------------------------
+
+const notice = document.getElementById("notice");
+if (notice) {
+  try {
+    const text = sessionStorage.getItem("notice");
+    if (text) {
+      sessionStorage.removeItem("notice");
+      notice.textContent = text;
+      notice.hidden = false;
+    }
+  } catch {
+    // storage is blocked: no notice
+  }
+}
