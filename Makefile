@@ -1,0 +1,52 @@
+# socialsite: the commands of a developer and of CI. `make` alone lists them.
+# A fresh clone on Debian 12 needs Python 3.11 and make; every target installs what it lacks.
+
+SHELL := /bin/sh
+PYTHON := .venv/bin/python
+ARGS ?=
+
+BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
+STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx
+TEST_PACKAGES := $(STACK_PACKAGES) gettext chromium fonts-noto-cjk
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run stack worker test check fmt
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
+
+setup: ## install everything a developer needs (Debian packages, .venv, pre-commit hook)
+	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/venv.sh dev
+	@if [ -d .git ]; then $(PYTHON) -m pre_commit install >/dev/null; fi
+
+run: ## the site in one process, no services needed: HOST PORT DATA_DIR DEMO=0
+	@deploy/venv.sh base
+	@exec $(PYTHON) manage.py serve
+
+stack: ## the full stack on this machine (MariaDB, Redis, Celery, nginx): HOST PORT DATA_DIR DEMO=0
+	@deploy/packages.sh $(STACK_PACKAGES)
+	@deploy/venv.sh stack
+	@exec $(PYTHON) -m deploy.stack
+
+worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL
+	@deploy/packages.sh $(BUILD_PACKAGES)
+	@deploy/venv.sh stack
+	@exec $(PYTHON) -m celery -A socialsite worker --loglevel INFO $(ARGS)
+
+test: ## all checks and all tests on throw-away services; ARGS="-k feed -x" runs just those tests
+	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/venv.sh dev
+	@exec $(PYTHON) -m deploy.testrun $(ARGS)
+
+check: ## lint, format, types, import contracts, templates, migrations, deployment settings
+	@deploy/packages.sh $(BUILD_PACKAGES)
+	@deploy/venv.sh dev
+	@exec $(PYTHON) -m deploy.check
+
+fmt: ## put code and templates into shape
+	@deploy/packages.sh $(BUILD_PACKAGES)
+	@deploy/venv.sh dev
+	@$(PYTHON) -m ruff check --fix --quiet .
+	@$(PYTHON) -m ruff format --quiet .
+	@$(PYTHON) -m djhtml templates

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Install those of the named Debian packages that are missing; silent and quick when none is.
+set -eu
+
+missing=
+for package in "$@"; do
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "These packages are needed and this is not a Debian system; please install their like:$missing" >&2
+    exit 1
+fi
+if [ "$(id -u)" = 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null; then
+    as_root=sudo
+else
+    echo "These Debian packages are needed; run as root: apt-get install$missing" >&2
+    exit 1
+fi
+
+echo "Installing Debian packages:$missing ..." >&2
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+install() {
+    # shellcheck disable=SC2086  # the list is meant to be split
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends $missing >"$log" 2>&1 </dev/null
+}
+# Package lists are fetched only where the present ones do not do.
+if ! install; then
+    $as_root apt-get update -qq >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
+    install || { cat "$log" >&2; exit 1; }
+fi

@@ -1,0 +1,328 @@
+"""The full stack on this machine: MariaDB, two Redis, Celery, HTTP, WebSockets, nginx in front.
+
+`python -m deploy.stack` runs it in the foreground (`make stack`); tests use the class:
+
+    with Stack(data_dir, env={"DATABASE_URL": url}) as stack:
+        stack.processes["worker"].kill()
+        stack.stop("broker")
+        stack.start("broker")
+
+- A service whose address `env` gives (DATABASE_URL, REDIS_URL, BROKER_URL) is used, not started.
+- Services start in the order of `processes` and stop in reverse. Nothing survives `stop`.
+- Only the foreground run restarts what died: a test that killed a process wants it dead.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Self
+
+from deploy import services
+from deploy.service import Echo, Service, ServiceError, free_port
+
+SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
+BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
+HEALTHY_SECONDS = 60  # a service that ran this long starts again without delay
+CHECK_SECONDS = 0.2
+
+
+class Stack:
+    """The services of one site, with its data in `data_dir`; port 0 takes a free one.
+
+    `env` configures the site. Of the calling process's environment everything is passed on except
+    the addresses of services, so that a test run's own database is never used by accident.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        port: int = 0,
+        env: Mapping[str, str] | None = None,
+        *,
+        host: str = "127.0.0.1",
+        durable: bool = True,
+        echo: Echo | None = None,
+    ) -> None:
+        self.data_dir = data_dir.resolve()
+        self.host = host
+        self.port = port or free_port()
+        self.processes: dict[str, Service] = {}
+        self._given = dict(env or {})
+        self._durable = durable
+        self._echo = echo
+        self._cleanup = contextlib.ExitStack()
+        self.env: dict[str, str] = {}
+
+    @property
+    def url(self) -> str:
+        """The address of the site on this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104
+        return f"http://{host}:{self.port}"
+
+    def start(self, name: str | None = None) -> None:
+        """Start one service that was stopped or killed, or everything, and wait until it serves."""
+        if name is not None:
+            self.processes[name].start()
+            return
+        try:
+            self._start_all()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self, name: str | None = None) -> None:
+        """Stop one service, or everything in reverse order."""
+        if name is not None:
+            self.processes[name].stop()
+            return
+        for service in reversed(self.processes.values()):
+            service.stop()
+        self.processes.clear()
+        self._cleanup.close()
+
+    def manage(self, *words: str) -> str:
+        """Run a management command and return its last lines; ServiceError when it fails."""
+        command = services.manage(f"manage.py {words[0]}", self.env, *words)
+        command.start()
+        try:
+            code = command.wait()
+        finally:
+            command.stop()
+        output = "\n".join(command.tail)
+        if code:
+            raise ServiceError(f"{command.name} failed:\n{output}")
+        return output
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _start_all(self) -> None:
+        own = self.data_dir / "stack"
+        for directory in (self.data_dir / "media", self.data_dir / "static", own):
+            directory.mkdir(parents=True, exist_ok=True)
+        self._cleanup.enter_context(_only_one(own / "lock"))
+        runtime = Path(self._cleanup.enter_context(_runtime_directory()))
+        password = _password(own / "password")
+
+        urls = {name: self._given[name] for name in SERVICE_URLS if self._given.get(name)}
+        if "DATABASE_URL" not in urls:
+            port = free_port()
+            urls["DATABASE_URL"] = services.mysql_url(port, password)
+            self._add(
+                services.mariadb(own / "mariadb", runtime, port, password, durable=self._durable)
+            )
+        if "REDIS_URL" not in urls:
+            port = free_port()
+            urls["REDIS_URL"] = services.redis_url(port, password)
+            self._add(services.redis_cache(runtime, port, password))
+        if "BROKER_URL" not in urls:
+            port = free_port()
+            urls["BROKER_URL"] = services.redis_url(port, password)
+            self._add(services.redis_broker(runtime, port, password))
+        self._wait_ready()
+
+        inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+        self.env = {
+            **inherited,
+            "TRUSTED_PROXIES": "1",
+            **self._given,
+            **urls,
+            "HOST": self.host,
+            "PORT": str(self.port),
+            "DATA_DIR": str(self.data_dir),
+            "PYTHONUNBUFFERED": "1",
+        }
+        self.manage("migrate", "--noinput", "--verbosity", "0")
+        self.manage("collectstatic", "--noinput", "--verbosity", "0")
+
+        http_uds, sockets_uds = runtime / "http.sock", runtime / "sockets.sock"
+        self._add(services.wsgi(self.env, http_uds))
+        self._add(services.asgi(self.env, sockets_uds))
+        self._add(services.celery_worker(self.env))
+        self._add(services.beat(self.env))
+        self._wait_ready()
+        self._add(
+            services.nginx(
+                runtime,
+                self.host,
+                self.port,
+                http_uds=http_uds,
+                sockets_uds=sockets_uds,
+                files=self.data_dir,
+                scheme="https" if self.env.get("SITE_URL", "").startswith("https") else "http",
+            )
+        )
+        self._wait_ready()
+
+    def _add(self, service: Service) -> None:
+        """Start a service without waiting: those that do not need each other start together."""
+        service.echo = self._echo
+        service.log = self.data_dir / "stack" / f"{service.name}.log" if not self._echo else None
+        self.processes[service.name] = service
+        service.start(wait=False)
+
+    def _wait_ready(self) -> None:
+        for service in self.processes.values():
+            service.wait_ready()
+
+
+@contextlib.contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Hold the lock of a stack's directory; ServiceError when another stack has it."""
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            pid = lock.read().strip() or "?"
+            raise ServiceError(f"a stack already runs with {path.parent} (pid {pid})") from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+@contextlib.contextmanager
+def _runtime_directory() -> Iterator[str]:
+    """Make a directory with a short path for sockets and generated configuration.
+
+    Others may pass through it, so that services under another account reach their own part of it,
+    but nobody can list it.
+    """
+    directory = tempfile.mkdtemp(prefix="socialsite-")
+    Path(directory).chmod(0o711)
+    try:
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _password(path: Path) -> str:
+    """Return the password of this stack's services, made once."""
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_hex(24))
+    return path.read_text()
+
+
+class StopSignal(Exception):  # noqa: N818  (no error: someone asks for the end)
+    """SIGINT, SIGTERM or SIGHUP arrived."""
+
+
+def stop_on_signals() -> None:
+    """Turn the first of the signals that ask for an end into `StopSignal`; ignore the others."""
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(name, signal.SIG_IGN)
+        raise StopSignal(signal.Signals(number).name)
+
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, handler)
+
+
+def supervise(stack: Stack) -> None:
+    """Restart services that end, with growing pauses; ServiceError when an essential one does."""
+    started = dict.fromkeys(stack.processes, time.monotonic())
+    failures = dict.fromkeys(stack.processes, 0)
+    due: dict[str, float] = {}
+    while True:
+        time.sleep(CHECK_SECONDS)
+        now = time.monotonic()
+        for name, service in stack.processes.items():
+            if service.running:
+                continue
+            if name not in due:
+                if service.essential:
+                    raise ServiceError(f"{name} ended with code {service.exit_code}")
+                if now - started[name] > HEALTHY_SECONDS:
+                    failures[name] = 0
+                pause = BACKOFF_SECONDS[min(failures[name], len(BACKOFF_SECONDS) - 1)]
+                failures[name] += 1
+                due[name] = now + pause
+                say("stack", f"{name} ended with code {service.exit_code}, again in {pause} s")
+            elif now >= due[name]:
+                del due[name]
+                started[name] = now
+                service.start(wait=False)
+
+
+_colours = dict(
+    zip(
+        ("database", "cache", "broker", "http", "sockets", "worker", "beat", "nginx", "demo"),
+        (34, 35, 36, 32, 33, 31, 90, 94, 95),
+        strict=True,
+    )
+)
+_output = threading.Lock()
+
+
+def say(name: str, line: str) -> None:
+    """Print a line with the name of who said it."""
+    label = f"{name:>8} |"
+    if sys.stdout.isatty():
+        label = f"\033[{_colours.get(name, 1)}m{label}\033[0m"
+    with _output:
+        print(label, line, flush=True)
+
+
+def main() -> int:
+    """Run the stack in the foreground until a signal; the environment configures it."""
+    port, host = os.environ.get("PORT", "8000"), os.environ.get("HOST", "127.0.0.1")
+    if not port.isdecimal():
+        print(f"PORT must be a number, not {port!r}", file=sys.stderr)
+        return 2
+    stack = Stack(
+        Path(os.environ.get("DATA_DIR") or services.PROJECT_DIR / "data"),
+        int(port),
+        {name: os.environ[name] for name in SERVICE_URLS if os.environ.get(name)},
+        host=host,
+        echo=say,
+    )
+    stop_on_signals()
+    demo = None
+    try:
+        say("stack", "starting ...")
+        stack.start()
+        say("stack", f"serving {stack.url} - Ctrl-C stops everything")
+        if os.environ.get("DEMO", "1").lower() not in ("0", "false", "no", "off", ""):
+            demo = services.manage("demo", stack.env, "demo")
+            demo.echo = say
+            demo.start(wait=False)
+        supervise(stack)
+    except StopSignal as signal_name:
+        say("stack", f"{signal_name}: stopping ...")
+    except ServiceError as error:
+        say("stack", f"stopping, because {error}")
+        return 1
+    finally:
+        for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(name, signal.SIG_IGN)
+        if demo:
+            demo.stop()
+        stack.stop()
+    say("stack", "stopped")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""`make test`: the checks, then every test twice over, on throw-away services.
+
+`python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
+directory on free ports, runs pytest against them ("full stack"), then the tests marked `embedded`
+with no service configured ("embedded"), and stops and removes everything, also after a failure,
+Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a closing
+line in pytest's form, the sum of both passes; the lines before it give each.
+"""
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy import check, services
+from deploy.service import ServiceError, free_port
+from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
+
+NO_TESTS = 5  # pytest's exit code when nothing was collected
+GRACE_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Result:
+    """The counts of one or more pytest passes; seconds of wall time."""
+
+    failed: int = 0
+    passed: int = 0
+    skipped: int = 0
+    errors: int = 0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Result") -> "Result":
+        return Result(
+            self.failed + other.failed,
+            self.passed + other.passed,
+            self.skipped + other.skipped,
+            self.errors + other.errors,
+            self.seconds + other.seconds,
+        )
+
+    def __str__(self) -> str:
+        counts = {
+            "failed": self.failed,
+            "passed": self.passed,
+            "skipped": self.skipped,
+            "error" if self.errors == 1 else "errors": self.errors,
+        }
+        words = [f"{count} {word}" for word, count in counts.items() if count]
+        return f"{', '.join(words) or 'no tests ran'} in {self.seconds:.2f}s"
+
+
+def read_report(path: Path) -> Result:
+    """Return the counts of pytest's JUnit report; one error when there is none."""
+    try:
+        suite = ElementTree.parse(path).getroot().find("testsuite")  # noqa: S314  (our own file)
+    except (OSError, ElementTree.ParseError):
+        return Result(errors=1)
+    if suite is None:
+        return Result(errors=1)
+    tests, failed, errors, skipped = (
+        int(suite.get(name, "0")) for name in ("tests", "failures", "errors", "skipped")
+    )
+    passed = max(tests - failed - errors - skipped, 0)
+    return Result(failed, passed, skipped, errors, float(suite.get("time", "0")))
+
+
+@contextlib.contextmanager
+def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
+    """Run MariaDB, a cache and a broker in a directory; gives the environment that names them."""
+    password = secrets.token_hex(16)
+    database, cache, broker = free_port(), free_port(), free_port()
+    running = []
+    try:
+        for service in (
+            services.mariadb(directory / "mariadb", directory, database, password, durable=False),
+            services.redis_cache(directory, cache, password),
+            services.redis_broker(directory, broker, password),
+        ):
+            running.append(service)
+            service.start(wait=False)
+        for service in running:
+            service.wait_ready()
+        yield {
+            "DATABASE_URL": services.mysql_url(database, password),
+            "REDIS_URL": services.redis_url(cache, password),
+            "BROKER_URL": services.redis_url(broker, password),
+        }
+    finally:
+        for service in running:
+            service.stop_seconds = 2  # nothing here is worth a clean end
+            service.stop()
+
+
+def run_pytest(
+    title: str, env: Mapping[str, str], report: Path, arguments: Sequence[str]
+) -> tuple[int, Result]:
+    """Run pytest to its end and return its exit code and its counts."""
+    print(f"\n--- {title} ---", flush=True)
+    process = subprocess.Popen(
+        services.python("-m", "pytest", f"--junit-xml={report}", *arguments),
+        env=dict(env),
+        cwd=services.PROJECT_DIR,
+    )
+    try:
+        code = process.wait()
+    except BaseException:
+        # After Ctrl-C pytest got the signal too; it stops the processes of its tests itself.
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
+        process.kill()
+        process.wait()
+        raise
+    return code, read_report(report)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run everything and return the exit code."""
+    began = time.monotonic()
+    checked = True if arguments else check.run_all()
+    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    with tempfile.TemporaryDirectory(prefix="socialsite-test-") as name:
+        directory = Path(name)
+        directory.chmod(0o711)  # the services may run under another account
+        base = {**inherited, "PYTHONUNBUFFERED": "1"}
+        with throw_away_services(directory) as urls:
+            full = run_pytest(
+                "full stack: MariaDB and Redis",
+                {**base, **urls, "DATA_DIR": str(directory / "data-full")},
+                directory / "full.xml",
+                arguments,
+            )
+        embedded = run_pytest(
+            "embedded: SQLite, Redis in the process",
+            {**base, "DATA_DIR": str(directory / "data-embedded")},
+            directory / "embedded.xml",
+            ["-m", "embedded and not chaos", *arguments],
+        )
+    good = {0, NO_TESTS} if arguments else {0}
+    passed = checked and full[0] in good and embedded[0] in good
+    if {full[0], embedded[0]} == {NO_TESTS}:
+        passed = False
+    print()
+    if not checked:
+        print("The checks failed, see above.")
+    print(f"full stack: {full[1]}")
+    print(f"embedded:   {embedded[1]}")
+    print(f"everything took {time.monotonic() - began:.0f} s")
+    print(f" {full[1] + embedded[1]} ".center(80, "="), flush=True)
+    return 0 if passed else 1
+
+
+def main() -> int:
+    """Run with the command line's pytest arguments; a signal ends it with everything stopped."""
+    stop_on_signals()
+    try:
+        return run(sys.argv[1:])
+    except StopSignal as signal_name:
+        print(f"{signal_name}: stopped", file=sys.stderr)
+        return 130
+    except ServiceError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
