@@ -1,0 +1,48 @@
+"""Locks of relations in their one global order: counters by user id, then the rows of the pair.
+
+The lower user id comes first in both steps; every writer of these tables takes its locks here, so
+that two of them can never wait for each other. Rows are never deleted, hence no gap locks.
+"""
+
+from collections.abc import Iterable
+
+from relations.models import RelationCount, Relationship
+from socialsite.core import db
+
+
+def counters(user_ids: Iterable[int]) -> dict[int, RelationCount]:
+    """Lock the counters of these people, made on first use, and return them by user id."""
+    return {user_id: _counter(user_id) for user_id in sorted(set(user_ids))}
+
+
+def _counter(user_id: int) -> RelationCount:
+    locked = RelationCount.objects.select_for_update()
+    row = locked.filter(pk=user_id).first()
+    if row is None:
+        db.insert_ignore(RelationCount, [RelationCount(user_id=user_id)])
+        row = locked.get(pk=user_id)
+    return row
+
+
+def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relationship]:
+    """Lock both rows of a pair; returns (one's row, two's row).
+
+    With `make` the rows are made when missing, by an upsert that changes nothing: on InnoDB, unlike
+    INSERT IGNORE, it takes the exclusive lock at once, so hot pairs do not deadlock. The column it
+    names must never be `relation`. Without `make` both rows must exist.
+    """
+    low, high = sorted((one, two))
+    if make:
+        db.upsert(
+            Relationship,
+            [
+                Relationship(from_user_id=low, to_user_id=high),
+                Relationship(from_user_id=high, to_user_id=low),
+            ],
+            unique_fields=["from_user", "to_user"],
+            update_fields=["to_user"],
+        )
+    locked = Relationship.objects.select_for_update()
+    first = locked.get(from_user_id=low, to_user_id=high)
+    second = locked.get(from_user_id=high, to_user_id=low)
+    return (first, second) if one == low else (second, first)

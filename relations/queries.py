@@ -1,0 +1,175 @@
+"""Reads of relations: the state of pairs, the lists of a person, counts.
+
+Every query names the person whose rows it reads (`from_user`), so that the table can be sharded by
+it. Lists are newest first by (time of the follow, id of the other person), from covering indexes.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from accounts import queries as accounts
+from relations import states
+from relations.models import (
+    BLOCKED,
+    FOLLOWS_ME,
+    I_FOLLOW,
+    Relation,
+    RelationCount,
+    Relationship,
+)
+from socialsite.core import db
+from socialsite.core.pagination import Page, Position, before, cut
+
+Person = dict[str, Any]
+
+# A list page reads on past people it must not show, at most so often; then it is short.
+ROUNDS = 5
+
+
+# --- pairs --------------------------------------------------------------------------------------
+def relation(user_id: int | None, target_id: int) -> Relation | None:
+    """Return the pair's state from the side of `user_id`; None for no relation and for guests."""
+    if user_id is None:
+        return None
+    return states.of(Relationship.objects.filter(from_user=user_id, to_user=target_id).first())
+
+
+def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation | None]:
+    """Return the state towards each of `ids` from the side of `user_id`, in one query (B2)."""
+    found: dict[int, Relation | None] = dict.fromkeys(ids)
+    if user_id is None or not found:
+        return found
+    rows = Relationship.objects.filter(
+        from_user=user_id, to_user__in=list(found), relation__isnull=False
+    )
+    for to_user, state in rows.values_list("to_user_id", "relation"):
+        found[to_user] = Relation(state)
+    return found
+
+
+def name(state: Relation | None) -> str | None:
+    """Return S0's name of a state, as the API and the pages say it."""
+    return None if state is None else state.name
+
+
+def locked_follow(viewer_id: int, author_id: int) -> bool:
+    """True when viewer follows author, and nobody can change that before this transaction ends."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("locked_follow() needs a transaction")
+    rows = Relationship.objects.filter(from_user=viewer_id, to_user=author_id)
+    sql, params = rows.values_list("relation").query.sql_with_params()
+    lock = " LOCK IN SHARE MODE" if db.is_mysql() else ""
+    with connection.cursor() as cursor:
+        cursor.execute(sql + lock, params)
+        row = cursor.fetchone()
+    return row is not None and row[0] in I_FOLLOW
+
+
+# --- sets, for composition ----------------------------------------------------------------------
+def follows_queryset(viewer_id: int) -> "QuerySet[Relationship]":
+    """Return the rows of those whom the viewer follows now."""
+    return Relationship.objects.filter(from_user=viewer_id, relation__in=I_FOLLOW)
+
+
+def following_ids(user_id: int) -> "QuerySet[Relationship, int]":
+    """Return the ids of those whom the person follows now, in no order."""
+    return follows_queryset(user_id).values_list("to_user_id", flat=True)
+
+
+def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
+    """Return the ids of those who follow the author now, by id ascending."""
+    rows = Relationship.objects.filter(from_user=author_id, relation__in=FOLLOWS_ME)
+    return rows.order_by("to_user_id").values_list("to_user_id", flat=True)
+
+
+def blocked_ids(user_id: int) -> "QuerySet[Relationship, int]":
+    """Return the ids of those whom the person blocks or who block the person."""
+    rows = Relationship.objects.filter(from_user=user_id, relation__in=BLOCKED)
+    return rows.values_list("to_user_id", flat=True)
+
+
+# --- lists --------------------------------------------------------------------------------------
+def following(
+    user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
+) -> Page[Person]:
+    """Return whom a person follows, the latest follow first."""
+    # A time stands iff its state holds; asking for the time alone keeps to the covering index.
+    rows = Relationship.objects.filter(from_user=user_id, followed_at__isnull=False)
+    return _people(rows, "followed_at", cursor, size, viewer_id)
+
+
+def followers(
+    user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
+) -> Page[Person]:
+    """Return who follows a person, friends included (T17b), the latest follower first."""
+    rows = Relationship.objects.filter(from_user=user_id, fan_since__isnull=False)
+    return _people(rows, "fan_since", cursor, size, viewer_id)
+
+
+def friends(
+    user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
+) -> Page[Person]:
+    """Return whom a person follows and is followed by, by the person's own follow, latest first."""
+    rows = Relationship.objects.filter(
+        from_user=user_id, followed_at__isnull=False, relation=Relation.BI_FOLLOWING
+    )
+    return _people(rows, "followed_at", cursor, size, viewer_id)
+
+
+def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Page[Person]:
+    """Return whom a person blocks, the latest first; for that person only."""
+    rows = Relationship.objects.filter(
+        from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
+    )
+    return _people(rows, "blocked_at", cursor, size, user_id, show_blocked=True)
+
+
+def _people(
+    rows: "QuerySet[Relationship]",
+    time: str,
+    cursor: Position | None,
+    size: int,
+    viewer_id: int | None,
+    *,
+    show_blocked: bool = False,
+) -> Page[Person]:
+    """Return a page of cards with `relation`, the viewer's state towards each by name or None.
+
+    Leaves out closed accounts and those with a block either way to the viewer, and reads on until
+    the page is full: three queries a round, each round twice as wide. After ROUNDS rounds the page
+    may be short; its cursor then goes on from the last row examined (T39).
+    """
+    rows = rows.order_by(f"-{time}", "-to_user_id")
+    people: list[tuple[Position, Person]] = []
+    place = cursor
+    for step in range(ROUNDS):
+        want = (size + 1) << step
+        found = rows.filter(before(place, time, "to_user_id")).values_list(time, "to_user_id")
+        batch = [Position(*row) for row in found[:want]]
+        ids = [position.id for position in batch]
+        relations, cards = relations_of(viewer_id, ids), accounts.cards(ids)
+        for position in batch:
+            state, card = relations[position.id], cards.get(position.id)
+            if card and (show_blocked or not states.blocked_either_way(state)):
+                people.append((position, {**card, "relation": name(state)}))
+        if len(people) > size or len(batch) < want:
+            page = cut(people, size, lambda entry: entry[0])
+            return page.with_items([person for _, person in page.items])
+        place = batch[-1]
+    return Page([person for _, person in people], place.encode() if place else None)
+
+
+# --- counts -------------------------------------------------------------------------------------
+def counts(user_id: int) -> dict[str, int]:
+    """Return `following`, `followers` and `friends` of a person."""
+    row = RelationCount.objects.filter(pk=user_id).values("following", "followers", "friends")
+    return row.first() or {"following": 0, "followers": 0, "friends": 0}
+
+
+def follower_count(author_id: int) -> int:
+    """Return how many follow the author, as counted so far."""
+    row = RelationCount.objects.filter(pk=author_id).values_list("followers", flat=True)
+    return row.first() or 0
