@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     dependencies = []
 
     operations = [
-        migrations.RunPython(binary_collation, migrations.RunPython.noop),
+        migrations.RunPython(binary_collation, migrations.RunPython.noop, atomic=False),
         migrations.CreateModel(
             name="Event",
             fields=[
