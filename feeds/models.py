@@ -224,8 +224,6 @@ class FanOutChunk(models.Model):
     number = models.PositiveIntegerField()
     lower = models.BigIntegerField()
     upper = models.BigIntegerField()
-    # Followers up to this id have the post; equal to `lower` at first.
-    cursor = models.BigIntegerField()
     delivered = models.PositiveIntegerField(default=0)
     done = models.BooleanField(default=False)
     # Whoever holds the number may work on the chunk until `leased_until` (Unix ms) (T31).

@@ -300,7 +300,6 @@ class Migration(migrations.Migration):
                 ("number", models.PositiveIntegerField()),
                 ("lower", models.BigIntegerField()),
                 ("upper", models.BigIntegerField()),
-                ("cursor", models.BigIntegerField()),
                 ("delivered", models.PositiveIntegerField(default=0)),
                 ("done", models.BooleanField(default=False)),
                 ("lease", models.BigIntegerField(default=0)),

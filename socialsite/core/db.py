@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
+from django.db.models import QuerySet
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +72,18 @@ def now_ms() -> int:
         return int(cursor.fetchone()[0])
 
 
+def rows_locked_in_share(source: "QuerySet[Any, Any]") -> list[tuple[Any, ...]]:
+    """Read a `values_list` QuerySet and hold its rows in share mode until the transaction ends.
+
+    Several readers may hold a row at once, no writer can change it. SQLite has one writer anyway.
+    """
+    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    lock = " LOCK IN SHARE MODE" if is_mysql() else ""
+    with connection.cursor() as cursor:
+        cursor.execute(sql + lock, params)
+        return list(cursor.fetchall())
+
+
 def upsert(
     model: type[models.Model],
     rows: Sequence[models.Model],
@@ -98,7 +111,7 @@ def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> No
 def insert_from_select(
     model: type[models.Model],
     fields: Sequence[str],
-    source: "models.QuerySet[Any, Any]",
+    source: "QuerySet[Any, Any]",
     *,
     lock_source: bool = False,
 ) -> int:

@@ -19,8 +19,8 @@ from socialsite.core.registry import Stage
 
 logger = logging.getLogger(__name__)
 
-BATCH = 50
-LEASE_MS = 30_000
+BATCH = 20
+LEASE_MS = 10_000
 MAX_ATTEMPTS = 12
 BACKOFF_MS = 500
 BACKOFF_MAX_MS = 300_000

@@ -1,0 +1,214 @@
+"""Writes of feeds: publish, delete, move the read mark.
+
+Publishing writes the author's outbox and a fan-out that is not done yet, in one transaction with the
+event; from that commit on every follower's feed has the post, because readers pull what is not
+delivered (A20, T30, spec I).
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.utils.translation import gettext as _
+
+from feeds.events import PostDeleted, PostPublished
+from feeds.models import (
+    AuthorHead,
+    FanOut,
+    InboxState,
+    Kind,
+    Mode,
+    Post,
+    PostContent,
+    Visibility,
+)
+from relations import queries as relations
+from socialsite.core import db, media
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound
+from socialsite.core.events import publish as tell
+from socialsite.core.pagination import Position
+
+if TYPE_CHECKING:
+    from accounts.models import User
+    from feeds.cards import Card
+
+MICRO_MAX, TITLE_MAX, ARTICLE_MAX, VIDEO_TEXT_MAX, IMAGES_MAX, URL_MAX = 2000, 120, 50_000, 2000, 9, 500
+TEXT_MAX = {
+    Kind.MICRO: MICRO_MAX,
+    Kind.ARTICLE: ARTICLE_MAX,
+    Kind.VIDEO: VIDEO_TEXT_MAX,
+    Kind.REPOST: MICRO_MAX,
+}
+# An author falls back to the lower tier only below this share of the threshold (spec F).
+HYSTERESIS = 0.8
+
+
+def publish(
+    author: "User",
+    *,
+    content: str = "",
+    kind: str = Kind.MICRO,
+    title: str = "",
+    images: Sequence[int] = (),
+    video_url: str = "",
+    visibility: str = Visibility.PUBLIC,
+) -> Post:
+    """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
+
+    Raises InvalidInput (with `fields`) for what the limits of design section 5 refuse.
+    """
+    words = PostContent(
+        title=_clean(title), content=_clean(content), video_url=video_url.strip()
+    )
+    _check(kind, words, images, visibility)
+    words.images = [
+        {
+            "id": str(item.pk),
+            "name": item.name,
+            "thumb": item.thumb_name,
+            "width": item.width,
+            "height": item.height,
+            "alt": item.alt,
+        }
+        for item in media.by_ids(author.pk, images)
+    ]
+    return _publish(author.pk, kind, visibility, words)
+
+
+@db.atomic
+def _publish(author_id: int, kind: str, visibility: str, words: PostContent) -> Post:
+    followers = relations.follower_count(author_id)
+    db.upsert(
+        AuthorHead,
+        [AuthorHead(author_id=author_id)],
+        unique_fields=["author"],
+        update_fields=["author"],
+    )
+    head = AuthorHead.objects.select_for_update().get(author_id=author_id)
+    head.mode = mode_for(followers, Mode(head.mode))
+    # The head's lock makes positions of one author follow the order of commits.
+    position = max(db.now_ms(), head.last_position)
+    post = Post.objects.create(
+        author_id=author_id, kind=kind, visibility=visibility, position=position, mode=head.mode
+    )
+    # A retried transaction writes the same words again under another id.
+    words.post_id = post.pk
+    PostContent.objects.bulk_create([words])
+    head.last_position = position
+    head.post_count += 1
+    if head.mode != Mode.ALL:
+        head.last_pulled_position = position
+    head.save()
+    if head.mode != Mode.NONE:
+        FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
+    tell(PostPublished(id=post.pk, author_id=author_id))
+    return post
+
+
+def mode_for(followers: int, before: Mode) -> Mode:
+    """Return the tier of a new post: to all, to active followers, or pull only (A21, A22, spec F).
+
+    Up above a threshold, down at 0.8 of it, so that an author at the edge does not flap.
+    """
+
+    def limit(threshold: int, tier: Mode) -> float:
+        return threshold * HYSTERESIS if before > tier else threshold
+
+    if followers <= limit(settings.PUSH_ALL_MAX, Mode.ALL):
+        return Mode.ALL
+    if followers <= limit(settings.PUSH_ACTIVE_MAX, Mode.ACTIVE):
+        return Mode.ACTIVE
+    return Mode.NONE
+
+
+@db.atomic
+def delete(actor: "User", post_id: int) -> None:
+    """Delete a post: its author, or staff. Emits PostDeleted; deleting twice changes nothing.
+
+    Raises NotFound when there is no such post, Forbidden when it is somebody else's.
+    """
+    post = Post.objects.select_for_update().filter(pk=post_id).first()
+    if post is None or (post.is_deleted and post.author_id != actor.pk):
+        raise NotFound
+    if post.author_id != actor.pk and not actor.is_staff:
+        raise Forbidden
+    if post.is_deleted:
+        return
+    Post.objects.filter(pk=post_id).update(is_deleted=True)
+    AuthorHead.objects.filter(author_id=post.author_id).update(post_count=F("post_count") - 1)
+    tell(PostDeleted(id=post.pk, author_id=post.author_id))
+
+
+def mark_read(viewer_id: int, newest: Position) -> None:
+    """Move the read mark up to the newest position shown; it never moves back (C5, T49)."""
+    behind = Q(read_ts__lt=newest.ts_ms) | Q(read_ts=newest.ts_ms, read_id__lt=newest.id)
+    mark = {"read_ts": newest.ts_ms, "read_id": newest.id}
+    rows = InboxState.objects.filter(viewer_id=viewer_id)
+    if rows.filter(behind).update(**mark) or rows.exists():
+        return
+    db.insert_ignore(InboxState, [InboxState(viewer_id=viewer_id)])
+    rows.filter(behind).update(**mark)
+
+
+def saw_first_page(viewer_id: int, cards: "Sequence[Card]") -> None:
+    """Move the read mark to the newest post of a first page; only a first page moves it."""
+    if cards:
+        newest = Post.objects.only("position").get(pk=int(cards[0]["id"]))
+        mark_read(viewer_id, Position(newest.position, newest.pk))
+
+
+def _clean(text: str) -> str:
+    """Trim, and keep of control characters only line feed and tab."""
+    text = text.replace("\r\n", "\n").strip()
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
+
+
+def _check(kind: str, words: PostContent, images: Sequence[int], visibility: str) -> None:
+    wrong: dict[str, list[object]] = {}
+
+    def refuse(field: str, message: object) -> None:
+        wrong.setdefault(field, []).append(message)
+
+    if kind not in (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO):
+        refuse("kind", _("Must be micro, article or video."))
+        kind = Kind.MICRO
+    if visibility not in Visibility.values:
+        refuse("visibility", _("Must be public or followers."))
+    limit = TEXT_MAX[Kind(kind)]
+    if len(words.content) > limit:
+        refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
+    if len(words.title) > TITLE_MAX:
+        refuse("title", _("At most %(limit)s characters.") % {"limit": TITLE_MAX})
+    if len(images) > IMAGES_MAX:
+        refuse("images", too_many_pictures())
+    if kind == Kind.MICRO and not words.content and not images:
+        refuse("content", _("Write something or add a picture."))
+    if kind == Kind.ARTICLE and not words.title:
+        refuse("title", _("An article needs a title."))
+    if kind == Kind.ARTICLE and not words.content:
+        refuse("content", _("An article needs a text."))
+    if kind == Kind.VIDEO and not _is_https(words.video_url):
+        refuse("video_url", _("A video needs an https address."))
+    if kind != Kind.VIDEO and words.video_url:
+        refuse("video_url", _("Only a video has a video address."))
+    if wrong:
+        raise InvalidInput(fields=wrong)  # type: ignore[arg-type]
+
+
+def too_many_pictures() -> str:
+    """Return what is said when a post has more pictures than a post may have."""
+    return _("At most %(limit)s pictures.") % {"limit": IMAGES_MAX}
+
+
+def _is_https(address: str) -> bool:
+    host = address.removeprefix("https://").partition("/")[0]
+    return (
+        address.startswith("https://")
+        and "." in host.strip(".")
+        and len(address) <= URL_MAX
+        and address.isascii()
+        and address.isprintable()
+        and not set(address) & set(" \"'<>\\^`{|}")
+    )

@@ -1,0 +1,130 @@
+"""API of feeds: posts, home feed, new count, recommended."""
+
+from typing import Any
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.permissions import AllowAny, IsAuthenticatedOrReadOnly
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import actions as accounts_actions
+from accounts import queries as accounts
+from feeds import actions, queries
+from feeds.cards import Card
+from feeds.serializers import (
+    NewCountSerializer,
+    NewPostSerializer,
+    PostPageSerializer,
+    PostSerializer,
+    body,
+)
+from interactions import queries as interactions
+from relations import queries as relations
+from socialsite.core import api, errors
+from socialsite.core.idempotency import idempotent
+from socialsite.core.pagination import Page
+
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="opaque, from `next`"),
+    OpenApiParameter("size", int, description="1 to 20, default 10"),
+    OpenApiParameter("max_time", int, description="Unix ms; older than this, lossy on ties"),
+]
+Errors = api.ErrorSerializer
+
+
+def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
+    items = interactions.decorate(viewer, page.items)
+    return {"items": [body(card) for card in items], "next": page.next}
+
+
+class Posts(APIView):
+    """The actor's outbox."""
+
+    @extend_schema(
+        request=NewPostSerializer,
+        responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors},
+        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+    )
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Publish a post: micro, article or video."""
+        values = api.read(NewPostSerializer, request.data)
+        post = actions.publish(request.user, **values)
+        card = queries.post(request.user, post.pk)
+        return Response(body(card), status=201)
+
+
+class OnePost(APIView):
+    """One post."""
+
+    permission_classes = [IsAuthenticatedOrReadOnly]
+
+    @extend_schema(responses={200: PostSerializer, 400: Errors, 404: Errors})
+    def get(self, request: Request, post_id: str) -> Response:
+        """Return a post that the reader may see."""
+        card = queries.post(request.user, api.parse_id(post_id))
+        return Response(body(interactions.decorate(request.user, [card])[0]))
+
+    @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
+    def delete(self, request: Request, post_id: str) -> Response:
+        """Delete one's own post."""
+        ident = api.parse_id(post_id)
+        actions.delete(request.user, ident)
+        return Response(status=204)
+
+
+class HomeFeed(APIView):
+    """The home feed."""
+
+    @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
+    def get(self, request: Request) -> Response:
+        """Return a page of the posts of the reader and of everyone the reader follows now."""
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        page = queries.home_feed(request.user, cursor, size)
+        if cursor is None:
+            actions.saw_first_page(request.user.pk, page.items)
+        accounts_actions.touch(request.user)
+        return Response(_bodies(request.user, page))
+
+
+class NewCount(APIView):
+    """How many posts are new."""
+
+    @extend_schema(responses={200: NewCountSerializer})
+    def get(self, request: Request) -> Response:
+        """Return how many posts of others are newer than the first page last read."""
+        count, more = queries.new_count(request.user)
+        return Response({"count": count, "more": more})
+
+
+class Recommended(APIView):
+    """The recommended feed."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
+    def get(self, request: Request) -> Response:
+        """Return a page of public posts by recommended authors."""
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        return Response(_bodies(request.user, queries.recommended(request.user, cursor, size)))
+
+
+class UserPosts(APIView):
+    """One author's posts."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors, 404: Errors}
+    )
+    def get(self, request: Request, user_id: str) -> Response:
+        """Return a page of the posts of one person, all kinds."""
+        author = accounts.by_id(api.parse_id(user_id))
+        viewer = request.user
+        if relations.is_blocked(viewer.pk if viewer.is_authenticated else None, author.pk):
+            raise errors.UserNotFound
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        return Response(_bodies(viewer, queries.profile_posts(viewer, author.pk, cursor, size)))
+
+

@@ -1,0 +1,27 @@
+"""What feeds tell (S4's `event_content_meta_change`, C8's `media_post`)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from socialsite.core.events import DomainEvent
+
+
+@dataclass(frozen=True, slots=True)
+class _PostEvent(DomainEvent):
+    """A fact about one post; `id` is the post's."""
+
+    aggregate_type: ClassVar[str] = "post"
+    aggregate_field: ClassVar[str] = "id"
+
+    id: int
+    author_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostPublished(_PostEvent):
+    """The post is in its author's outbox and in every follower's feed; the fan-out starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostDeleted(_PostEvent):
+    """The post is gone from every feed; copies of its index are cleaned up."""

@@ -1,0 +1,53 @@
+"""Keeping an inbox in line with one follow: backfill and purge, by state (T31c, T41, race matrix).
+
+`sync_inbox` asks the relation under its lock and makes the inbox agree, so late, repeated and reordered
+events are harmless: the last one to run sees the last state.
+"""
+
+from django.conf import settings
+from django.db.models import Value
+
+from feeds.models import InboxEdge, InboxEntry, Mode, Post
+from relations import queries as relations
+from socialsite.core import db
+
+COMPLETE = 0
+
+
+@db.atomic
+def sync_inbox(viewer_id: int, author_id: int) -> None:
+    """Backfill the viewer's inbox if they follow the author now, purge it if they do not."""
+    if relations.locked_follow(viewer_id, author_id):
+        _backfill(viewer_id, author_id)
+    else:
+        forget(viewer_id, author_id)
+        InboxEntry.objects.filter(user_id=viewer_id, author_id=author_id).delete()
+
+
+def forget(viewer_id: int, author_id: int) -> None:
+    """Say that the inbox knows nothing of the author: until a backfill, all posts are pulled."""
+    InboxEdge.objects.filter(viewer_id=viewer_id, author_id=author_id).delete()
+
+
+def _backfill(viewer_id: int, author_id: int) -> None:
+    """Insert the newest BACKFILL_MAX pushed posts; what is at or below the next one stays pulled.
+
+    Posts that are not pushed to all are always pulled, so they need no row.
+    """
+    posts = Post.objects.filter(author_id=author_id, mode=Mode.ALL, is_deleted=False)
+    positions = posts.newest_first().values_list("position", flat=True)
+    first_left_out = positions[settings.BACKFILL_MAX : settings.BACKFILL_MAX + 1].first()
+    boundary = COMPLETE if first_left_out is None else first_left_out
+    db.insert_from_select(
+        InboxEntry,
+        ["user", "publish_time", "post", "author"],
+        posts.filter(position__gt=boundary).values_list(
+            Value(viewer_id), "position", "id", "author_id"
+        ),
+    )
+    db.upsert(
+        InboxEdge,
+        [InboxEdge(viewer_id=viewer_id, author_id=author_id, backfilled_from=boundary)],
+        unique_fields=["viewer", "author"],
+        update_fields=["backfilled_from"],
+    )

@@ -1,0 +1,85 @@
+"""API shapes of feeds (design section 5)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from feeds.actions import ARTICLE_MAX, IMAGES_MAX, TITLE_MAX, URL_MAX
+from feeds.cards import Card
+from feeds.models import Visibility
+from socialsite.core.ids import MAX_ID
+
+
+class AuthorSerializer(serializers.Serializer[Any]):
+    """A person in a list."""
+
+    id = serializers.CharField()
+    username = serializers.CharField()
+    nickname = serializers.CharField()
+    avatar = serializers.CharField(allow_blank=True)
+
+
+class ImageSerializer(serializers.Serializer[Any]):
+    """One picture of a post."""
+
+    id = serializers.CharField()
+    url = serializers.CharField()
+    thumb = serializers.CharField()
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+    alt = serializers.CharField(allow_blank=True)
+
+
+class PostSerializer(serializers.Serializer[Any]):
+    """A post; the body itself is made by `body`, this is its schema."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=["micro", "article", "video", "repost"])
+    author = AuthorSerializer()
+    title = serializers.CharField(allow_blank=True)
+    content = serializers.CharField(allow_blank=True)
+    images = ImageSerializer(many=True)
+    video_url = serializers.CharField(allow_blank=True)
+    created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
+    visibility = serializers.ChoiceField(choices=Visibility.values)
+    like_count = serializers.IntegerField()
+    comment_count = serializers.IntegerField()
+    liked = serializers.BooleanField()
+
+
+class PostPageSerializer(serializers.Serializer[Any]):
+    """A page of posts."""
+
+    items = PostSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
+class NewCountSerializer(serializers.Serializer[Any]):
+    """How many posts are newer than what the reader saw."""
+
+    count = serializers.IntegerField(max_value=99)
+    more = serializers.BooleanField(help_text="there are more than 99")
+
+
+class NewPostSerializer(serializers.Serializer[Any]):
+    """Input of POST posts; lengths by kind are checked by the action."""
+
+    kind = serializers.CharField(default="micro", max_length=8)
+    title = serializers.CharField(default="", allow_blank=True, max_length=TITLE_MAX)
+    content = serializers.CharField(default="", allow_blank=True, max_length=ARTICLE_MAX)
+    images = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
+        default=list,
+        max_length=IMAGES_MAX,
+        help_text="ids of your own media",
+    )
+    video_url = serializers.CharField(default="", allow_blank=True, max_length=URL_MAX)
+    visibility = serializers.CharField(default="public", max_length=9)
+
+
+_HIDDEN = ("mine", "ref", "ref_gone")
+
+
+def body(card: Card) -> dict[str, Any]:
+    """Return the API's post of a card."""
+    return {key: value for key, value in card.items() if key not in _HIDDEN}

@@ -1,0 +1,17 @@
+"""Celery entry points of feeds; every message is a hint, the work is in the database."""
+
+from celery import shared_task
+
+from feeds import fanout
+
+
+@shared_task(name="feeds.run_chunk")
+def run_chunk(chunk_id: int) -> None:
+    """Deliver one chunk of a fan-out."""
+    fanout.run_chunk(chunk_id)
+
+
+@shared_task(name="feeds.sweep_fanouts")
+def sweep_fanouts() -> None:
+    """Deliver what messages lost and workers left."""
+    fanout.sweep()

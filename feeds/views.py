@@ -1,0 +1,148 @@
+"""Pages of feeds: home, recommended, profile, post, search, publish and delete."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import actions as accounts_actions
+from accounts import queries as accounts
+from feeds import actions, queries
+from feeds.cards import Card
+from interactions import queries as interactions
+from relations import queries as relations
+from socialsite.core import api, errors, media
+from socialsite.core.pagination import Page, Position
+
+PAGE_SIZE = 20
+COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
+ALT_MAX = 200
+
+
+def _cursor(request: HttpRequest) -> Position | None:
+    return api.page_params(request, default=PAGE_SIZE)[0]
+
+
+def _posts(request: HttpRequest, page: Page[Card]) -> dict[str, Any]:
+    return {"posts": interactions.decorate(request.user, page.items), "next": page.next}
+
+
+def _page(
+    request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
+) -> HttpResponse:
+    """Render the whole page, or for htmx asking for a further page only its part."""
+    partial = request.htmx and "cursor" in request.GET
+    name = "feeds/_page.html" if partial else template
+    return render(request, name, context, status=status)
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """The home feed; guests see what is recommended."""
+    if not request.user.is_authenticated:
+        return recommended(request)
+    cursor = _cursor(request)
+    page = queries.home_feed(request.user, cursor, PAGE_SIZE)
+    if cursor is None:
+        actions.saw_first_page(request.user.pk, page.items)
+    accounts_actions.touch(request.user)
+    context = _posts(request, page) | {"is_first_page": cursor is None}
+    return _page(request, "feeds/home.html", context)
+
+
+@require_safe
+def recommended(request: HttpRequest) -> HttpResponse:
+    """Public posts by recommended authors."""
+    page = queries.recommended(request.user, _cursor(request), PAGE_SIZE)
+    return _page(request, "feeds/recommended.html", _posts(request, page))
+
+
+@require_safe
+def profile(request: HttpRequest, username: str) -> HttpResponse:
+    """One person and their posts."""
+    person = relations.profile(request.user, accounts.by_name(username))
+    blocking = person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING")
+    page: Page[Card] = Page([], None)
+    if not blocking:
+        ident = int(person["id"])
+        page = queries.profile_posts(request.user, ident, _cursor(request), PAGE_SIZE)
+        person["counts"]["posts"] = queries.post_counts([ident]).get(ident, 0)
+    return _page(request, "feeds/profile.html", _posts(request, page) | {"profile": person})
+
+
+@require_safe
+def post(request: HttpRequest, post_id: str) -> HttpResponse:
+    """One post and its comments."""
+    ident = api.parse_id(post_id)
+    card = interactions.decorate(request.user, [queries.post(request.user, ident)])[0]
+    cursor = _cursor(request)
+    found = interactions.comments(request.user, int(card["id"]), cursor, PAGE_SIZE)
+    context = {"post": card, "comments": found.items, "next": found.next}
+    partial = request.htmx and cursor is not None
+    name = "interactions/_comment_page.html" if partial else "feeds/post.html"
+    return render(request, name, context)
+
+
+@require_safe
+def search(request: HttpRequest) -> HttpResponse:
+    """People by the beginning of a name."""
+    text = request.GET.get("q", "").strip()
+    page: Page[Any] = Page([], None)
+    if text:
+        page = relations.search_people(request.user, text, _cursor(request), PAGE_SIZE)
+    partial = request.htmx and "cursor" in request.GET
+    name = "relations/_page.html" if partial else "feeds/search.html"
+    return render(request, name, {"q": text, "people": page.items, "next": page.next})
+
+
+@require_POST
+def post_create(request: HttpRequest) -> HttpResponse:
+    """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
+    if not request.user.is_authenticated:
+        raise errors.NotAuthenticated
+    values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
+    values["kind"] = values["kind"] or "micro"
+    values["visibility"] = values["visibility"] or "public"
+    if values["kind"] != "video":
+        values["video_url"] = ""
+    try:
+        images = _store_pictures(request)
+        actions.publish(request.user, images=images, **values)
+    except (errors.InvalidInput, errors.UnsupportedMedia, errors.PayloadTooLarge) as error:
+        wrong = error.fields or {"images": [error.detail]}
+        page = queries.home_feed(request.user, None, PAGE_SIZE)
+        context = _posts(request, page) | {
+            "is_first_page": True,
+            "form_errors": {
+                (field if field in (*COMPOSER_FIELDS, "images") else "__all__"): texts
+                for field, texts in wrong.items()
+            },
+            "values": values,
+        }
+        return render(request, "feeds/home.html", context, status=error.status)
+    return HttpResponseRedirect(reverse("home"), status=303)
+
+
+def _store_pictures(request: HttpRequest) -> list[int]:
+    files = [file for file in request.FILES.getlist("images") if file.size]
+    if len(files) > actions.IMAGES_MAX:
+        raise errors.InvalidInput(fields={"images": [actions.too_many_pictures()]})
+    alts = request.POST.getlist("alt")
+    texts = [*alts, *[""] * len(files)]
+    return [
+        media.store(request.user.pk, file, text[:ALT_MAX]).pk
+        for file, text in zip(files, texts, strict=False)
+    ]
+
+
+@require_POST
+def post_delete(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Delete one's own post."""
+    if not request.user.is_authenticated:
+        raise errors.NotAuthenticated
+    actions.delete(request.user, api.parse_id(post_id))
+    if request.htmx:
+        return HttpResponse()
+    return HttpResponseRedirect(reverse("home"), status=303)

@@ -1,0 +1,22 @@
+"""The one gate before every post that anybody is shown (T42): `visible_to`."""
+
+from django.db.models import Q
+
+from feeds.models import Post, PostQuerySet, Visibility
+from relations import queries as relations
+
+
+def visible_to(viewer_id: int | None) -> PostQuerySet:
+    """Return the posts a reader may see; `None` is an anonymous reader.
+
+    Not deleted; the author neither banned nor gone; no block either way; public, or the reader's own, or
+    for followers and the reader is one.
+    """
+    posts = Post.objects.alive()
+    public = Q(visibility=Visibility.PUBLIC)
+    if viewer_id is None:
+        return posts.filter(public)
+    followed = Q(author_id__in=relations.following_ids(viewer_id))
+    return posts.exclude(author_id__in=relations.blocked_ids(viewer_id)).filter(
+        public | Q(author_id=viewer_id) | followed
+    )

@@ -1,0 +1,9 @@
+"""The project itself as an app: commands that concern the whole site."""
+
+from django.apps import AppConfig
+
+
+class SocialsiteConfig(AppConfig):
+    """Composition root; it may use every app."""
+
+    name = "socialsite"
