@@ -4,13 +4,15 @@ Every query names the person whose rows it reads (`from_user`), so that the tabl
 it. Lists are newest first by (time of the follow, id of the other person), from covering indexes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.db.models import QuerySet
 
 from accounts import queries as accounts
+from accounts.models import User
 from relations import states
 from relations.models import (
     BLOCKED,
@@ -21,6 +23,7 @@ from relations.models import (
     Relationship,
 )
 from socialsite.core import db
+from socialsite.core.errors import UserNotFound
 from socialsite.core.pagination import Page, Position, before, cut
 
 Person = dict[str, Any]
@@ -50,6 +53,11 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
     return found
 
 
+def is_blocked(user_id: int | None, other_id: int) -> bool:
+    """True when one of the two blocks the other, so that neither may see what the other has."""
+    return states.blocked_either_way(relation(user_id, other_id))
+
+
 def name(state: Relation | None) -> str | None:
     """Return S0's name of a state, as the API and the pages say it."""
     return None if state is None else state.name
@@ -60,12 +68,8 @@ def locked_follow(viewer_id: int, author_id: int) -> bool:
     if not connection.in_atomic_block:
         raise RuntimeError("locked_follow() needs a transaction")
     rows = Relationship.objects.filter(from_user=viewer_id, to_user=author_id)
-    sql, params = rows.values_list("relation").query.sql_with_params()
-    lock = " LOCK IN SHARE MODE" if db.is_mysql() else ""
-    with connection.cursor() as cursor:
-        cursor.execute(sql + lock, params)
-        row = cursor.fetchone()
-    return row is not None and row[0] in I_FOLLOW
+    found = db.rows_locked_in_share(rows.values_list("relation"))
+    return bool(found) and found[0][0] in I_FOLLOW
 
 
 # --- sets, for composition ----------------------------------------------------------------------
@@ -89,6 +93,20 @@ def blocked_ids(user_id: int) -> "QuerySet[Relationship, int]":
     """Return the ids of those whom the person blocks or who block the person."""
     rows = Relationship.objects.filter(from_user=user_id, relation__in=BLOCKED)
     return rows.values_list("to_user_id", flat=True)
+
+
+# --- people -------------------------------------------------------------------------------------
+def profile(viewer: User | AnonymousUser, person: User) -> Person:
+    """Return a person's card with the viewer's `relation` to them and their `counts`.
+
+    Raises UserNotFound when the person blocks the viewer. Someone whom the viewer blocks is told as
+    BLACKLISTING: show nothing of theirs but the way to unblock.
+    """
+    state = relation(viewer.pk, person.pk)
+    card = accounts.cards([person.pk]).get(person.pk)
+    if card is None or states.is_blocked(state):
+        raise UserNotFound
+    return {**card, "relation": name(state), "counts": counts(person.pk)}
 
 
 # --- lists --------------------------------------------------------------------------------------
@@ -125,6 +143,13 @@ def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Pag
         from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
     )
     return _people(rows, "blocked_at", cursor, size, user_id, show_blocked=True)
+
+
+LISTS: dict[str, Callable[[int, Position | None, int, int | None], Page[Person]]] = {
+    "following": following,
+    "followers": followers,
+    "friends": friends,
+}
 
 
 def _people(

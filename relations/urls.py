@@ -1,3 +1,13 @@
 """Pages of relations."""
 
-urlpatterns: list = []
+from django.urls import path
+
+from relations import views
+
+urlpatterns = [
+    *(
+        path(f"@<str:username>/{kind}", views.people, {"kind": kind}, name=f"profile_{kind}")
+        for kind in ("following", "followers", "friends")
+    ),
+    path("@<str:username>/follow", views.follow, name="follow"),
+]

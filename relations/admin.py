@@ -1,0 +1,59 @@
+"""Admin of relations: to look at only; a change goes through the actions."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from relations.models import RelationCount, RelationLog, Relationship
+
+
+class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+    """No adding, changing or deleting; big tables are never counted."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+
+@admin.register(Relationship)
+class RelationshipAdmin(ReadOnlyAdmin):
+    """Pairs, found by the id or the name of the owner of the row."""
+
+    list_display = ("id", "from_user", "relation", "to_user", "version")
+    list_filter = ("relation",)
+    list_select_related = ("from_user", "to_user")
+    search_fields = ("=from_user__id", "=from_user__username_key")
+    ordering = ("-id",)
+
+
+@admin.register(RelationLog)
+class RelationLogAdmin(ReadOnlyAdmin):
+    """What happened to a pair, the latest first."""
+
+    list_display = ("id", "actor", "action", "target", "before", "after", "version")
+    list_filter = ("action",)
+    list_select_related = ("actor", "target")
+    search_fields = ("=actor__id", "=actor__username_key")
+    ordering = ("-id",)
+
+
+@admin.register(RelationCount)
+class RelationCountAdmin(ReadOnlyAdmin):
+    """Counters of people."""
+
+    list_display = ("user", "following", "followers", "friends", "blocked")
+    list_select_related = ("user",)
+    search_fields = ("=user__id", "=user__username_key")
+    ordering = ("-user_id",)

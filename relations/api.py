@@ -1,0 +1,137 @@
+"""API of relations: follow, block, lists, states of pairs."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import queries as accounts
+from accounts.models import User
+from relations import actions, limits, queries
+from relations.models import Relation
+from relations.serializers import (
+    PersonPageSerializer,
+    RelationSerializer,
+    UserRelationListSerializer,
+)
+from socialsite.core import api, errors
+from socialsite.core.api import ErrorSerializer as Errors
+
+IDS_MAX = 100
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
+]
+CHANGED = {
+    200: RelationSerializer,
+    400: Errors,
+    401: Errors,
+    403: Errors,
+    404: Errors,
+    409: Errors,
+    429: Errors,
+}
+Action = Callable[[User, User], Relation | None]
+
+
+def _change(request: Request, user_id: str, action: Action) -> Response:
+    """Act on the person of an address and answer with the relation afterwards."""
+    target = accounts.by_id(api.parse_id(user_id))
+    return Response({"relation": queries.name(action(request.user, target))})
+
+
+class Follow(APIView):
+    """Following one person."""
+
+    @extend_schema(request=None, responses=CHANGED)
+    def post(self, request: Request, user_id: str) -> Response:
+        """Follow; someone whom I block stays blocked, and the answer says so."""
+        limits.FOLLOW.spend(request.user.pk)
+        return _change(request, user_id, actions.follow)
+
+    @extend_schema(responses=CHANGED)
+    def delete(self, request: Request, user_id: str) -> Response:
+        """Unfollow."""
+        limits.FOLLOW.spend(request.user.pk)
+        return _change(request, user_id, actions.unfollow)
+
+
+class Block(APIView):
+    """Blocking one person."""
+
+    @extend_schema(request=None, responses=CHANGED)
+    def post(self, request: Request, user_id: str) -> Response:
+        """Block; ends the follows of both directions."""
+        return _change(request, user_id, actions.block)
+
+    @extend_schema(responses=CHANGED)
+    def delete(self, request: Request, user_id: str) -> Response:
+        """Unblock; follows that the block ended stay ended."""
+        return _change(request, user_id, actions.unblock)
+
+
+class People(APIView):
+    """One list of a person, chosen by `kind` in the addresses."""
+
+    permission_classes = [AllowAny]
+    kind = ""
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS, responses={200: PersonPageSerializer, 400: Errors, 404: Errors}
+    )
+    def get(self, request: Request, user_id: str) -> Response:
+        """Return a page, newest first; 404 where one of the two blocks the other."""
+        person = accounts.by_id(api.parse_id(user_id))
+        if queries.is_blocked(request.user.pk, person.pk):
+            raise errors.UserNotFound
+        cursor, size = api.page_params(request)
+        page = queries.LISTS[self.kind](person.pk, cursor, size, request.user.pk)
+        return Response({"items": page.items, "next": page.next})
+
+
+class BlockedPeople(APIView):
+    """The people whom I block."""
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
+    )
+    def get(self, request: Request) -> Response:
+        """Return a page, the latest block first."""
+        cursor, size = api.page_params(request)
+        page = queries.blocked(request.user.pk, cursor, size)
+        return Response({"items": page.items, "next": page.next})
+
+
+class Relations(APIView):
+    """The states of several pairs from my side."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "ids", str, required=True, description=f"ids of people by comma, at most {IDS_MAX}"
+            )
+        ],
+        responses={200: UserRelationListSerializer, 400: Errors, 401: Errors},
+    )
+    def get(self, request: Request) -> Response:
+        """Return my relation to each, told truly also where they block me."""
+        ids = _ids(request.GET.get("ids", ""))
+        found = queries.relations_of(request.user.pk, ids)
+        items: list[dict[str, Any]] = [
+            {"user_id": str(ident), "relation": queries.name(state)}
+            for ident, state in found.items()
+        ]
+        return Response({"items": items})
+
+
+def _ids(text: str) -> list[int]:
+    parts = text.split(",") if text else []
+    if not 0 < len(parts) <= IDS_MAX:
+        message = _("Give 1 to %(max)s ids, separated by commas.") % {"max": IDS_MAX}
+        raise errors.InvalidInput(fields={"ids": [message]})
+    return [api.parse_id(part.strip(), "ids") for part in parts]
