@@ -48,6 +48,7 @@ class Service:
     stop_seconds: float = 10
     stop_signal: signal.Signals = signal.SIGTERM
     essential: bool = False  # nothing else can go on without it
+    stale: Sequence[Path] = ()  # files of a process that was killed, in the way of the next
     echo: Echo | None = None
 
     process: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
@@ -72,6 +73,8 @@ class Service:
         if self.running:
             return
         self._reap()
+        for path in self.stale:
+            path.unlink(missing_ok=True)
         self._line_seen.clear()
         self.tail.clear()
         process = subprocess.Popen(

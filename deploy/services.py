@@ -279,6 +279,7 @@ def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int 
             *("--workers-kill-timeout", "5"),
         ),
         ready=lambda: http_answers(uds),
+        stale=[uds],
         env=env,
         cwd=PROJECT_DIR,
     )
@@ -290,11 +291,12 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
         name="sockets",
         argv=python(
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--ws", "websockets", "--ws-max-size", "65536", "--lifespan", "off"),
+            *("--ws", "websockets-sansio", "--ws-max-size", "65536", "--lifespan", "off"),
             *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ),
         ready=lambda: http_answers(uds),
+        stale=[uds],
         env=env,
         cwd=PROJECT_DIR,
     )
@@ -337,13 +339,15 @@ def nginx(
 
     It believes nothing a client says about its address; `scheme` is how people reach the site.
     """
+    account = unprivileged_account(files / "media")
     work = runtime / "nginx"
     work.mkdir(mode=0o700, exist_ok=True)
+    give(work, account)  # large request bodies wait there
     template = string.Template((Path(__file__).parent / "nginx.conf.tmpl").read_text())
     config = work / "nginx.conf"
     config.write_text(
         template.substitute(
-            user=_nginx_user(files),
+            user=_nginx_user(account),
             work=work,
             listen=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
             http=http_uds,
@@ -360,16 +364,11 @@ def nginx(
     )
 
 
-def _nginx_user(files: Path) -> str:
-    """Return nginx's `user` line: only root may choose, and the workers must reach the files."""
-    if os.geteuid() != 0:
-        return ""
-    account = unprivileged_account(files / "media")
-    return f"user {account} {_group(account)};" if account else "user root;"
-
-
-def _group(account: str) -> str:
-    return grp.getgrgid(pwd.getpwnam(account).pw_gid).gr_name
+def _nginx_user(account: str | None) -> str:
+    """Return nginx's `user` line, which only root may write."""
+    if account:
+        return f"user {account} {grp.getgrgid(pwd.getpwnam(account).pw_gid).gr_name};"
+    return "user root;" if os.geteuid() == 0 else ""
 
 
 def _listens(host: str, port: int) -> bool:

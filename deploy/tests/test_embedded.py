@@ -1,0 +1,183 @@
+"""The embedded mode belongs to one process: its lock, its refusals, its quick end."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from celery import current_app
+from django.conf import settings
+
+from deploy.service import Service, free_port
+from deploy.services import PROJECT_DIR, python
+from deploy.stack import SERVICE_URLS
+from socialsite.core import embedded
+
+pytestmark = pytest.mark.embedded
+
+
+def site_environment(data_dir: Path, **extra: str) -> dict[str, str]:
+    """Return an environment of the embedded mode with its own data."""
+    plain = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    return {**plain, "DATA_DIR": str(data_dir), "DEMO": "0", **extra}
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Service]]:
+    """Return a function that starts `manage.py serve` and waits until it serves."""
+    running: list[Service] = []
+
+    def start(**extra: str) -> Service:
+        env = site_environment(tmp_path, **{"PORT": str(free_port()), **extra})
+        service = Service(
+            "serve",
+            python("manage.py", "serve"),
+            ready_line="The site is at",
+            env=env,
+            cwd=PROJECT_DIR,
+        )
+        running.append(service)
+        service.start()
+        return service
+
+    yield start
+    for service in running:
+        service.stop()
+
+
+def page(service: Service, path: str) -> int:
+    """Return the status of a GET."""
+    assert service.env is not None
+    address = f"http://127.0.0.1:{service.env['PORT']}{path}"
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        status: int = answer.status
+        return status
+
+
+def test_the_lock_refuses_a_second_holder_and_names_the_first(
+    tmp_path: Path, settings: Any
+) -> None:
+    settings.EMBEDDED = True
+    settings.DATA_DIR = tmp_path
+    with (tmp_path / "lock").open("w+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write("4711\n")
+        other.flush()
+        with pytest.raises(embedded.AlreadyRunning, match="pid 4711"), embedded.exclusive():
+            pass
+    with embedded.exclusive(), embedded.exclusive():
+        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    with embedded.exclusive():
+        pass
+
+
+def test_the_full_stack_needs_no_lock(tmp_path: Path, settings: Any) -> None:
+    settings.EMBEDDED = False
+    settings.DATA_DIR = tmp_path
+    with embedded.exclusive():
+        assert not (tmp_path / "lock").exists()
+
+
+def test_commands_that_only_read_need_no_lock(tmp_path: Path, settings: Any) -> None:
+    settings.EMBEDDED = True
+    settings.DATA_DIR = tmp_path
+    with embedded.command_line(["manage.py", "check"]):
+        assert not (tmp_path / "lock").exists()
+    with embedded.command_line(["manage.py", "migrate"]):
+        assert (tmp_path / "lock").exists()
+
+
+@pytest.mark.e2e
+def test_serve_answers_refuses_a_second_process_and_ends_quickly(
+    serve: Callable[..., Service], tmp_path: Path
+) -> None:
+    site = serve()
+    assert page(site, "/healthz") == 200
+    assert page(site, "/readyz") == 200
+
+    second = subprocess.run(
+        [sys.executable, "manage.py", "serve"],
+        env=site_environment(tmp_path, PORT=str(free_port())),
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert second.returncode == 1
+    assert f"(pid {site.pid})" in second.stderr
+    assert "Traceback" not in second.stderr
+
+    began = time.monotonic()
+    os.kill(site.pid, signal.SIGTERM)
+    assert site.wait(10) == 0
+    assert time.monotonic() - began < 3
+
+
+@pytest.mark.e2e
+def test_serve_starts_again_after_it_was_killed(serve: Callable[..., Service]) -> None:
+    first = serve()
+    first.kill()
+    again = serve()
+    assert page(again, "/readyz") == 200
+
+
+@pytest.mark.e2e
+def test_a_port_in_use_is_told_in_a_line(serve: Callable[..., Service], tmp_path: Path) -> None:
+    site = serve()
+    assert site.env is not None
+    other = subprocess.run(
+        [sys.executable, "manage.py", "serve"],
+        env=site_environment(tmp_path / "other", PORT=site.env["PORT"]),
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert other.returncode == 1
+    assert "is in use" in other.stderr
+    assert "Traceback" not in other.stderr
+
+
+@pytest.mark.skipif(not settings.EMBEDDED, reason="the full stack has workers of its own")
+def test_tasks_and_the_schedule_run_in_threads_and_end_quickly() -> None:
+    done = threading.Event()
+    ticked = threading.Event()
+    app = current_app._get_current_object()
+
+    @app.task(name="test.told")
+    def told() -> None:
+        done.set()
+
+    @app.task(name="test.scheduled")
+    def scheduled() -> None:
+        ticked.set()
+
+    before = app.conf.beat_schedule
+    app.conf.beat_schedule = {"test": {"task": "test.scheduled", "schedule": timedelta(seconds=1)}}
+    background = embedded.Background()
+    try:
+        background.start()
+        assert background.ready.wait(5)
+        began = time.monotonic()
+        told.delay()
+        assert done.wait(2)
+        assert time.monotonic() - began < 0.5
+        assert ticked.wait(4)
+        began = time.monotonic()
+        assert background.stop()
+        assert time.monotonic() - began < 1
+    finally:
+        app.conf.beat_schedule = before
+        app.tasks.pop("test.told", None)
+        app.tasks.pop("test.scheduled", None)

@@ -1,0 +1,121 @@
+"""A `Service` starts, tells when it is ready, and leaves nothing behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from deploy.service import Service, ServiceError
+
+SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(60)"
+
+
+def alive(pid: int) -> bool:
+    """True while a process of this id runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def gone_within(pid: int, seconds: float) -> bool:
+    """True when the process ends in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not alive(pid):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_start_returns_when_the_line_of_readiness_was_said(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    service = Service(
+        "speaker",
+        [sys.executable, "-c", f"import time; time.sleep(0.3); {SAY_AND_SLEEP}"],
+        ready_line="up",
+        log=log,
+    )
+    try:
+        service.start()
+        assert service.running
+        assert "up" in log.read_text()
+    finally:
+        service.stop()
+    assert not service.running
+
+
+def test_a_service_that_ends_at_once_is_an_error_with_its_last_words() -> None:
+    service = Service(
+        "broken", [sys.executable, "-c", "raise SystemExit('no such directory')"], ready_line="up"
+    )
+    with pytest.raises(ServiceError, match=r"(?s)ended at once with code 1.*no such directory"):
+        service.start()
+
+
+def test_a_service_that_is_never_ready_is_an_error() -> None:
+    service = Service(
+        "silent", ["sleep", "60"], ready=lambda: False, ready_seconds=0.2, stop_seconds=1
+    )
+    with pytest.raises(ServiceError, match=r"was not ready after 0\.2 s"):
+        service.start()
+    service.stop()
+    assert not service.running
+
+
+def test_a_killed_service_starts_again() -> None:
+    service = Service("speaker", [sys.executable, "-c", SAY_AND_SLEEP], ready_line="up")
+    try:
+        service.start()
+        first = service.pid
+        service.kill()
+        assert service.exit_code == -signal.SIGKILL
+        service.start()
+        assert service.running
+        assert service.pid != first
+    finally:
+        service.stop()
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_children_of_a_service_do_not_outlive_it(end: str) -> None:
+    script = (
+        "import subprocess, signal, time;"
+        "child = subprocess.Popen(['sleep', '60']); print('child', child.pid, flush=True);"
+        "time.sleep(60)"
+    )
+    service = Service("parent", [sys.executable, "-c", script], ready_line="child")
+    service.start()
+    child = int(service.tail[-1].split()[1])
+    assert alive(child)
+    getattr(service, end)()
+    assert gone_within(child, 2)
+
+
+def test_a_service_that_ignores_the_request_to_end_is_killed() -> None:
+    script = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SAY_AND_SLEEP}"
+    service = Service("deaf", [sys.executable, "-c", script], ready_line="up", stop_seconds=0.3)
+    service.start()
+    service.stop()
+    assert service.exit_code == -signal.SIGKILL
+
+
+@pytest.mark.skipif(not Path("/usr/bin/setpriv").exists(), reason="needs setpriv (util-linux)")
+def test_a_service_ends_when_its_parent_is_killed() -> None:
+    script = (
+        "import sys, time; from deploy.service import Service;"
+        "service = Service('orphan', [sys.executable, '-c', 'import time; time.sleep(60)']);"
+        "service.start(); print(service.pid, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        time.sleep(0.2)  # setpriv needs a moment to become the service
+        assert alive(pid)
+        os.kill(parent.pid, signal.SIGKILL)
+        parent.wait()
+    assert gone_within(pid, 5)

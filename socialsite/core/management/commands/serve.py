@@ -1,0 +1,135 @@
+"""The embedded server (`make run`): site, worker and beat in one process, ready on first start."""
+
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from django.conf import settings
+from django.core.management import call_command, get_commands, load_command_class
+from django.core.management.base import BaseCommand, CommandError
+
+from socialsite.core import embedded
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 512
+GRACE_SECONDS = 1
+MAX_SOCKET_MESSAGE = 65_536
+ASKED_TO_END = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+
+
+class Command(BaseCommand):
+    """Prepare the database, serve, and fill an empty site with demo data while serving."""
+
+    help = "Run the site in this one process, with no other service (embedded mode)."
+    requires_system_checks: list[str] = []  # the migrate command runs them
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Serve until SIGINT or SIGTERM; CommandError when that cannot be."""
+        if not settings.EMBEDDED:
+            raise CommandError(
+                "serve is the embedded mode, but DATABASE_URL is set. Unset DATABASE_URL and"
+                " REDIS_URL, or run the full stack (make stack)."
+            )
+        try:
+            with embedded.exclusive():
+                self._serve()
+        except embedded.AlreadyRunning as error:
+            raise CommandError(str(error)) from None
+
+    def _serve(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _leave)
+        listener = self._listen(settings.ENV.HOST, settings.ENV.PORT)
+        call_command("migrate", interactive=False, verbosity=0)
+        server = Server(
+            uvicorn.Config(
+                "socialsite.asgi:application",
+                ws="websockets-sansio",
+                ws_max_size=MAX_SOCKET_MESSAGE,
+                lifespan="off",
+                proxy_headers=False,
+                server_header=False,
+                access_log=False,
+                log_level="warning",
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )
+        server.on_started = self._started
+        background = embedded.Background()
+        background.start()
+        code: Any = 0
+        try:
+            server.run(sockets=[listener])  # raises the signal that ended it once more: `_leave`
+        except SystemExit as error:
+            code = 0 if error.code in ASKED_TO_END else error.code
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        self.stdout.write("Stopping ...")
+        background.stop()
+        # Threads may still be in the middle of something (the demo, a task): all of it is in
+        # transactions, so the process can go. Joining them could take longer than anyone waits.
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    def _listen(self, host: str, port: int) -> socket.socket:
+        """Bind before the database is touched, so that a taken port is told at once."""
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {error}"
+            raise CommandError(
+                f"{host}:{port} {reason}. Choose another: make run PORT=8001"
+            ) from None
+        return listener
+
+    def _started(self) -> None:
+        name = "demo"
+        demo = None
+        if settings.ENV.DEMO and name in get_commands():
+            demo = load_command_class(get_commands()[name], name)
+        self.stdout.write(self.style.SUCCESS(f"The site is at {settings.SITE_URL}/"))
+        if demo is not None:
+            for line in getattr(demo, "logins", ()):
+                self.stdout.write(f"  {line}")
+            threading.Thread(target=self._fill, args=(demo,), name="demo", daemon=True).start()
+        self.stdout.write(f"Data in {settings.DATA_DIR}. Ctrl-C stops the site.")
+        self.stdout.flush()
+
+    def _fill(self, demo: BaseCommand) -> None:
+        """Run the demo command, which changes nothing on a site that has its data."""
+        began = time.monotonic()
+        try:
+            call_command(demo)
+        except Exception:
+            logger.exception("the demo data stopped after %.0f s", time.monotonic() - began)
+
+
+class Server(uvicorn.Server):
+    """A uvicorn server that says when it listens."""
+
+    def on_started(self) -> None:
+        """Do nothing; whoever runs the server sets another function."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to listen, then tell."""
+        await super().startup(sockets)
+        self.on_started()
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End quietly when asked to before the server listens."""
+    raise SystemExit(128 + number)
