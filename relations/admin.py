@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from relations.models import RelationCount, RelationLog, Relationship
 
 
-class ReadOnlyAdmin(admin.ModelAdmin[Any]):
+class ReadOnlyAdmin(admin.ModelAdmin):
     """No adding, changing or deleting; big tables are never counted."""
 
     show_full_result_count = False

@@ -1,0 +1,88 @@
+"""What several tests of relations need: the rows of a pair, true counts, real threads."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db import connection
+
+from relations import actions, states
+from relations.models import Relation, RelationCount, Relationship
+from socialsite.core.models import Event
+
+# How to bring a fresh pair into each of the seven legal states of the first person's row.
+ROUTES: dict[Any, str] = {
+    None: "",
+    Relation.FOLLOWING: "a follow",
+    Relation.FOLLOWED: "b follow",
+    Relation.BI_FOLLOWING: "a follow, b follow",
+    Relation.BLACKLISTING: "a block",
+    Relation.BLACKLISTED: "b block",
+    Relation.BI_BLACKLISTING: "a block, b block",
+}
+
+
+def bring(a: Any, b: Any, state: Any) -> None:
+    """Bring a pair into a state through actions."""
+    for step in filter(None, ROUTES[state].split(", ")):
+        who, action = step.split()
+        getattr(actions, action)(*((a, b) if who == "a" else (b, a)))
+
+
+def row(a: Any, b: Any) -> Relationship | None:
+    """The row of a about b."""
+    return Relationship.objects.filter(from_user=a, to_user=b).first()
+
+
+def pair(a: Any, b: Any) -> tuple[Any, Any]:
+    """What both rows of a pair say."""
+    return states.of(row(a, b)), states.of(row(b, a))
+
+
+def told() -> list[tuple[str, int, int]]:
+    """Type, from and to of the events that wait to be relayed, in the order they were written."""
+    return [
+        (event.type, event.payload["fromUserId"], event.payload["toUserId"])
+        for event in Event.objects.order_by("pk")
+        if "fromUserId" in event.payload
+    ]
+
+
+def facts(user: Any) -> dict[str, int]:
+    """The counters of a person, counted from the rows."""
+    found = [states.of(row) for row in Relationship.objects.filter(from_user=user)]
+    return {
+        "following": sum(map(states.follows, found)),
+        "followers": sum(map(states.is_followed, found)),
+        "friends": found.count(Relation.BI_FOLLOWING),
+        "blocked": sum(map(states.blocks, found)),
+    }
+
+
+def counted(user: Any) -> dict[str, int]:
+    """The counters of a person as they are kept."""
+    found = RelationCount.objects.filter(pk=user.pk)
+    kept = found.values("following", "followers", "friends", "blocked").first()
+    return kept or dict.fromkeys(("following", "followers", "friends", "blocked"), 0)
+
+
+def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run each work in a thread of its own, all from one starting shot; results or exceptions."""
+    start = threading.Barrier(len(works))
+    results: list[Any] = [None] * len(works)
+
+    def run(number: int) -> None:
+        try:
+            start.wait()
+            results[number] = works[number]()
+        except Exception as error:
+            results[number] = error
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(len(works))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results

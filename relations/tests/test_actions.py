@@ -1,0 +1,271 @@
+"""Follow, unfollow, block, unblock on the database: rows, events, log, refusals, real threads."""
+
+import pytest
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils import timezone
+
+from relations import actions
+from relations.models import Relation, RelationCount, RelationLog, Relationship
+from relations.states import Action
+from relations.tests.helpers import at_once, bring, counted, pair, row, told
+from relations.tests.test_states import CELLS, REFUSED
+from socialsite.core import relay
+from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserNotFound
+from socialsite.core.models import Event
+
+ALL = [actions.follow, actions.unfollow, actions.block, actions.unblock]
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def people(make_user):
+    return make_user(), make_user()
+
+
+@pytest.mark.parametrize(("before", "action", "after"), CELLS)
+def test_each_cell_changes_both_rows_and_tells_only_real_transitions(
+    people, before, action, after
+) -> None:
+    a, b = people
+    bring(a, b, before[0])
+    version = max((found.version for found in (row(a, b),) if found), default=0)
+    Event.objects.all().delete()
+    log = RelationLog.objects.count()
+    act = getattr(actions, action)
+    if after == REFUSED:
+        with pytest.raises(Blacklisted):
+            act(a, b)
+        after = before
+    else:
+        assert act(a, b) is after[0]
+    assert pair(a, b) == after
+    changed = after != before
+    assert bool(told()) == changed
+    assert RelationLog.objects.count() - log == changed
+    if row(a, b):
+        assert row(a, b).version == row(b, a).version == version + changed
+
+
+def test_a_block_between_friends_ends_two_follows(people) -> None:
+    a, b = people
+    bring(a, b, Relation.BI_FOLLOWING)
+    Event.objects.all().delete()
+    actions.block(a, b)
+    assert sorted(told()) == sorted(
+        [
+            ("FollowCanceled", a.pk, b.pk),
+            ("FollowCanceled", b.pk, a.pk),
+            ("Blocked", a.pk, b.pk),
+        ]
+    )
+
+
+def test_an_unblock_does_not_bring_follows_back(people) -> None:
+    a, b = people
+    bring(a, b, Relation.BI_FOLLOWING)
+    actions.block(a, b)
+    assert actions.unblock(a, b) is None
+    assert pair(a, b) == (None, None)
+    assert counted(a)["following"] == counted(b)["following"] == 0
+
+
+def test_the_event_carries_the_payload_of_the_specification(people) -> None:
+    a, b = people
+    actions.follow(a, b)
+    event = Event.objects.get()
+    assert event.aggregate_type == "following"
+    assert event.aggregate_id == row(a, b).pk
+    assert event.payload == {
+        "type": "FollowCreated",
+        "fromUserId": a.pk,
+        "toUserId": b.pk,
+        "id": row(a, b).pk,
+        "version": 1,
+    }
+
+
+def test_following_again_reuses_the_row_and_tells_it_again(people) -> None:
+    a, b = people
+    actions.follow(a, b)
+    first = row(a, b).pk
+    actions.unfollow(a, b)
+    actions.follow(a, b)
+    assert row(a, b).pk == first
+    assert row(a, b).version == 3
+    assert [name for name, _, _ in told()] == ["FollowCreated", "FollowCanceled", "FollowCreated"]
+
+
+def test_unfollowing_a_stranger_leaves_nothing_behind(people) -> None:
+    a, b = people
+    assert actions.unfollow(a, b) is None
+    assert actions.unblock(a, b) is None
+    assert not Relationship.objects.exists()
+    assert not RelationCount.objects.exists()
+
+
+def test_unfollowing_a_friend_keeps_the_follower(people) -> None:
+    a, b = people
+    bring(a, b, Relation.BI_FOLLOWING)
+    assert actions.unfollow(a, b) is Relation.FOLLOWED
+    assert row(b, a).relation == Relation.FOLLOWING
+
+
+def test_a_follow_back_moves_no_time_of_the_first_follow(people, monkeypatch) -> None:
+    a, b = people
+    clock = iter([1000, 2000, 3000, 4000])
+    monkeypatch.setattr("socialsite.core.db.now_ms", lambda: next(clock))
+    actions.follow(a, b)
+    actions.follow(b, a)
+    mine, other = row(a, b), row(b, a)
+    assert (mine.followed_at, mine.fan_since) == (1000, 2000)
+    assert (other.followed_at, other.fan_since) == (2000, 1000)
+    actions.unfollow(a, b)
+    mine, other = row(a, b), row(b, a)
+    assert (mine.followed_at, mine.fan_since) == (None, 2000)
+    assert (other.followed_at, other.fan_since) == (2000, None)
+    actions.block(b, a)
+    mine, other = row(a, b), row(b, a)
+    assert (other.followed_at, other.fan_since, other.blocked_at) == (None, None, 4000)
+    assert (mine.followed_at, mine.fan_since, mine.blocked_at) == (None, None, None)
+
+
+def test_the_log_keeps_every_transition_in_an_unbroken_chain(people) -> None:
+    a, b = people
+    actions.follow(a, b)
+    actions.follow(b, a)
+    actions.block(a, b)
+    actions.unblock(a, b)
+    lines = RelationLog.objects.order_by("version").values_list(
+        "version", "actor_id", "action", "before", "after"
+    )
+    assert list(lines) == [
+        (1, a.pk, Action.FOLLOW, None, Relation.FOLLOWING),
+        (2, b.pk, Action.FOLLOW, Relation.FOLLOWED, Relation.BI_FOLLOWING),
+        (3, a.pk, Action.BLOCK, Relation.BI_FOLLOWING, Relation.BLACKLISTING),
+        (4, a.pk, Action.UNBLOCK, Relation.BLACKLISTING, None),
+    ]
+
+
+@pytest.mark.parametrize("act", ALL)
+def test_nobody_relates_to_themselves(people, act) -> None:
+    with pytest.raises(SelfRelation):
+        act(people[0], people[0])
+
+
+@pytest.mark.parametrize("act", ALL)
+@pytest.mark.parametrize("field", ["banned_at", "deleted_at"])
+def test_a_closed_account_is_not_found_even_through_an_old_instance(people, act, field) -> None:
+    a, b = people
+    type(b).objects.filter(pk=b.pk).update(**{field: timezone.now()})
+    with pytest.raises(UserNotFound):
+        act(a, b)
+    assert not Relationship.objects.exists()
+
+
+def test_following_someone_i_block_changes_nothing_and_says_so(people) -> None:
+    a, b = people
+    actions.block(a, b)
+    Event.objects.all().delete()
+    assert actions.follow(a, b) is Relation.BLACKLISTING
+    assert told() == []
+
+
+def test_the_cap_refuses_the_next_follow_and_an_unfollow_makes_room(make_user, monkeypatch) -> None:
+    monkeypatch.setattr(settings, "FOLLOW_LIMIT", 2)
+    a, b, c, d = (make_user() for _ in range(4))
+    actions.follow(a, b)
+    actions.follow(a, c)
+    with pytest.raises(FollowLimit):
+        actions.follow(a, d)
+    assert pair(a, d) == (None, None)
+    assert actions.follow(a, b) is Relation.FOLLOWING
+    actions.unfollow(a, b)
+    assert actions.follow(a, d) is Relation.FOLLOWING
+
+
+def test_a_block_by_the_other_side_makes_room_below_the_cap(make_user, monkeypatch) -> None:
+    monkeypatch.setattr(settings, "FOLLOW_LIMIT", 1)
+    a, b, c = (make_user() for _ in range(3))
+    actions.follow(a, b)
+    actions.block(b, a)
+    assert counted(a)["following"] == 0
+    assert actions.follow(a, c) is Relation.FOLLOWING
+
+
+def test_follows_above_a_lowered_cap_survive(make_user, monkeypatch) -> None:
+    a, b, c = (make_user() for _ in range(3))
+    actions.follow(a, b)
+    monkeypatch.setattr(settings, "FOLLOW_LIMIT", 1)
+    actions.follow(b, a)
+    with pytest.raises(FollowLimit):
+        actions.follow(a, c)
+    assert pair(a, b) == (Relation.BI_FOLLOWING, Relation.BI_FOLLOWING)
+
+
+def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
+    a, b = people
+
+    class Stop(Exception):
+        pass
+
+    with pytest.raises(Stop), transaction.atomic():
+        actions.follow(a, b)
+        raise Stop
+    assert pair(a, b) == (None, None)
+    assert told() == []
+
+
+# --- real transactions in real threads ----------------------------------------------------------
+full = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks"),
+]
+
+
+class TestAtOnce:
+    """Races on MariaDB."""
+
+    pytestmark = full
+
+    @pytest.mark.parametrize("_round", range(5))
+    def test_two_who_follow_each_other_at_once_are_friends(self, people, _round) -> None:
+        a, b = people
+        results = at_once([lambda: actions.follow(a, b), lambda: actions.follow(b, a)])
+        assert set(results) == {Relation.BI_FOLLOWING, Relation.FOLLOWING}
+        assert pair(a, b) == (Relation.BI_FOLLOWING, Relation.BI_FOLLOWING)
+        assert sorted(told()) == sorted(
+            [("FollowCreated", a.pk, b.pk), ("FollowCreated", b.pk, a.pk)]
+        )
+
+    def test_one_follow_sent_many_times_at_once_is_told_once(self, people) -> None:
+        a, b = people
+        results = at_once([lambda: actions.follow(a, b)] * 6)
+        assert results == [Relation.FOLLOWING] * 6
+        assert told() == [("FollowCreated", a.pk, b.pk)]
+        assert counted(a)["following"] == 1
+
+    def test_the_cap_is_never_exceeded(self, make_user, monkeypatch) -> None:
+        monkeypatch.setattr(settings, "FOLLOW_LIMIT", 3)
+        a = make_user()
+        others = [make_user() for _ in range(8)]
+        results = at_once([lambda b=b: actions.follow(a, b) for b in others])
+        assert results.count(Relation.FOLLOWING) == 3
+        assert sum(isinstance(result, FollowLimit) for result in results) == 5
+        following = Relationship.objects.filter(from_user=a, relation=Relation.FOLLOWING)
+        assert following.count() == counted(a)["following"] == 3
+
+    def test_a_storm_on_hot_pairs_keeps_every_rule(self, make_user) -> None:
+        """Illegal pairs, broken version chains, wrong counters and errors shown to a user: none."""
+        from relations.tests.storm import storm
+
+        people = [make_user() for _ in range(3)]
+        found = storm(people, threads=6, operations=60, relays=1)
+        assert found.errors == []
+        assert found.illegal == []
+        assert found.broken == []
+        while relay.relay():
+            pass
+        assert found.drift() == {}

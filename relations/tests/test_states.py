@@ -1,0 +1,99 @@
+"""The 28 cells of A32, both rows, written out apart from the table under test."""
+
+import pytest
+
+from relations import states
+from relations.models import Relation
+from relations.states import Action, Pair
+from socialsite.core.errors import Blacklisted
+
+NONE = None
+FOLLOWING, FOLLOWED = Relation.FOLLOWING, Relation.FOLLOWED
+BLACKLISTING, BLACKLISTED = Relation.BLACKLISTING, Relation.BLACKLISTED
+BI_FOLLOWING, BI_BLACKLISTING = Relation.BI_FOLLOWING, Relation.BI_BLACKLISTING
+REFUSED = "refused"
+
+# The pair before -> the pair after follow, unfollow, block, unblock.
+TABLE = {
+    (NONE, NONE): [
+        (FOLLOWING, FOLLOWED),
+        (NONE, NONE),
+        (BLACKLISTING, BLACKLISTED),
+        (NONE, NONE),
+    ],
+    (FOLLOWING, FOLLOWED): [
+        (FOLLOWING, FOLLOWED),
+        (NONE, NONE),
+        (BLACKLISTING, BLACKLISTED),
+        (FOLLOWING, FOLLOWED),
+    ],
+    (FOLLOWED, FOLLOWING): [
+        (BI_FOLLOWING, BI_FOLLOWING),
+        (FOLLOWED, FOLLOWING),
+        (BLACKLISTING, BLACKLISTED),
+        (FOLLOWED, FOLLOWING),
+    ],
+    (BI_FOLLOWING, BI_FOLLOWING): [
+        (BI_FOLLOWING, BI_FOLLOWING),
+        (FOLLOWED, FOLLOWING),
+        (BLACKLISTING, BLACKLISTED),
+        (BI_FOLLOWING, BI_FOLLOWING),
+    ],
+    (BLACKLISTING, BLACKLISTED): [
+        (BLACKLISTING, BLACKLISTED),
+        (BLACKLISTING, BLACKLISTED),
+        (BLACKLISTING, BLACKLISTED),
+        (NONE, NONE),
+    ],
+    (BLACKLISTED, BLACKLISTING): [
+        REFUSED,
+        (BLACKLISTED, BLACKLISTING),
+        (BI_BLACKLISTING, BI_BLACKLISTING),
+        (BLACKLISTED, BLACKLISTING),
+    ],
+    (BI_BLACKLISTING, BI_BLACKLISTING): [
+        (BI_BLACKLISTING, BI_BLACKLISTING),
+        (BI_BLACKLISTING, BI_BLACKLISTING),
+        (BI_BLACKLISTING, BI_BLACKLISTING),
+        (BLACKLISTED, BLACKLISTING),
+    ],
+}
+ACTIONS = [Action.FOLLOW, Action.UNFOLLOW, Action.BLOCK, Action.UNBLOCK]
+CELLS = [
+    pytest.param(before, action, after, id=f"{before[0] and before[0].name or before[0]}-{action}")
+    for before, row in TABLE.items()
+    for action, after in zip(ACTIONS, row, strict=True)
+]
+
+
+def test_the_table_has_all_28_cells() -> None:
+    assert len(CELLS) == 28
+    assert {before[0] for before in TABLE} == {None, *Relation}
+
+
+@pytest.mark.parametrize(("before", "action", "after"), CELLS)
+def test_each_cell_leads_to_the_pair_of_the_specification(before, action, after) -> None:
+    if after == REFUSED:
+        with pytest.raises(Blacklisted):
+            states.transition(before[0], action)
+    else:
+        assert states.transition(before[0], action) == Pair(*after)
+
+
+@pytest.mark.parametrize("pair", TABLE)
+def test_the_rows_of_a_legal_pair_mirror_each_other(pair) -> None:
+    assert states.MIRROR[pair[0]] == pair[1]
+    assert states.follows(pair[0]) == states.is_followed(pair[1])
+    assert states.blocks(pair[0]) == states.is_blocked(pair[1])
+    assert states.blocked_either_way(pair[0]) == (states.blocks(pair[0]) or states.blocks(pair[1]))
+
+
+def test_the_numbers_of_the_states_are_frozen() -> None:
+    assert {state.name: state.value for state in Relation} == {
+        "FOLLOWING": 0,
+        "FOLLOWED": 1,
+        "BLACKLISTING": 2,
+        "BLACKLISTED": 3,
+        "BI_FOLLOWING": 4,
+        "BI_BLACKLISTING": 5,
+    }
