@@ -145,6 +145,14 @@ def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Pag
     return _people(rows, "blocked_at", cursor, size, user_id, show_blocked=True)
 
 
+def page_rows(
+    rows: "QuerySet[Relationship]", time: str, cursor: Position | None
+) -> "QuerySet[Relationship, tuple[int, int]]":
+    """Return (time, other person) of the rows after a position, all from one covering index."""
+    older = rows.filter(before(cursor, time, "to_user_id"))
+    return older.order_by(f"-{time}", "-to_user_id").values_list(time, "to_user_id")
+
+
 LISTS: dict[str, Callable[[int, Position | None, int, int | None], Page[Person]]] = {
     "following": following,
     "followers": followers,
@@ -167,13 +175,11 @@ def _people(
     the page is full: three queries a round, each round twice as wide. After ROUNDS rounds the page
     may be short; its cursor then goes on from the last row examined (T39).
     """
-    rows = rows.order_by(f"-{time}", "-to_user_id")
     people: list[tuple[Position, Person]] = []
     place = cursor
     for step in range(ROUNDS):
         want = (size + 1) << step
-        found = rows.filter(before(place, time, "to_user_id")).values_list(time, "to_user_id")
-        batch = [Position(*row) for row in found[:want]]
+        batch = [Position(*row) for row in page_rows(rows, time, place)[:want]]
         ids = [position.id for position in batch]
         relations, cards = relations_of(viewer_id, ids), accounts.cards(ids)
         for position in batch:

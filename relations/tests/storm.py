@@ -1,5 +1,6 @@
-"""Random actions on few people by many threads, and the checks that must hold afterwards (I3, I8)."""
+"""Random actions on few people by many threads, and what must hold afterwards (I3, I8)."""
 
+import contextlib
 import random
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,17 +34,15 @@ class Findings:
 def storm(
     people: list[Any], *, threads: int, operations: int, relays: int = 0, seed: int = 1
 ) -> Findings:
-    """Let `threads` threads do `operations` random actions each, with relays running beside them."""
+    """Let `threads` threads do `operations` random actions each, with relays beside them."""
     found = Findings(people)
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
         for _ in range(operations):
             one, two = dice.sample(people, 2)
-            try:
+            with contextlib.suppress(Blacklisted):
                 getattr(actions, dice.choice(list(Action)))(one, two)
-            except Blacklisted:
-                pass
 
     def run_relay() -> None:
         for _ in range(operations):

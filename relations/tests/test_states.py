@@ -60,7 +60,7 @@ TABLE = {
 }
 ACTIONS = [Action.FOLLOW, Action.UNFOLLOW, Action.BLOCK, Action.UNBLOCK]
 CELLS = [
-    pytest.param(before, action, after, id=f"{before[0] and before[0].name or before[0]}-{action}")
+    pytest.param(before, action, after, id=f"{before[0]}-{action}")
     for before, row in TABLE.items()
     for action, after in zip(ACTIONS, row, strict=True)
 ]
