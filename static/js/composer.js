@@ -27,6 +27,11 @@ function start() {
     publish.disabled = used > max;
     form.elements.title.required = kind === "article";
     form.elements.video_url.required = kind === "video";
+    // What is hidden is not sent.
+    form.elements.title.disabled = kind === "micro";
+    form.elements.video_url.disabled = kind !== "video";
+    input.disabled = kind === "video";
+    for (const alt of previews.querySelectorAll("input")) alt.disabled = kind === "video";
   }
 
   // --- a draft survives a reload and a lost session, in this tab only ---

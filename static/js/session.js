@@ -37,7 +37,8 @@ function showCount(count, more) {
   banner.querySelector("span").textContent = words.replace("%(n)s", `${count}${more ? "+" : ""}`);
 }
 
-banner?.addEventListener("htmx:afterSwap", () => {
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
   showCount(0, false);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   scrollTo({ top: 0, behavior: still ? "auto" : "smooth" });
