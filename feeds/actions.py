@@ -80,13 +80,10 @@ def publish(
 @db.atomic
 def _publish(author_id: int, kind: str, visibility: str, words: PostContent) -> Post:
     followers = relations.follower_count(author_id)
-    db.upsert(
-        AuthorHead,
-        [AuthorHead(author_id=author_id)],
-        unique_fields=["author"],
-        update_fields=["author"],
-    )
-    head = AuthorHead.objects.select_for_update().get(author_id=author_id)
+    heads = AuthorHead.objects.select_for_update().filter(author_id=author_id)
+    if not heads.exists():
+        db.insert_ignore(AuthorHead, [AuthorHead(author_id=author_id)])
+    head = heads.get()
     head.mode = mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)

@@ -7,7 +7,7 @@ from accounts import queries as accounts
 from feeds.models import Kind
 from feeds.visibility import visible_to
 from socialsite.core import media
-from socialsite.core.api import iso
+from socialsite.core.json import iso
 
 
 class Image(TypedDict):

@@ -6,23 +6,20 @@ Every error leaves as `{"code", "error", "detail", "fields"?}` with its HTTP sta
 
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, cast
 
-import orjson
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions, serializers
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from socialsite.core import errors
 from socialsite.core.ids import MAX_ID
+from socialsite.core.json import dumps
 from socialsite.core.pagination import MAX_TS_MS, Position
 
 logger = logging.getLogger(__name__)
@@ -30,56 +27,6 @@ logger = logging.getLogger(__name__)
 LIST_SIZE, LIST_MAX = 20, 100
 FEED_SIZE, FEED_MAX = 10, 20
 RETRY_AFTER_UNAVAILABLE = 3
-
-
-def dumps(data: Any) -> bytes:
-    """Return JSON bytes; lazy translations become text."""
-    return orjson.dumps(data, default=str, option=orjson.OPT_NON_STR_KEYS)
-
-
-class OrjsonRenderer(BaseRenderer):
-    """`application/json` by orjson."""
-
-    media_type = "application/json"
-    format = "json"
-    charset = None
-
-    def render(
-        self,
-        data: Any,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
-    ) -> bytes:
-        """Return the body; empty for an answer without content."""
-        return b"" if data is None else dumps(data)
-
-
-class OrjsonParser(BaseParser):
-    """Strict JSON: UTF-8, no NaN, no lone surrogates, an object at the top."""
-
-    media_type = "application/json"
-
-    def parse(
-        self,
-        stream: Any,
-        media_type: str | None = None,
-        parser_context: Mapping[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Return the object of the body; an empty body is an empty object."""
-        try:
-            text = stream.read()
-            data = orjson.loads(text) if text.strip() else {}
-        except orjson.JSONDecodeError:
-            raise errors.InvalidInput(_("The body is not valid JSON.")) from None
-        if not isinstance(data, dict):
-            raise errors.InvalidInput(_("The body must be a JSON object."))
-        return data
-
-
-def iso(ts_ms: int) -> str:
-    """Format a Unix time in ms as `YYYY-MM-DDTHH:MM:SS.mmmZ`."""
-    seconds, ms = divmod(ts_ms, 1000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{ms:03d}Z"
 
 
 def parse_id(value: str, field: str = "id") -> int:

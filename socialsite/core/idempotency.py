@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from socialsite.core import db
-from socialsite.core.api import dumps
+from socialsite.core.json import dumps
 from socialsite.core.errors import IdempotencyConflict, InvalidInput
 from socialsite.core.models import IdempotencyKey
 

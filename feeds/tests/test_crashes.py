@@ -1,0 +1,110 @@
+"""Fan-out with real worker processes: killed in the middle, without a broker, with an empty Redis."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from deploy.stack import Stack
+from socialsite.tests import stacks
+from socialsite.tests.stacks import Client, eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+FOLLOWERS = 2000
+MAKE_FOLLOWERS = """
+from accounts.models import User
+from relations import actions
+author = User.objects.get(username_key="famous1")
+fans = User.objects.bulk_create(
+    User(username=f"fan{n:05d}", username_key=f"fan{n:05d}", nickname=f"Fan{n:05d}")
+    for n in range(%d)
+)
+for fan in fans:
+    actions.follow(fan, author)
+""" % FOLLOWERS
+COUNT = """
+from django.db.models import Count
+from feeds.models import FanOut, InboxEntry
+from accounts.models import User
+rows = InboxEntry.objects.filter(post_id=%s)
+fans = set(User.objects.filter(username_key__startswith="fan").values_list("pk", flat=True))
+print("RESULT", rows.count(), len({r.user_id for r in rows} & fans), FanOut.objects.get(pk=%s).state)
+"""
+DONE = 2
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A full stack that cuts a fan-out of 2,000 into 40 chunks."""
+    directory: Path = tmp_path_factory.mktemp("crashes")
+    with stacks.full_stack(directory, FANOUT_CHUNK="50") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def author(stack: Stack) -> Client:
+    """Somebody with 2,000 followers whose backfills are done."""
+    found = Client.new(stack.url, "famous1")
+    stack.manage("shell", "-c", MAKE_FOLLOWERS)
+    eventually(
+        lambda: "RESULT 0" in stack.manage(
+            "shell", "-c",
+            "from socialsite.core.models import Event; print('RESULT', Event.objects.count())",
+        ),
+        seconds=120,
+    )
+    return found
+
+
+def delivered(stack: Stack, post_id: str) -> list[int]:
+    """Return [rows, distinct followers among them, state of the fan-out]."""
+    output = stack.manage("shell", "-c", COUNT % (post_id, post_id))
+    line = next(line for line in output.splitlines() if line.startswith("RESULT"))
+    return [int(word) for word in line.split()[1:]]
+
+
+@pytest.mark.parametrize(
+    "failpoint", ["chunk-leased:3", "chunk-inserted:5", "chunk-delivered:4", "relay-applied:1"]
+)
+def test_a_killed_worker_leaves_every_follower_the_post_exactly_once(
+    stack: Stack, author: Client, failpoint: str
+) -> None:
+    worker = stack.processes["worker"]
+    worker.stop()
+    normal = worker.env
+    worker.env = {**(normal or {}), "FAILPOINT": failpoint}
+    worker.start()
+    post = author("POST", "posts", content=f"dies at {failpoint}")
+    eventually(lambda: any("SIGKILL" in line for line in worker.tail))
+    worker.kill()
+    rows, _, state = delivered(stack, post["id"])
+    assert state != DONE
+    assert rows < FOLLOWERS
+    worker.env = normal
+    worker.start()
+    eventually(lambda: delivered(stack, post["id"])[2] == DONE, seconds=60)
+    assert delivered(stack, post["id"]) == [FOLLOWERS, FOLLOWERS, DONE]
+
+
+def test_posting_succeeds_without_a_broker_and_arrives_when_it_is_back(
+    stack: Stack, author: Client
+) -> None:
+    stack.stop("broker")
+    post = author("POST", "posts", content="no broker")
+    assert delivered(stack, post["id"])[0] == 0
+    stack.start("broker")
+    eventually(lambda: delivered(stack, post["id"]) == [FOLLOWERS, FOLLOWERS, DONE], seconds=60)
+
+
+def test_the_feed_is_the_same_after_redis_was_emptied_and_without_redis(
+    stack: Stack, author: Client
+) -> None:
+    reader = Client.new(stack.url, "reader5")
+    reader("POST", f"users/{author.id}/follow")
+    before = reader("GET", "feed?size=20")
+    assert len(before["items"]) >= 5
+    stack.processes["cache"].kill()
+    assert reader("GET", "feed?size=20") == before
+    stack.start("cache")
+    assert reader("GET", "feed?size=20") == before

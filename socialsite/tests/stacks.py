@@ -1,0 +1,133 @@
+"""Real processes for tests: the full stack on services of its own, and the embedded mode."""
+
+import contextlib
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from deploy.service import Service, free_port
+from deploy.services import PROJECT_DIR, python
+from deploy.stack import SERVICE_URLS, Stack
+
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@contextlib.contextmanager
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, headless."""
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+@contextlib.contextmanager
+def full_stack(directory: Path, **env: str) -> Iterator[Stack]:
+    """The full stack with its own MariaDB, Redis, worker, beat and nginx."""
+    with Stack(directory, env={"DEMO": "0", **env}, durable=False) as stack:
+        yield stack
+
+
+@contextlib.contextmanager
+def embedded(directory: Path, **env: str) -> Iterator[str]:
+    """The site in one process, as `make run` starts it; yields its address."""
+
+    port = free_port()
+    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    service = Service(
+        name="embedded",
+        argv=python("manage.py", "serve"),
+        env={
+            **inherited,
+            "DATA_DIR": str(directory),
+            "PORT": str(port),
+            "DEMO": "0",
+            "PYTHONUNBUFFERED": "1",
+            **env,
+        },
+        cwd=PROJECT_DIR,
+        ready=lambda: answers(f"http://127.0.0.1:{port}/healthz"),
+    )
+    service.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        service.stop()
+
+
+def answers(url: str) -> bool:
+    """True when a GET is answered with 200."""
+    try:
+        with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310  (our own address)
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+class Client:
+    """A small API client of one person."""
+
+    def __init__(self, base: str) -> None:
+        self.base = base + "/api/v1/"
+        self.token = ""
+        self.id = ""
+
+    def __call__(self, method: str, path: str, **body: Any) -> Any:
+        """Send JSON and return the answer's; AssertionError unless it is a success."""
+        request = urllib.request.Request(  # noqa: S310  (our own address)
+            self.base + path,
+            method=method,
+            data=json.dumps(body).encode() if body else None,
+            headers={"Content-Type": "application/json"}
+            | ({"Authorization": f"Bearer {self.token}"} if self.token else {}),
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+                text = response.read()
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read()!r}") from None
+        return json.loads(text) if text else None
+
+    @classmethod
+    def new(cls, base: str, username: str) -> "Client":
+        """Register a person and sign in."""
+        client = cls(base)
+        answer = client(
+            "POST",
+            "auth/register",
+            username=username,
+            nickname=f"{username}Nick"[:16],
+            password="right.pass1",
+            client="other",
+        )
+        client.token, client.id = answer["access"], answer["user"]["id"]
+        return client
+
+
+def eventually(check: Callable[[], bool], seconds: float = 20) -> None:
+    """Wait until something holds; fail when it does not in time."""
+
+    deadline = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > deadline:
+            pytest.fail(f"did not come true within {seconds} s")
+        time.sleep(0.1)

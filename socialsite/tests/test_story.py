@@ -1,0 +1,105 @@
+"""The main job, end to end, in a real browser: on the full stack and on the embedded mode."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from socialsite.tests import stacks
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+PASSWORD = "right.pass1"
+
+
+@pytest.fixture(params=["full", "embedded"])
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running site."""
+    directory: Path = tmp_path_factory.mktemp(request.param)
+    if request.param == "full":
+        with stacks.full_stack(directory) as stack:
+            yield stack.url
+    else:
+        with stacks.embedded(directory) as url:
+            yield url
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with stacks.browser() as found:
+        yield found
+
+
+def newcomer(browser: Browser, site: str, username: str, nickname: str) -> Page:
+    """Sign a person up in a browser of their own; a script error or a CSP breach fails the test."""
+    page = browser.new_context(base_url=site, locale="en").new_page()
+    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+    page.on(
+        "console",
+        lambda message: pytest.fail(f"console: {message.text}")
+        if "Content Security Policy" in message.text
+        else None,
+    )
+    page.goto("/register")
+    page.fill("input[name=username]", username)
+    page.fill("input[name=nickname]", nickname)
+    page.fill("input[name=password]", PASSWORD)
+    page.click("main form[method=post] button:not([type=button])")
+    expect(page.get_by_test_id("composer")).to_be_visible()
+    return page
+
+
+def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) -> None:
+    author = newcomer(browser, site, "author1", "小明Author")
+    reader = newcomer(browser, site, "reader1", "Reader1")
+
+    reader.goto("/@author1")
+    reader.get_by_test_id("follow").click()
+    expect(reader.get_by_test_id("follow")).to_have_attribute("aria-pressed", "true")
+    reader.goto("/")
+    reader.wait_for_function("document.querySelector('[data-connected]') !== null")
+
+    author.get_by_test_id("composer").locator("textarea[name=content]").fill("第一条 first post")
+    author.get_by_test_id("publish").click()
+    expect(author.get_by_test_id("post").first).to_contain_text("第一条 first post")
+
+    # Announced and shown on the follower's page, which is never loaded again.
+    reader.evaluate("window.sameDocument = true")
+    banner = reader.get_by_test_id("new-posts")
+    expect(banner).to_be_visible(timeout=15_000)
+    banner.click()
+    post = reader.get_by_test_id("post").first
+    expect(post).to_contain_text("第一条 first post")
+    assert reader.evaluate("window.sameDocument === true")
+
+    post.get_by_test_id("like").click()
+    expect(post.get_by_test_id("like")).to_have_attribute("aria-pressed", "true")
+    expect(post.get_by_test_id("like-count")).to_have_text("1")
+
+    post.locator("a.post-time").click()
+    reader.locator("[data-testid=comment-form] textarea[name=content]").first.fill("好文章 well said")
+    reader.locator("[data-testid=comment-form] button:not([type=button])").first.click()
+    expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
+    reader.reload()
+    expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
+
+    author.reload()
+    expect(author.get_by_test_id("like-count").first).to_have_text("1")
+    expect(author.get_by_test_id("comment-count").first).to_have_text("1")
+
+
+def test_the_same_story_over_the_api(site: str) -> None:
+    author = stacks.Client.new(site, "apiauthor")
+    reader = stacks.Client.new(site, "apireader")
+    assert reader("POST", f"users/{author.id}/follow")["relation"] == "FOLLOWING"
+    post = author("POST", "posts", content="over the API")
+    feed = reader("GET", "feed")
+    assert [item["id"] for item in feed["items"]] == [post["id"]]
+    assert reader("PUT", f"posts/{post['id']}/like") == {"liked": True, "like_count": 1}
+    reader("POST", f"posts/{post['id']}/comments", content="seen")
+    seen = author("GET", f"posts/{post['id']}")
+    assert (seen["like_count"], seen["comment_count"]) == (1, 1)
+    author("DELETE", f"posts/{post['id']}")
+    assert reader("GET", "feed")["items"] == []
