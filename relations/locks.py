@@ -19,7 +19,7 @@ def _counter(user_id: int) -> RelationCount:
     locked = RelationCount.objects.select_for_update()
     row = locked.filter(pk=user_id).first()
     if row is None:
-        db.insert_ignore(RelationCount, [RelationCount(user_id=user_id)])
+        db.ensure(RelationCount(user_id=user_id))
         row = locked.get(pk=user_id)
     return row
 

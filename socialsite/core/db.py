@@ -108,6 +108,30 @@ def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> No
     model._default_manager.bulk_create(rows, ignore_conflicts=True)
 
 
+def ensure(row: models.Model) -> None:
+    """Insert a row unless its primary key is taken, and hold it exclusively either way.
+
+    INSERT IGNORE holds a row that exists in share mode: two callers that then want to change it
+    wait for each other.
+    """
+    meta = type(row)._meta
+    quote = connection.ops.quote_name
+    columns = ", ".join(quote(field.column) for field in meta.concrete_fields)
+    values = [
+        field.get_db_prep_save(field.pre_save(row, add=True), connection)
+        for field in meta.concrete_fields
+    ]
+    key = quote(meta.pk.column)
+    otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
+    places = ", ".join(["%s"] * len(values))
+    with connection.cursor() as cursor:
+        # Names are those of the model; values travel as parameters.
+        cursor.execute(
+            f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES ({places}) ON {otherwise}",  # noqa: S608
+            values,
+        )
+
+
 def insert_from_select(
     model: type[models.Model],
     fields: Sequence[str],
