@@ -203,8 +203,8 @@ FAILPOINT = ENV.FAILPOINT
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.api.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["socialsite.core.api.OrjsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.json.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["socialsite.core.json.OrjsonParser"],
     "EXCEPTION_HANDLER": "socialsite.core.api.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
