@@ -78,7 +78,7 @@ class Service:
         self._line_seen.clear()
         self.tail.clear()
         process = subprocess.Popen(
-            [*_launcher(self.account), *self.argv],
+            [*tied(self.account), *self.argv],
             env=dict(self.env) if self.env is not None else None,
             cwd=self.cwd,
             stdin=subprocess.DEVNULL,
@@ -174,7 +174,7 @@ class Service:
         return f"{self.name} {what}" + (f"; its last lines:{lines}" if lines else "")
 
 
-def _launcher(account: str | None) -> list[str]:
+def tied(account: str | None = None) -> list[str]:
     """Return the words before a command that tie it to this process and drop root's rights.
 
     `setpriv` (util-linux, on every Debian) replaces itself by the command: the process id stays.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy import check, services
-from deploy.service import ServiceError, free_port
+from deploy.service import ServiceError, free_port, tied
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 
 NO_TESTS = 5  # pytest's exit code when nothing was collected
@@ -106,7 +106,7 @@ def run_pytest(
     """Run pytest to its end and return its exit code and its counts."""
     print(f"\n--- {title} ---", flush=True)
     process = subprocess.Popen(
-        services.python("-m", "pytest", f"--junit-xml={report}", *arguments),
+        [*tied(), *services.python("-m", "pytest", f"--junit-xml={report}", *arguments)],
         env=dict(env),
         cwd=services.PROJECT_DIR,
     )

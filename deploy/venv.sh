@@ -38,20 +38,31 @@ if [ -z "$python" ]; then
     exit 1
 fi
 
+# The pip that Python carries with it is run from its wheel to install a current one, which is twice
+# as quick as `python3 -m venv` with its own pip, and as the old pip at all the rest.
 new_venv() {
     rm -rf .venv
-    "$python" -m venv .venv >/dev/null 2>&1
+    wheel=$("$python" - 2>/dev/null <<'PYTHON'
+import ensurepip, glob, os
+folders = [os.path.join(os.path.dirname(ensurepip.__file__), "_bundled"), "/usr/share/python-wheels"]
+print([path for folder in folders for path in glob.glob(os.path.join(folder, "pip-*.whl"))][0])
+PYTHON
+    ) && "$python" -m venv --without-pip .venv &&
+        .venv/bin/python "$wheel/pip" install --quiet --disable-pip-version-check --no-compile \
+            --only-binary :all: --constraint requirements/constraints.txt pip >/dev/null 2>&1 ||
+        "$python" -m venv --clear .venv >/dev/null 2>&1
 }
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
     echo "Creating .venv ..." >&2
     if ! new_venv; then
-        # Debian keeps the venv module's pip in a package of its own.
+        # Debian keeps what the venv module needs in a package of its own.
         deploy/packages.sh python3-venv
-        new_venv || { "$python" -m venv .venv >&2 || true; echo "python3 -m venv does not work here" >&2; exit 1; }
+        if ! new_venv; then
+            "$python" -m venv --clear .venv >&2 || true
+            echo "$python -m venv does not work here" >&2
+            exit 1
+        fi
     fi
-    # Debian 12's pip 23.0 takes half as long again for the rest; not having the new one is no error.
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile \
-        --upgrade --constraint requirements/constraints.txt pip >/dev/null 2>&1 || true
 fi
 
 case $set_name in
