@@ -105,10 +105,13 @@ def post_create(request: HttpRequest) -> HttpResponse:
     values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
     values["kind"] = values["kind"] or "micro"
     values["visibility"] = values["visibility"] or "public"
+    # Without JavaScript the fields of the other kinds are sent too.
+    if values["kind"] == "micro":
+        values["title"] = ""
     if values["kind"] != "video":
         values["video_url"] = ""
     try:
-        images = _store_pictures(request)
+        images = _store_pictures(request) if values["kind"] != "video" else []
         actions.publish(request.user, images=images, **values)
     except (errors.InvalidInput, errors.UnsupportedMedia, errors.PayloadTooLarge) as error:
         wrong = error.fields or {"images": [error.detail]}

@@ -127,6 +127,26 @@ def test_a_new_follow_shows_all_posts_at_once_and_unfollow_hides_them(
     assert InboxEntry.objects.count() == 0
 
 
+def test_what_was_posted_between_unfollow_and_follow_is_there_at_once(
+    make_user: Make, make_post: Make, drain: Make
+) -> None:
+    reader, author, other = make_user(), make_user(), make_user()
+    relations.follow(reader, author)
+    relations.follow(other, author)
+    drain()
+    relations.unfollow(reader, author)
+    post = make_post(author)
+    # Only this post's events run; those of the relation are late.
+    Event.objects.filter(aggregate_type="following").update(available_at=2**60)
+    drain()
+    assert FanOut.objects.get(post=post).state == FanOut.State.DONE
+    relations.follow(reader, author)
+    assert_exact(reader)
+    Event.objects.update(available_at=0)
+    drain()
+    assert_exact(reader)
+
+
 def test_a_bounded_backfill_leaves_no_hole(
     make_user: Make, make_post: Make, drain: Make, settings: LazySettings
 ) -> None:
@@ -286,7 +306,7 @@ class TestMachine(TestCase):
             run_state_machine_as_test(
                 FeedMachine,
                 settings=settings(
-                    max_examples=25,
+                    max_examples=12,
                     stateful_step_count=30,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),

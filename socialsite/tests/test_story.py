@@ -58,8 +58,8 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     reader.goto("/@author1")
     reader.get_by_test_id("follow").click()
     expect(reader.get_by_test_id("follow")).to_have_attribute("aria-pressed", "true")
-    reader.goto("/")
-    reader.wait_for_function("document.querySelector('[data-connected]') !== null")
+    with reader.expect_response("**/api/v1/feed/new-count"):  # asked once the socket is open
+        reader.goto("/")
 
     author.get_by_test_id("composer").locator("textarea[name=content]").fill("第一条 first post")
     author.get_by_test_id("publish").click()
