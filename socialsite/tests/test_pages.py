@@ -1,0 +1,101 @@
+"""Every page and template: renders, in both languages, and bad addresses get a page, never a 500."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.template import engines
+from django.test import Client
+from django.urls import reverse
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def browser_of(make_user: Make) -> Callable[[Any], Client]:
+    """Return a function that gives a client with a person's cookies."""
+
+    def make(user: Any) -> Client:
+        client = Client()
+        answer = client.post(
+            reverse("login"), {"username": user.username, "password": "right.pass1"}
+        )
+        assert answer.status_code == 303, answer.content
+        return client
+
+    return make
+
+
+def test_every_template_compiles() -> None:
+    environment = engines["jinja2"].env
+    root = Path(settings.BASE_DIR, "templates")
+    for path in root.rglob("*.html"):
+        environment.get_template(str(path.relative_to(root)))
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_every_page_renders_for_guests_and_members(
+    make_user: Make, make_post: Make, browser_of: Make, language: str
+) -> None:
+    author, reader = make_user("author7"), make_user("reader7")
+    post = make_post(author, content="<script>alert(1)</script> 你好")
+    pages = [
+        "/",
+        "/recommended",
+        "/@author7",
+        "/@AUTHOR7",
+        "/@author7/following",
+        "/@author7/followers",
+        "/@author7/friends",
+        f"/posts/{post.pk}",
+        "/search",
+        "/search?q=aut",
+    ]
+    for client in (Client(), browser_of(reader)):
+        for page in pages:
+            answer = client.get(page, headers={"accept-language": language})
+            assert answer.status_code == 200, page
+            assert b"<script>alert" not in answer.content
+            assert f'lang="{language}"' in answer.content.decode()
+    for page in ("/login", "/register"):
+        assert Client().get(page, headers={"accept-language": language}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nothing", "/@nobody9", "/@x", "/posts/1", "/posts/abc", "/?cursor=x", "/media/nothing.webp"],
+)
+def test_bad_addresses_get_a_page(path: str, make_user: Make, browser_of: Make) -> None:
+    client = browser_of(make_user())
+    answer = client.get(path)
+    assert 400 <= answer.status_code < 500
+    assert b"<html" in answer.content
+
+
+def test_members_pages_send_guests_to_log_in(make_post: Make, make_user: Make) -> None:
+    post = make_post(make_user())
+    for path in ("/posts", f"/posts/{post.pk}/like", f"/posts/{post.pk}/comments"):
+        assert Client().post(path, {"content": "x"}).status_code in (303, 302, 401)
+    assert post.__class__.objects.count() == 1
+
+
+def test_security_headers_stand_on_every_kind_of_answer(make_user: Make) -> None:
+    for path in ("/", "/api/v1/feed", "/nothing", "/api/nothing", "/healthz"):
+        headers = Client().get(path).headers
+        assert "default-src 'none'" in headers["Content-Security-Policy"], path
+        assert headers["X-Content-Type-Options"] == "nosniff", path
+        assert headers["X-Frame-Options"] == "DENY", path
+        assert headers["Cache-Control"] == "no-store", path
+
+
+def test_a_form_without_csrf_token_is_refused(make_user: Make, browser_of: Make) -> None:
+    member = browser_of(make_user())
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = member.cookies
+    assert strict.post("/posts", {"content": "x"}).status_code == 403
+    api = strict.post("/api/v1/posts", {"content": "x"}, content_type="application/json")
+    assert (api.status_code, api.json()["code"]) == (403, 19)
