@@ -43,7 +43,9 @@ class User(AbstractBaseUser):
     username = models.CharField(max_length=16)
     # The unique name: lower case, ASCII by A16, so that Alice and alice are one (T13).
     username_key = models.CharField(max_length=16, unique=True)
-    nickname = models.CharField(max_length=16, db_index=True)
+    nickname = models.CharField(max_length=16)
+    # Lower case, for search.
+    nickname_key = models.CharField(max_length=16, db_index=True)
     email = models.EmailField(blank=True, default="", help_text="for recovery only, never shown")
     avatar = models.CharField(max_length=80, blank=True, default="")
     bio = models.CharField(max_length=200, blank=True, default="")
@@ -103,12 +105,17 @@ class TokenVersion(models.Model):
     version = models.PositiveIntegerField(default=1)
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
-    # The refresh token in force and the one before it, so that a lost answer can be repeated.
+    # The refresh token in force, its predecessor and the one before that, so that a lost answer can
+    # be repeated byte for byte: a token is made again from its jti, iat (Unix seconds) and bat.
     refresh_jti = models.CharField(max_length=32, blank=True, default="")
-    refresh_iat = models.BigIntegerField(default=0, help_text="Unix seconds")
+    refresh_iat = models.BigIntegerField(default=0)
     refresh_bat = models.PositiveIntegerField(default=0)
     previous_jti = models.CharField(max_length=32, blank=True, default="")
-    rotated_at = models.BigIntegerField(default=0, help_text="Unix ms")
+    previous_iat = models.BigIntegerField(default=0)
+    previous_bat = models.PositiveIntegerField(default=0)
+    oldest_jti = models.CharField(max_length=32, blank=True, default="")
+    # When the token in force was issued, that is when its predecessor was first used (Unix ms).
+    rotated_at = models.BigIntegerField(default=0)
     user_agent = models.CharField(max_length=300, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
     last_seen = models.DateTimeField(default=timezone.now)

@@ -177,6 +177,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 LOGIN_URL = "login"
 ACCESS_LIFETIME = timedelta(minutes=ENV.ACCESS_MINUTES)
 REFRESH_LIFETIME = timedelta(days=ENV.REFRESH_DAYS)
+JWT_KEYS = ENV.JWT_KEYS  # the first signs, all verify
 SIMPLE_JWT = {
     "ALGORITHM": "HS256",
     "SIGNING_KEY": ENV.JWT_KEYS[0],

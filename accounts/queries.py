@@ -1,0 +1,113 @@
+"""Reads of people."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, TypedDict
+
+from django.conf import settings
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from accounts import rules
+from accounts.models import User
+from socialsite.core import ids as core_ids
+from socialsite.core.errors import UserNotFound
+from socialsite.core.pagination import Page, Position, cut
+
+LAST_CHARACTER = "\U0010ffff"
+
+
+class Card(TypedDict):
+    """What a person looks like in lists and beside posts."""
+
+    id: str
+    username: str
+    nickname: str
+    avatar: str
+    bio: str
+
+
+_COLUMNS = ("id", "username", "nickname", "avatar", "bio")
+
+
+def by_id(user_id: int) -> User:
+    """Return a person; UserNotFound when there is none or the account is closed or banned."""
+    found = User.objects.active().filter(pk=user_id).first()
+    if found is None:
+        raise UserNotFound
+    return found
+
+
+def by_name(username: str) -> User:
+    """Return the person of a username, compared without case; UserNotFound as in `by_id`."""
+    found = any_by_name(username)
+    if found is None or not found.is_active:
+        raise UserNotFound
+    return found
+
+
+def any_by_name(username: str) -> User | None:
+    """Return the person of a username, banned or closed ones too."""
+    # Columns pad with blanks when compared: only what can be a name is looked up.
+    if not rules.USERNAME.fullmatch(username):
+        return None
+    return User.objects.filter(username_key=username.lower()).first()
+
+
+def cards(ids: Iterable[int]) -> dict[int, Card]:
+    """Return the cards of those of these people whose accounts are open, in one query."""
+    wanted = set(ids)
+    if not wanted:
+        return {}
+    rows = User.objects.active().filter(pk__in=wanted).values(*_COLUMNS)
+    return {row["id"]: _card(row) for row in rows}
+
+
+def _card(row: dict[str, Any]) -> Card:
+    return Card(
+        id=str(row["id"]),
+        username=row["username"],
+        nickname=row["nickname"],
+        avatar=avatar_url(row["avatar"]),
+        bio=row["bio"],
+    )
+
+
+def avatar_url(name: str) -> str:
+    """Return the address of a picture's file name; empty for none."""
+    return f"{settings.MEDIA_URL}{name}" if name else ""
+
+
+def active_ids(ids: "Iterable[int] | QuerySet[Any, int]") -> "QuerySet[User, int]":
+    """Return those of these people who were seen within ACTIVE_DAYS and are not closed or banned."""
+    since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
+    seen = User.objects.active().filter(pk__in=ids, last_seen__gte=since)
+    return seen.values_list("pk", flat=True)
+
+
+def people(
+    text: str,
+    cursor: Position | None = None,
+    size: int = 20,
+    hidden: "QuerySet[Any, int] | None" = None,
+) -> Page[Card]:
+    """Return people whose username or nickname begins with a text, the newest account first.
+
+    `hidden` are ids to leave out, as a QuerySet: blocks are known above this app.
+    """
+    key = text.strip().removeprefix("@").lower()[:16]
+    if not key:
+        return Page([], None)
+    rows = User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))
+    if hidden is not None:
+        rows = rows.exclude(pk__in=hidden)
+    if cursor is not None:
+        rows = rows.filter(pk__lt=cursor.id)
+    found = list(rows.order_by(F("id").desc()).values(*_COLUMNS)[: size + 1])
+    page = cut(found, size, lambda row: Position(core_ids.ms_of(row["id"]), row["id"]))
+    return page.with_items([_card(row) for row in page.items])
+
+
+def _begins(field: str, text: str) -> Q:
+    """Compare by range: `LIKE BINARY`, Django's startswith on MySQL, does not use the index."""
+    return Q(**{f"{field}__gte": text, f"{field}__lt": text + LAST_CHARACTER})

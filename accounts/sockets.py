@@ -1,0 +1,98 @@
+"""Messages to the sockets of people, and who is connected. Hints only: none of it is ever relied on.
+
+`push` speaks the channel layer's own wire format over the one Redis client of the site: a pipeline
+of PUBLISH for any number of people, with its timeouts and its breaker.
+"""
+
+import logging
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from channels.layers import get_channel_layer
+from django.conf import settings
+
+from socialsite.core import redis
+
+logger = logging.getLogger(__name__)
+
+ONLINE = "online"
+# A socket tells every few seconds that it is there; three times missed, it is gone.
+ONLINE_MS = 15_000
+CHUNK = 1000
+
+
+def group(user_id: int) -> str:
+    """Return the channel layer's group of a person's sockets."""
+    return f"user.{user_id}"
+
+
+def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
+    """Send a JSON message to the sockets of these people; never raises, may be lost."""
+    _send(user_ids, {"type": "session.message", "message": message})
+
+
+def kick(user_id: int, client: str | None, floor: int, reason: str, *, access_only: bool) -> None:
+    """Close the sockets whose token is at or below a floor: of a client, or of all by batch.
+
+    Called after the floors are committed: a lost kick costs seconds, the socket looks itself (T7).
+    """
+    event = {"client": client, "floor": floor, "reason": reason, "access_only": access_only}
+    _send([user_id], {"type": "session.kick", **event})
+
+
+def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
+    try:
+        layer = get_channel_layer()
+        prefix = settings.CHANNEL_LAYERS["default"]["CONFIG"]["prefix"]
+        body = layer.serialize(event)
+        batch = redis.Batch()
+        for user_id in user_ids:
+            channel = f"{prefix}__group__{group(user_id)}"
+            batch.add(lambda pipeline, channel=channel: pipeline.publish(channel, body))
+        batch.run()
+    except Exception:
+        # Whatever it is, the fact that this only hints at is committed.
+        logger.exception("sockets were not told %s", event["type"])
+
+
+def heartbeat(batch: redis.Batch, user_id: int) -> None:
+    """Note that a person has a socket open; for a batch that is sent anyway."""
+    now = _now_ms()
+    batch.add(lambda pipeline: pipeline.zadd(ONLINE, {str(user_id): now}))
+
+
+def online(user_ids: Iterable[int]) -> set[int]:
+    """Return those of these people who have a socket open; nobody when Redis does not answer."""
+    ids = list(dict.fromkeys(user_ids))
+    since = _now_ms() - ONLINE_MS
+    found: set[int] = set()
+    for start in range(0, len(ids), CHUNK):
+        part = ids[start : start + CHUNK]
+        try:
+            scores = redis.call(lambda connection, part=part: connection.zmscore(ONLINE, part))
+        except redis.RedisDown:
+            return found
+        found |= {
+            ident
+            for ident, score in zip(part, scores, strict=True)
+            if score is not None and score >= since
+        }
+    return found
+
+
+def all_online() -> set[int]:
+    """Return everybody who has a socket open; nobody when Redis does not answer."""
+    now = _now_ms()
+    batch = redis.Batch()
+    batch.add(lambda pipeline: pipeline.zremrangebyscore(ONLINE, 0, now - 2 * ONLINE_MS))
+    members = batch.add(lambda pipeline: pipeline.zrangebyscore(ONLINE, now - ONLINE_MS, "+inf"))
+    batch.run()
+    try:
+        return {int(member) for member in members.value}
+    except redis.RedisDown:
+        return set()
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

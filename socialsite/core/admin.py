@@ -1,0 +1,55 @@
+"""Admin of the core: the event outbox with its dead letters, and the base of read-only admins."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import ngettext
+
+from socialsite.core import relay
+from socialsite.core.models import Event
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """No adding, changing or deleting by hand; big tables are never counted.
+
+    What staff may do is an admin action that calls the domain's own action.
+    """
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_administer_permission(self, request: HttpRequest) -> bool:
+        """Admins, for actions with `permissions=["administer"]`."""
+        return bool(request.user.is_superuser)
+
+
+@admin.register(Event)
+class EventAdmin(ReadOnlyAdmin):
+    """Facts not told to everybody yet; the dead ones wait here for a person."""
+
+    list_display = ("id", "type", "aggregate_id", "created_at", "attempts", "applied", "dead")
+    list_filter = ("dead", "type")
+    search_fields = ("=aggregate_id",)
+    ordering = ("-dead", "id")
+    actions = ("retry",)
+
+    @admin.action(description="Retry the selected dead events", permissions=["administer"])
+    def retry(self, request: HttpRequest, queryset: "QuerySet[Event]") -> None:
+        """Make dead events due again."""
+        count = relay.revive(queryset)
+        text = ngettext("%(count)d event is due again.", "%(count)d events are due again.", count)
+        self.message_user(request, text % {"count": count}, messages.SUCCESS)
