@@ -10,6 +10,9 @@ from socialsite.core import media
 from socialsite.core.json import iso
 
 
+AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
+
+
 class Image(TypedDict):
     """One picture of a post; `width` and `height` are those of the full picture in pixels."""
 
@@ -65,12 +68,14 @@ def cards(viewer_id: int | None, ids: Sequence[int]) -> list[Card]:
     people = accounts.cards({row["author_id"] for row in (*rows.values(), *sources.values())})
     made = []
     for ident in ids:
-        if ident not in rows:
+        row = rows.get(ident)
+        if row is None or row["author_id"] not in people:
             continue
-        row = rows[ident]
         card = _card(row, people, viewer_id)
         if row["kind"] == Kind.REPOST:
             source = sources.get(row["ref_post_id"])
+            if source is not None and source["author_id"] not in people:
+                source = None
             card["ref"] = None if source is None else _card(source, people, viewer_id)
             card["ref_gone"] = source is None
         made.append(card)
@@ -89,7 +94,7 @@ def _card(row: dict[str, Any], people: dict[int, Any], viewer_id: int | None) ->
     return Card(
         id=str(row["id"]),
         kind=row["kind"],
-        author=people[row["author_id"]],
+        author={name: people[row["author_id"]][name] for name in AUTHOR_FIELDS},
         title=row["content_row__title"],
         content=row["content_row__content"],
         images=[
