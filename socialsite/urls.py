@@ -18,6 +18,7 @@ api_v1 = [
     path("", include("relations.api_urls")),
     path("", include("feeds.api_urls")),
     path("", include("interactions.api_urls")),
+    path("", include("socialsite.core.api_urls")),
 ]
 
 urlpatterns = [

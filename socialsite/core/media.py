@@ -1,0 +1,286 @@
+"""Pictures that people upload: checked, re-encoded, kept under random names below MEDIA_ROOT.
+
+Bytes from outside are never served. A file is decoded from one of four formats, and only the pixels
+are written again: whatever else a file is (HTML, a script, an archive: a polyglot), EXIF with the
+place it was taken, colour profiles and trailing data all end there. Size and dimensions are checked
+before pixels are decoded, one picture at a time in a process, so that memory stays bounded.
+
+Opaque pictures become JPEG, which takes a third of WEBP's time to encode at the same quality; those
+with transparency become WEBP, which JPEG cannot hold.
+"""
+
+import contextlib
+import io
+import logging
+import mimetypes
+import os
+import secrets
+import threading
+import unicodedata
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.db import DatabaseError, transaction
+from django.db.models import Sum
+from django.utils.translation import gettext_lazy as _
+from PIL import Image, ImageCms
+
+from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
+from socialsite.core.models import Media
+
+logger = logging.getLogger(__name__)
+
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
+MAX_BYTES = 10 * 1024 * 1024
+MAX_PIXELS = 25_000_000
+SIDE, THUMB_SIDE = 2048, 480
+BAND = 64
+JPEG_QUALITY, WEBP_QUALITY = 85, 82
+ALT_MAX = 200
+# Disk space of one person's pictures; uploads at the same moment may each pass it by one picture.
+QUOTA_BYTES = 1024**3
+# A progressive JPEG has about ten scans; thousands of empty ones are a bomb of CPU time.
+MAX_JPEG_SCANS = 100
+# A decoded picture takes up to 200 MB, hence one at a time; whoever waits longer must come back.
+DECODERS = 1
+WAIT_SECONDS = 10
+
+TOO_LARGE = _("A picture may have at most 10 MB and 25 megapixels (WEBP: 12).")
+NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
+
+Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+warnings.simplefilter("error", Image.DecompressionBombWarning)
+mimetypes.add_type("image/webp", ".webp")  # Python 3.11 does not know it
+
+_decoders = threading.BoundedSemaphore(DECODERS)
+_SRGB = ImageCms.createProfile("sRGB")
+_ORIENTATION = 0x0112  # EXIF: how the camera was held
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture and its thumbnail, encoded by us and not yet written; dimensions in pixels."""
+
+    name: str
+    thumb_name: str
+    width: int
+    height: int
+    data: bytes
+    thumb: bytes
+
+
+# --- keeping ------------------------------------------------------------------------------------
+def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
+    """Check, re-encode and keep an uploaded picture with its thumbnail.
+
+    Decoding takes up to seconds: call it outside of transactions. Raises PayloadTooLarge (bytes,
+    pixels, quota), UnsupportedMedia, InvalidInput (`alt`), Unavailable.
+    """
+    text = clean_alt(alt)
+    check_quota(owner_id)
+    picture = encode(upload_file)
+    with no_orphans(picture):
+        return keep(owner_id, picture, text)
+
+
+def keep(owner_id: int, picture: Picture, alt: str) -> Media:
+    """Write the files of a picture, then its row; may be repeated with the same picture."""
+    _write(picture.name, picture.data)
+    _write(picture.thumb_name, picture.thumb)
+    with transaction.atomic():
+        return Media.objects.create(
+            owner_id=owner_id,
+            name=picture.name,
+            thumb_name=picture.thumb_name,
+            width=picture.width,
+            height=picture.height,
+            size=len(picture.data) + len(picture.thumb),
+            alt=alt,
+        )
+
+
+@contextlib.contextmanager
+def no_orphans(picture: Picture) -> Iterator[None]:
+    """Remove the files again when the block fails and no row names them."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(DatabaseError):
+            if not Media.objects.filter(name=picture.name).exists():
+                for name in (picture.name, picture.thumb_name):
+                    _path(name).unlink(missing_ok=True)
+        raise
+
+
+def check_quota(owner_id: int) -> None:
+    """Raise PayloadTooLarge when the pictures of a person take all the space there is for one."""
+    used = Media.objects.filter(owner_id=owner_id).aggregate(total=Sum("size"))["total"] or 0
+    if used >= QUOTA_BYTES:
+        raise PayloadTooLarge(_("Your pictures take up all the space that one person has."))
+
+
+def clean_alt(text: str) -> str:
+    """Return a description on one line without control characters; InvalidInput when too long."""
+    words = " ".join(
+        "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text).split()
+    )
+    if len(words) > ALT_MAX:
+        message = _("At most %(limit)s characters.") % {"limit": ALT_MAX}
+        raise InvalidInput(fields={"alt": [message]})
+    return words
+
+
+# --- reading ------------------------------------------------------------------------------------
+def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
+    """Return a person's own pictures in the order asked; InvalidInput when one is not theirs."""
+    if not ids:
+        return []
+    found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids))
+    if any(ident not in found for ident in ids):
+        raise InvalidInput(fields={"images": [_("There is no such picture of yours.")]})
+    return [found[ident] for ident in ids]
+
+
+def url_of(name: str) -> str:
+    """Return the address of a stored file; "" for no file."""
+    return settings.MEDIA_URL + name if name else ""
+
+
+# --- decoding and encoding ----------------------------------------------------------------------
+def encode(upload_file: IO[bytes]) -> Picture:
+    """Decode an uploaded picture and encode it again under new random names; writes nothing.
+
+    Raises PayloadTooLarge, UnsupportedMedia, and Unavailable when too many wait to be decoded.
+    """
+    raw = upload_file.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise PayloadTooLarge(TOO_LARGE)
+    if not _decoders.acquire(timeout=WAIT_SECONDS):
+        raise Unavailable(retry_after=WAIT_SECONDS)
+    try:
+        image = _decode(raw)
+        stem = secrets.token_hex(16)
+        extension = "webp" if image.mode == "RGBA" else "jpg"
+        data = _bytes_of(image)
+        width, height = image.size
+        image.thumbnail((THUMB_SIDE, THUMB_SIDE), Image.Resampling.LANCZOS)
+        return Picture(
+            name=f"{stem[:2]}/{stem}.{extension}",
+            thumb_name=f"{stem[:2]}/{stem}-s.{extension}",
+            width=width,
+            height=height,
+            data=data,
+            thumb=_bytes_of(image),
+        )
+    finally:
+        _decoders.release()
+
+
+def _decode(raw: bytes) -> Image.Image:
+    """Return the first frame, upright, in sRGB, no longer than SIDE, as RGB or RGBA."""
+    try:
+        # Lazy: this reads the header only.
+        source = Image.open(io.BytesIO(raw), formats=FORMATS)
+        if source.width * source.height > _pixels_allowed(source):
+            raise PayloadTooLarge(TOO_LARGE)
+        if raw.startswith(b"\xff\xd8") and raw.count(b"\xff\xda") > MAX_JPEG_SCANS:
+            raise UnsupportedMedia(NOT_A_PICTURE)
+        # Lets the JPEG decoder itself scale by 2, 4 or 8, if that leaves enough.
+        source.draft(None, (SIDE, SIDE))
+        orientation = source.getexif().get(_ORIENTATION, 1)
+        profile = source.info.get("icc_profile")
+        image = _reduced(source)
+        source.close()
+        image.thumbnail((SIDE, SIDE), Image.Resampling.LANCZOS)
+        image = _plain(image, profile)
+        if orientation in _TURNS:
+            image = image.transpose(_TURNS[orientation])
+        # A copy from pixels alone: nothing that the file said besides can be written again.
+        return Image.frombytes(image.mode, image.size, image.tobytes())
+    except (PayloadTooLarge, UnsupportedMedia):
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise PayloadTooLarge(TOO_LARGE) from None
+    except Exception as error:  # decoders raise anything on hostile bytes, struct.error to KeyError
+        logger.debug("upload refused: %r", error)
+        raise UnsupportedMedia(NOT_A_PICTURE) from None
+
+
+def _pixels_allowed(source: Image.Image) -> int:
+    """Return the limit of pixels: half for what takes twice the memory a pixel to decode."""
+    return MAX_PIXELS // 2 if source.format == "WEBP" or source.mode == "CMYK" else MAX_PIXELS
+
+
+def _reduced(source: Image.Image) -> Image.Image:
+    """Decode, and return the picture in a mode that can be scaled, its longer side below 2 x SIDE.
+
+    Works in bands: converting or averaging the whole would hold it in memory two or three times.
+    """
+    source.load()
+    factor = max(1, max(source.size) // SIDE)
+    mode = "RGBA" if source.has_transparency_data else source.mode
+    if mode != "RGBA" and mode not in ("RGB", "CMYK"):
+        mode = "RGB"
+    width, height = source.size
+    small = Image.new(mode, (-(-width // factor), -(-height // factor)))
+    for top in range(0, height, BAND * factor):
+        band = source.crop((0, top, width, min(top + BAND * factor, height)))
+        if band.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip what is above 255
+            band = band.convert("I").point(lambda value: value * (1 / 256)).convert("L")
+        small.paste(band.convert(mode).reduce(factor), (0, top // factor))
+    return small
+
+
+def _plain(image: Image.Image, profile: bytes | None) -> Image.Image:
+    """Return the picture with its colours in sRGB, as RGB unless something is transparent."""
+    if profile and image.mode in ("RGB", "CMYK"):
+        with contextlib.suppress(ImageCms.PyCMSError, OSError):
+            given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            image = ImageCms.profileToProfile(image, given, _SRGB, outputMode="RGB") or image
+    if image.mode == "RGBA" and image.getchannel("A").getextrema() != (255, 255):
+        return image
+    return image.convert("RGB")
+
+
+def _bytes_of(image: Image.Image) -> bytes:
+    out = io.BytesIO()
+    if image.mode == "RGBA":
+        image.save(out, "WEBP", quality=WEBP_QUALITY, method=2)
+    else:
+        image.save(out, "JPEG", quality=JPEG_QUALITY, progressive=True, optimize=True)
+    return out.getvalue()
+
+
+# --- files --------------------------------------------------------------------------------------
+def _path(name: str) -> Path:
+    return Path(settings.MEDIA_ROOT) / name
+
+
+def _write(name: str, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, readable for the web server."""
+    path = _path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{secrets.token_hex(8)}")
+    try:
+        with draft.open("xb") as file:
+            os.fchmod(file.fileno(), 0o644)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # the row is to outlive a power cut with its bytes
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,81 @@
+"""`POST /api/v1/media`: upload of one picture."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from socialsite.core import media
+from socialsite.core.api import ErrorSerializer
+from socialsite.core.errors import InvalidInput
+from socialsite.core.idempotency import idempotent
+from socialsite.core.models import Media
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """The form of an upload."""
+
+    file = serializers.FileField(
+        help_text="JPEG, PNG, WEBP or GIF, at most 10 MB and 25 megapixels"
+    )
+    alt = serializers.CharField(
+        required=False, max_length=media.ALT_MAX, help_text="what the picture shows"
+    )
+
+
+class MediaSerializer(serializers.Serializer[Any]):
+    """A kept picture; `width` and `height` are those behind `url`, in pixels."""
+
+    id = serializers.CharField()
+    url = serializers.CharField()
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+    thumb = serializers.CharField(help_text="address of the thumbnail")
+    alt = serializers.CharField()
+
+
+def shape(item: Media) -> dict[str, Any]:
+    """Return a picture as the API shows it."""
+    return {
+        "id": str(item.pk),
+        "url": media.url_of(item.name),
+        "width": item.width,
+        "height": item.height,
+        "thumb": media.url_of(item.thumb_name),
+        "alt": item.alt,
+    }
+
+
+class MediaView(APIView):
+    """Upload a picture, to use it by its id in a post."""
+
+    parser_classes = [MultiPartParser]
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_upload",
+        request={"multipart/form-data": UploadSerializer},
+        responses={201: MediaSerializer, "4XX": ErrorSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Check, re-encode and keep a picture."""
+        file = request.FILES.get("file")
+        if file is None:
+            raise InvalidInput(fields={"file": [_("Choose a picture.")]})
+        alt = media.clean_alt(request.POST.get("alt", ""))
+        media.check_quota(request.user.pk)
+        # Decoded before the transaction of the Idempotency-Key begins: it takes long.
+        picture = media.encode(file)
+        file.seek(0)
+        with media.no_orphans(picture):
+            return self._keep(request, picture, alt)
+
+    @idempotent
+    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Response:
+        item = media.keep(request.user.pk, picture, alt)
+        return Response(shape(item), status=201)
