@@ -1,7 +1,7 @@
 """Hurrying background work: a message to the broker is a hint, the work itself is in the database.
 
-A broker that is down, full or hanging never fails or slows the caller: after a failure nothing is sent
-for a few seconds, and the sweepers find the work.
+A broker that is down, full or hanging never fails a request and costs it one short wait at most:
+after a failure nothing is sent for a few seconds, and the sweepers find the work.
 """
 
 import logging
@@ -9,23 +9,37 @@ import threading
 import time
 
 from celery import current_app
+from kombu import pools
 from kombu.exceptions import KombuError
 
 logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 3.0
+WAIT_SECONDS = 0.3
+# A connection of its own: a worker's may wait for long, and kombu by default tries for seconds.
+_OPTIONS = {
+    "socket_timeout": WAIT_SECONDS,
+    "socket_connect_timeout": WAIT_SECONDS,
+    "max_retries": 0,
+}
 _quiet_until = 0.0
 _lock = threading.Lock()
 
 
 def ring(task: str, *args: object) -> bool:
-    """Send a task by name; False when the broker cannot take it now. Never raises for the broker."""
+    """Send a task by name; False when the broker cannot take it now, never an error."""
     global _quiet_until
     if time.monotonic() < _quiet_until:
         return False
+    connection = current_app.connection_for_write(transport_options=_OPTIONS)
+    # Errors of the transport's own library, too: they are of no common family.
+    trouble = (KombuError, OSError, *connection.connection_errors, *connection.channel_errors)
     try:
-        current_app.send_task(task, args=args, retry=False, ignore_result=True)
-    except (KombuError, OSError) as error:
+        with pools.producers[connection].acquire(block=True, timeout=WAIT_SECONDS) as producer:
+            current_app.send_task(
+                task, args=args, producer=producer, retry=False, ignore_result=True
+            )
+    except trouble as error:
         with _lock:
             _quiet_until = time.monotonic() + PAUSE_SECONDS
         logger.warning("broker unavailable, the sweeper will run %s: %s", task, error)

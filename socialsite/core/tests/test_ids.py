@@ -1,0 +1,46 @@
+"""Time-ordered ids."""
+
+import threading
+import time
+
+from socialsite.core import ids
+
+
+def test_ids_strictly_increase_within_a_process() -> None:
+    made = [ids.new_id() for _ in range(20_000)]
+    assert made == sorted(set(made))
+
+
+def test_ids_of_many_threads_are_all_different() -> None:
+    made: list[int] = []
+
+    def make() -> None:
+        made.extend([ids.new_id() for _ in range(2_000)])
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 16_000
+
+
+def test_an_id_has_19_digits_and_fits_a_signed_64_bit_column() -> None:
+    made = ids.new_id()
+    assert len(str(made)) == 19
+    assert ids.MIN_ID <= made <= ids.MAX_ID
+
+
+def test_an_id_tells_when_it_was_made() -> None:
+    before = time.time_ns() // 1_000_000
+    made = ids.new_id()
+    after = time.time_ns() // 1_000_000
+    assert before <= ids.ms_of(made) <= after + 1
+    assert ids.first_id_at(before) <= made < ids.first_id_at(after + 2)
+
+
+def test_ids_go_on_increasing_when_the_clock_goes_back(monkeypatch) -> None:
+    first = ids.new_id()
+    now = time.time_ns()
+    monkeypatch.setattr(ids.time, "time_ns", lambda: now - 300 * 10**9)
+    assert ids.new_id() == first + 1

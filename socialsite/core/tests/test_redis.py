@@ -1,0 +1,168 @@
+"""The Redis client: breaker, batches, scripts, a server that hangs."""
+
+import socket
+import threading
+import time
+
+import pytest
+import redis as redis_py
+from django.conf import settings
+
+from socialsite.core import redis
+
+
+@pytest.fixture(autouse=True)
+def _closed_breaker():
+    redis.breaker.reset()
+    yield
+    redis.breaker.reset()
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A client whose every command fails to connect; the list counts the attempts."""
+    attempts: list[str] = []
+
+    def fail():
+        attempts.append("try")
+        raise redis_py.ConnectionError("no route")
+
+    monkeypatch.setattr(redis, "client", fail)
+    return attempts
+
+
+def test_a_failure_opens_the_breaker_and_the_next_call_fails_at_once(broken) -> None:
+    for _ in range(5):
+        with pytest.raises(redis.RedisDown):
+            redis.call(lambda connection: connection.ping())
+    assert len(broken) == 1
+
+
+def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
+    monkeypatch.setattr(redis, "BREAK_SECONDS", 0.05)
+    with pytest.raises(redis.RedisDown):
+        redis.call(lambda connection: connection.ping())
+    time.sleep(0.06)
+    monkeypatch.undo()
+    assert redis.call(lambda connection: connection.ping())
+
+
+def test_a_wrong_command_is_redis_down_but_opens_no_breaker() -> None:
+    redis.call(lambda connection: connection.set("text", "x"))
+    with pytest.raises(redis.RedisDown):
+        redis.call(lambda connection: connection.lpush("text", "y"))
+    assert redis.call(lambda connection: connection.get("text")) == b"x"
+
+
+def test_a_batch_answers_each_promise_in_one_round_trip(monkeypatch) -> None:
+    redis.call(lambda connection: connection.mset({"a": "1", "b": "2"}))
+    trips = []
+    real = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: trips.append(1) or real(function))
+    batch = redis.Batch()
+    first = batch.add(lambda pipeline: pipeline.get("a"), int)
+    second = batch.add(lambda pipeline: pipeline.get("b"))
+    with pytest.raises(redis.RedisDown):
+        _ = first.value
+    batch.run()
+    assert (first.value, second.value) == (1, b"2")
+    assert len(trips) == 1
+    batch.run()
+    assert len(trips) == 1
+
+
+def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
+    redis.call(lambda connection: connection.set("text", "x"))
+    batch = redis.Batch()
+    bad = batch.add(lambda pipeline: pipeline.lpush("text", "y"))
+    good = batch.add(lambda pipeline: pipeline.get("text"))
+    batch.run()
+    assert good.value == b"x"
+    with pytest.raises(redis.RedisDown):
+        _ = bad.value
+
+
+def test_a_batch_without_redis_does_not_raise_until_a_value_is_asked_for(broken) -> None:
+    batch = redis.Batch()
+    promise = batch.add(lambda pipeline: pipeline.get("a"))
+    batch.run()
+    with pytest.raises(redis.RedisDown):
+        _ = promise.value
+
+
+def test_a_batch_can_be_filled_and_run_again() -> None:
+    redis.call(lambda connection: connection.set("a", "1"))
+    batch = redis.Batch()
+    first = batch.add(lambda pipeline: pipeline.get("a"))
+    batch.run()
+    second = batch.add(lambda pipeline: pipeline.incr("a"))
+    batch.run()
+    assert (first.value, second.value) == (b"1", 2)
+
+
+@pytest.fixture
+def script(tmp_path):
+    """A script that returns its key's value and its argument, kept in a file."""
+    folder = tmp_path / "lua"
+    folder.mkdir()
+    (folder / "look.lua").write_text("return {redis.call('GET', KEYS[1]), ARGV[1]}")
+    return redis.script(str(tmp_path / "cache.py"), "look")
+
+
+def test_a_script_runs_by_its_file_also_after_redis_forgot_it(script) -> None:
+    redis.call(lambda connection: connection.set("a", "1"))
+    assert script(["a"], ["x"]) == [b"1", b"x"]
+    redis.call(lambda connection: connection.script_flush())
+    assert script(["a"], ["y"]) == [b"1", b"y"]
+
+
+def test_a_script_runs_inside_a_batch(script) -> None:
+    redis.call(lambda connection: connection.set("a", "1"))
+    batch = redis.Batch()
+    before = batch.add(lambda pipeline: pipeline.get("a"))
+    found = batch.add(lambda pipeline: script.on(pipeline, ["a"], ["x"]))
+    after = batch.add(lambda pipeline: pipeline.incr("a"))
+    batch.run()
+    assert (before.value, found.value, after.value) == (b"1", [b"1", b"x"], 2)
+
+
+def test_a_script_without_redis_is_redis_down(script, broken) -> None:
+    with pytest.raises(redis.RedisDown):
+        script(["a"], [])
+
+
+@pytest.fixture
+def hanging():
+    """The port of a server that accepts and never answers."""
+    server = socket.create_server(("127.0.0.1", 0))
+    held: list[socket.socket] = []
+
+    def accept() -> None:
+        try:
+            while True:
+                held.append(server.accept()[0])
+        except OSError:
+            return
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield server.getsockname()[1]
+    server.close()
+    for connection in held:
+        connection.close()
+
+
+@pytest.mark.full
+@pytest.mark.skipif(settings.EMBEDDED, reason="the embedded Redis has no socket")
+def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
+    options = settings.CACHES["default"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+    client = redis_py.Redis(host="127.0.0.1", port=hanging, **options)
+    monkeypatch.setattr(redis, "client", lambda: client)
+    start = time.monotonic()
+    with pytest.raises(redis.RedisDown):
+        redis.call(lambda connection: connection.get("a"))
+    assert time.monotonic() - start < 0.35
+    start = time.monotonic()
+    for _ in range(100):
+        with pytest.raises(redis.RedisDown):
+            redis.call(lambda connection: connection.get("a"))
+    assert time.monotonic() - start < 0.1
