@@ -1,30 +1,9 @@
 """Admin of relations: to look at only; a change goes through the actions."""
 
-from typing import Any
-
 from django.contrib import admin
-from django.http import HttpRequest
 
 from relations.models import RelationCount, RelationLog, Relationship
-
-
-class ReadOnlyAdmin(admin.ModelAdmin):
-    """No adding, changing or deleting; big tables are never counted."""
-
-    show_full_result_count = False
-    list_per_page = 50
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
-        return False
+from socialsite.core.admin import ReadOnlyAdmin
 
 
 @admin.register(Relationship)

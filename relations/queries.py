@@ -109,6 +109,18 @@ def profile(viewer: User | AnonymousUser, person: User) -> Person:
     return {**card, "relation": name(state), "counts": counts(person.pk)}
 
 
+def search_people(
+    viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
+) -> Page[Person]:
+    """Return people whose name begins with a text, without those with a block either way."""
+    hidden = None if viewer.pk is None else blocked_ids(viewer.pk)
+    page = accounts.people(text, cursor, size, hidden)
+    relations = relations_of(viewer.pk, [int(card["id"]) for card in page.items])
+    return page.with_items(
+        [{**card, "relation": name(relations[int(card["id"])])} for card in page.items]
+    )
+
+
 # --- lists --------------------------------------------------------------------------------------
 def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def people(make_user):
-    return make_user(), make_user()
+    found = make_user(), make_user()
+    Event.objects.all().delete()
+    return found
 
 
 def drain() -> None:
