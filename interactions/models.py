@@ -64,8 +64,8 @@ class Like(models.Model):
 class Comment(models.Model):
     """The index row of one comment (A37); its words are in `CommentContent`.
 
-    `root` is NULL for a comment on the subject itself, otherwise the comment its thread hangs from; a
-    boolean could not page the replies of a root (T54).
+    `root` is NULL for a comment on the subject itself, otherwise the comment its thread hangs from;
+    a boolean could not page the replies of a root (T54).
     """
 
     class Attr(models.IntegerChoices):

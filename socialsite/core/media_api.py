@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from socialsite.core import media
 from socialsite.core.api import ErrorSerializer
-from socialsite.core.errors import InvalidInput
+from socialsite.core.errors import InvalidInput, NotAuthenticated
 from socialsite.core.idempotency import idempotent
 from socialsite.core.models import Media
 
@@ -51,6 +51,12 @@ def shape(item: Media) -> dict[str, Any]:
     }
 
 
+def _owner(request: Request) -> int:
+    if request.user.pk is None:
+        raise NotAuthenticated
+    return request.user.pk
+
+
 class MediaView(APIView):
     """Upload a picture, to use it by its id in a post."""
 
@@ -68,7 +74,7 @@ class MediaView(APIView):
         if file is None:
             raise InvalidInput(fields={"file": [_("Choose a picture.")]})
         alt = media.clean_alt(request.POST.get("alt", ""))
-        media.check_quota(request.user.pk)
+        media.check_quota(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: it takes long.
         picture = media.encode(file)
         file.seek(0)
@@ -77,5 +83,5 @@ class MediaView(APIView):
 
     @idempotent
     def _keep(self, request: Request, picture: media.Picture, alt: str) -> Response:
-        item = media.keep(request.user.pk, picture, alt)
+        item = media.keep(_owner(request), picture, alt)
         return Response(shape(item), status=201)

@@ -1,0 +1,237 @@
+"""Writes of interactions: like, unlike, comment, delete a comment.
+
+One place of truth for each count: `Subject` for a post's likes and comments, `Comment.like_count`
+and `Comment.reply_count` for a comment's; a comment has no subject row of its own. A count moves in
+the transaction of its row, and only when the row was really written (T52, T54).
+
+Locks are taken in one order, so that writers wait for each other but never in a circle: the subject
+of the post first, then comments; a like of a comment takes that comment alone.
+"""
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+from django.db.models import F
+from django.utils.translation import gettext_lazy as _
+
+from feeds import queries as feeds
+from interactions import queries
+from interactions.events import CommentDeleted, Commented, Liked, Unliked
+from interactions.models import Comment, CommentContent, Like, Subject, SubjectType
+from socialsite.core import db
+from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
+from socialsite.core.events import publish
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+COMMENT_MAX = 1000
+CLOSED = (Subject.Status.CLOSED, Subject.Status.DELETED)
+
+
+# --- likes --------------------------------------------------------------------------------------
+@db.atomic
+def like(user: "User", subj_type: int, subj_id: int) -> int:
+    """Like a post or a comment; returns its number of likes. A repeat changes nothing (T52).
+
+    Emits Liked. Raises NotFound when the person may not see it.
+    """
+    return _set_like(user, SubjectType(subj_type), subj_id, liked=True)
+
+
+@db.atomic
+def unlike(user: "User", subj_type: int, subj_id: int) -> int:
+    """Take a like back; returns the number of likes. A repeat changes nothing (T52).
+
+    Emits Unliked. Raises NotFound when the person may not see it.
+    """
+    return _set_like(user, SubjectType(subj_type), subj_id, liked=False)
+
+
+def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool) -> int:
+    now = db.now_ms()
+    if subj_type == SubjectType.POST:
+        return _set_post_like(user, subj_id, liked, now)
+    return _set_comment_like(user, subj_id, liked, now)
+
+
+def _set_post_like(user: "User", post_id: int, liked: bool, now: int) -> int:
+    feeds.visible_post(user, post_id)
+    subject = _locked_subject(post_id)
+    moved = _write_like(user, SubjectType.POST, post_id, liked, now)
+    if moved:
+        subject.like_count += moved
+        subject.save(update_fields=["like_count", "updated_at"])
+    return subject.like_count
+
+
+def _set_comment_like(user: "User", comment_id: int, liked: bool, now: int) -> int:
+    _seen, post = queries.visible_comment(user, comment_id)
+    comment = Comment.objects.select_for_update().get(pk=comment_id)
+    if comment.deleted:
+        raise NotFound
+    moved = _write_like(user, SubjectType.COMMENT, comment_id, liked, now)
+    if moved:
+        comment.like_count += moved
+        if post.author_id == user.pk:
+            bit = Comment.Attr.AUTHOR_LIKED
+            comment.attrs = comment.attrs | bit if liked else comment.attrs & ~bit
+        comment.save(update_fields=["like_count", "attrs"])
+    return comment.like_count
+
+
+def _write_like(user: "User", subj_type: SubjectType, subj_id: int, liked: bool, now: int) -> int:
+    """Make the row be or not be, under the lock of what it counts for; returns the difference."""
+    row = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=user.pk).first()
+    if (row is not None) == liked:
+        return 0
+    if row is None:
+        row = Like.objects.create(
+            subj_type=subj_type, subj_id=subj_id, user_id=user.pk, created_at=now
+        )
+    else:
+        Like.objects.filter(pk=row.pk).delete()
+    told = Liked if liked else Unliked
+    publish(told(id=row.pk, subj_type=subj_type, subj_id=subj_id, user_id=user.pk))
+    return 1 if liked else -1
+
+
+# --- comments -----------------------------------------------------------------------------------
+@db.atomic
+def comment(user: "User", post_id: int, content: str, parent_id: int | None = None) -> Comment:
+    """Comment on a post, or reply to a comment of it. Emits Commented.
+
+    Raises InvalidInput (`content`), NotFound when the person may not see the post or the comment
+    replied to, CommentsClosed (A36).
+    """
+    words = _words(content)
+    post = feeds.visible_post(user, post_id)
+    subject = _locked_subject(post_id)
+    if subject.status in CLOSED:
+        raise CommentsClosed
+    parent = None if parent_id is None else _parent(user, subject, parent_id)
+    # Under the lock: comments of one post are in the order of their commits.
+    made = Comment.objects.create(
+        subject=subject,
+        author_id=user.pk,
+        root_id=None if parent is None else parent.root_id or parent.pk,
+        parent_id=parent_id,
+        position=db.now_ms(),
+    )
+    CommentContent.objects.create(comment=made, content=words)
+    subject.comment_count += 1
+    subject.save(update_fields=["comment_count", "updated_at"])
+    _count_reply(made, 1)
+    if parent is not None and post.author_id == user.pk != parent.author_id:
+        bit = F("attrs").bitor(Comment.Attr.AUTHOR_REPLIED)
+        Comment.objects.filter(pk=parent.pk).update(attrs=bit)
+    publish(Commented(id=made.pk, post_id=post_id, author_id=user.pk, parent_id=parent_id))
+    return made
+
+
+@db.atomic
+def delete_comment(user: "User", comment_id: int) -> Comment:
+    """Delete a comment: its author, the post's author, or staff. Emits CommentDeleted.
+
+    Deleting twice changes nothing; while it has live replies a tombstone stays in its place (T54).
+    Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs.
+    """
+    comment = Comment.objects.select_related("subject").filter(pk=comment_id).first()
+    if comment is None:
+        raise NotFound
+    post_id = comment.subject.subj_id
+    post_author = _post_author(user, post_id)
+    if user.pk not in (comment.author_id, post_author) and not user.is_staff:
+        queries.visible_comment(user, comment_id)
+        raise Forbidden
+    subject = Subject.objects.select_for_update().get(pk=comment.subject_id)
+    comment = Comment.objects.select_for_update().get(pk=comment_id)
+    comment.subject = subject
+    if comment.deleted:
+        return comment
+    comment.deleted, comment.attrs = True, 0
+    comment.save(update_fields=["deleted", "attrs"])
+    subject.comment_count -= 1
+    subject.save(update_fields=["comment_count", "updated_at"])
+    _count_reply(comment, -1)
+    if comment.author_id == post_author:
+        _forget_author_reply(comment)
+    publish(
+        CommentDeleted(
+            id=comment.pk,
+            post_id=post_id,
+            author_id=comment.author_id,
+            parent_id=comment.parent_id,
+        )
+    )
+    return comment
+
+
+def _parent(user: "User", subject: Subject, parent_id: int) -> Comment:
+    """Return the comment replied to: of this subject, alive, its author visible to the person."""
+    found, _post = queries.visible_comment(user, parent_id)
+    if found.subject_id != subject.pk or found.deleted:
+        raise NotFound
+    return found
+
+
+def _count_reply(comment: Comment, by: int) -> None:
+    """Move `reply_count` of the thread's root, and of the reply that was answered."""
+    above = {ident for ident in (comment.root_id, comment.parent_id) if ident is not None}
+    if above:
+        Comment.objects.filter(pk__in=above).update(reply_count=F("reply_count") + by)
+
+
+def _forget_author_reply(comment: Comment) -> None:
+    """Clear the bit of the comment answered when this was the author's last answer to it."""
+    if comment.parent_id is None:
+        return
+    others = Comment.objects.filter(
+        subject_id=comment.subject_id,
+        root_id=comment.root_id,
+        parent_id=comment.parent_id,
+        author_id=comment.author_id,
+        deleted=False,
+    )
+    if not others.exists():
+        keep = Comment.Attr.PINNED | Comment.Attr.AUTHOR_LIKED
+        Comment.objects.filter(pk=comment.parent_id).update(attrs=F("attrs").bitand(keep))
+
+
+def _post_author(user: "User", post_id: int) -> int | None:
+    """Return whose post it is; None when the person may not see it (any more)."""
+    try:
+        return feeds.visible_post(user, post_id).author_id
+    except NotFound:
+        return None
+
+
+# --- shared -------------------------------------------------------------------------------------
+def mark_post_deleted(post_id: int) -> None:
+    """Let nobody comment any more on a post that was deleted (A36)."""
+    subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
+    subjects.update(status=Subject.Status.DELETED)
+
+
+def _locked_subject(post_id: int) -> Subject:
+    """Return the subject of a post under its lock, made on first use."""
+    locked = Subject.objects.select_for_update()
+    found = locked.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
+    if found is None:
+        db.ensure(Subject(subj_type=SubjectType.POST, subj_id=post_id))
+        found = locked.get(subj_type=SubjectType.POST, subj_id=post_id)
+    return found
+
+
+def _words(content: str) -> str:
+    """Return the text of a comment; InvalidInput unless it has 1 to COMMENT_MAX characters."""
+    text = content.replace("\r\n", "\n").strip()
+    if any(c == "\0" or unicodedata.category(c) == "Cs" for c in text):
+        raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
+    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc").strip()
+    if not text or all(unicodedata.category(c) in ("Cc", "Cf", "Zs", "Zl", "Zp") for c in text):
+        raise InvalidInput(fields={"content": [_("Write something.")]})
+    if len(text) > COMMENT_MAX:
+        message = _("At most %(limit)s characters.") % {"limit": COMMENT_MAX}
+        raise InvalidInput(fields={"content": [message]})
+    return text

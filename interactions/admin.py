@@ -1,0 +1,50 @@
+"""Admin of interactions: to look at only; a comment is deleted through the action."""
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from interactions import actions
+from interactions.models import Comment, Like, Subject
+from socialsite.core.admin import ReadOnlyAdmin
+
+
+@admin.register(Subject)
+class SubjectAdmin(ReadOnlyAdmin):
+    """What is liked and talked about, and its counts."""
+
+    list_display = ("id", "subj_type", "subj_id", "like_count", "comment_count", "status")
+    list_filter = ("subj_type", "status")
+    search_fields = ("=subj_id",)
+
+
+@admin.register(Like)
+class LikeAdmin(ReadOnlyAdmin):
+    """Who likes what."""
+
+    list_display = ("id", "user", "subj_type", "subj_id")
+    list_filter = ("subj_type",)
+    list_select_related = ("user",)
+    search_fields = ("=subj_id", "=user__username_key")
+
+
+@admin.register(Comment)
+class CommentAdmin(ReadOnlyAdmin):
+    """Comments and their words; staff may delete them."""
+
+    list_display = ("id", "author", "words", "like_count", "reply_count", "deleted")
+    list_filter = ("deleted",)
+    list_select_related = ("author", "content_row")
+    search_fields = ("=id", "=author__username_key")
+    actions = ("delete_comments",)
+
+    @admin.display(description="words")
+    def words(self, comment: Comment) -> str:
+        """Return the beginning of the text."""
+        return str(comment.content_row)
+
+    @admin.action(description="Delete the selected comments")
+    def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
+        """Delete as staff."""
+        for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
+            actions.delete_comment(request.user, ident)

@@ -1,0 +1,133 @@
+"""API of interactions: likes, comments, replies."""
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.permissions import AllowAny, IsAuthenticatedOrReadOnly
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from interactions import actions, queries
+from interactions.models import SubjectType
+from interactions.queries import CommentCard
+from interactions.serializers import (
+    CommentPageSerializer,
+    CommentSerializer,
+    LikeSerializer,
+    NewCommentSerializer,
+    body,
+)
+from socialsite.core import api
+from socialsite.core.errors import InvalidInput
+from socialsite.core.idempotency import idempotent
+from socialsite.core.pagination import Page
+
+Errors = api.ErrorSerializer
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
+]
+SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default new")
+LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
+
+
+def _page(page: Page[CommentCard]) -> Response:
+    return Response({"items": [body(card) for card in page.items], "next": page.next})
+
+
+class PostLike(APIView):
+    """My like of a post."""
+
+    @extend_schema(request=None, responses=LIKED)
+    def put(self, request: Request, post_id: str) -> Response:
+        """Like; again changes nothing."""
+        count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
+        return Response({"liked": True, "like_count": count})
+
+    @extend_schema(responses=LIKED)
+    def delete(self, request: Request, post_id: str) -> Response:
+        """Take the like back; again changes nothing."""
+        count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
+        return Response({"liked": False, "like_count": count})
+
+
+class CommentLike(APIView):
+    """My like of a comment."""
+
+    @extend_schema(request=None, responses=LIKED)
+    def put(self, request: Request, comment_id: str) -> Response:
+        """Like; again changes nothing."""
+        count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
+        return Response({"liked": True, "like_count": count})
+
+    @extend_schema(responses=LIKED)
+    def delete(self, request: Request, comment_id: str) -> Response:
+        """Take the like back; again changes nothing."""
+        count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
+        return Response({"liked": False, "like_count": count})
+
+
+class PostComments(APIView):
+    """The comments on a post."""
+
+    permission_classes = [IsAuthenticatedOrReadOnly]
+
+    @extend_schema(
+        parameters=[*PAGE_PARAMETERS, SORT],
+        responses={200: CommentPageSerializer, 400: Errors, 404: Errors},
+    )
+    def get(self, request: Request, post_id: str) -> Response:
+        """Return a page of the comments on the post itself; replies have their own address."""
+        cursor, size = api.page_params(request)
+        sort = request.GET.get("sort") or "new"
+        if sort not in ("new", "hot"):
+            raise InvalidInput(fields={"sort": [_("Must be new or hot.")]})
+        ident = api.parse_id(post_id)
+        return _page(queries.comments(request.user, ident, cursor, size, sort))
+
+    @extend_schema(
+        request=NewCommentSerializer,
+        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        responses={
+            201: CommentSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            404: Errors,
+            409: Errors,
+        },
+    )
+    @idempotent
+    def post(self, request: Request, post_id: str) -> Response:
+        """Comment on the post, or answer one of its comments."""
+        ident = api.parse_id(post_id)
+        values = api.read(NewCommentSerializer, request.data)
+        parent = values.get("parent")
+        parent_id = None if parent is None else api.parse_id(parent, "parent")
+        made = actions.comment(request.user, ident, values["content"], parent_id)
+        return Response(body(queries.comment(request.user, made.pk)), status=201)
+
+
+class Replies(APIView):
+    """The replies to a comment."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS,
+        responses={200: CommentPageSerializer, 400: Errors, 404: Errors},
+    )
+    def get(self, request: Request, comment_id: str) -> Response:
+        """Return a page, oldest first: the thread of a root, or the direct answers of a reply."""
+        cursor, size = api.page_params(request)
+        return _page(queries.replies(request.user, api.parse_id(comment_id), cursor, size))
+
+
+class OneComment(APIView):
+    """One comment."""
+
+    @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
+    def delete(self, request: Request, comment_id: str) -> Response:
+        """Delete a comment: one's own, or any under one's own post."""
+        actions.delete_comment(request.user, api.parse_id(comment_id))
+        return Response(status=204)

@@ -1,0 +1,52 @@
+"""What interactions tell. An event is told only when a row was really written (T52)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from socialsite.core.events import DomainEvent
+
+
+@dataclass(frozen=True, slots=True)
+class _LikeEvent(DomainEvent):
+    """`id` is the like's; `subj_type` and `subj_id` say what was liked."""
+
+    aggregate_type: ClassVar[str] = "like"
+    aggregate_field: ClassVar[str] = "id"
+
+    id: int
+    subj_type: int
+    subj_id: int
+    user_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Liked(_LikeEvent):
+    """The person likes it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unliked(_LikeEvent):
+    """The person no longer likes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CommentEvent(DomainEvent):
+    """`id` is the comment's; `parent_id` is None for a comment on the post itself."""
+
+    aggregate_type: ClassVar[str] = "comment"
+    aggregate_field: ClassVar[str] = "id"
+
+    id: int
+    post_id: int
+    author_id: int
+    parent_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Commented(_CommentEvent):
+    """The comment is in its thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentDeleted(_CommentEvent):
+    """The comment is gone, or a tombstone while it has live replies."""

@@ -1,0 +1,64 @@
+"""API shapes of interactions (design section 5). Bodies are plain dicts; these are their schema."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from feeds.serializers import AuthorSerializer
+from interactions.queries import CommentCard
+
+
+class LikeSerializer(serializers.Serializer[Any]):
+    """Whether I like it now, and how many do."""
+
+    liked = serializers.BooleanField()
+    like_count = serializers.IntegerField()
+
+
+class CommentSerializer(serializers.Serializer[Any]):
+    """A comment; a tombstone has no author and no content."""
+
+    id = serializers.CharField()
+    root_id = serializers.CharField(allow_null=True, help_text="null: a comment on the post itself")
+    parent_id = serializers.CharField(allow_null=True, help_text="the comment this one answers")
+    author = AuthorSerializer(allow_null=True)
+    content = serializers.CharField(allow_blank=True)
+    created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
+    like_count = serializers.IntegerField()
+    reply_count = serializers.IntegerField(
+        help_text="replies that you see: of a root its thread's, of a reply its direct answers"
+    )
+    liked = serializers.BooleanField()
+    pinned = serializers.BooleanField(help_text="by the post's author")
+    author_liked = serializers.BooleanField(help_text="the post's author likes it")
+    author_replied = serializers.BooleanField(help_text="the post's author answered it")
+    deleted = serializers.BooleanField()
+
+
+class CommentPageSerializer(serializers.Serializer[Any]):
+    """A page of comments."""
+
+    items = CommentSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
+class NewCommentSerializer(serializers.Serializer[Any]):
+    """Input of POST posts/{id}/comments; the text is checked by the action."""
+
+    content = serializers.CharField(
+        allow_blank=True, trim_whitespace=False, help_text="1 to 1000 characters"
+    )
+    parent = serializers.CharField(  # type: ignore[assignment]  # a field may be named so
+        required=False, allow_null=True, help_text="id of the comment this one answers"
+    )
+
+
+_AUTHOR = ("id", "username", "nickname", "avatar")
+
+
+def body(card: CommentCard) -> dict[str, Any]:
+    """Return a comment as the API shows it."""
+    shown: dict[str, Any] = {key: value for key, value in card.items() if key != "mine"}
+    if card["author"] is not None:
+        shown["author"] = {key: card["author"][key] for key in _AUTHOR}
+    return shown

@@ -1,0 +1,431 @@
+"""Likes and comments on the database: rows, counts, refusals, events, real threads."""
+
+import random
+from functools import partial
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from interactions import actions
+from interactions.models import Comment, CommentContent, Like, Subject, SubjectType
+from interactions.tests.helpers import drift, told
+from relations import actions as relations
+from relations.tests.helpers import at_once
+from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
+
+POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
+AUTHOR_LIKED, AUTHOR_REPLIED = Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_REPLIED
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+
+@pytest.fixture
+def author(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def reader(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def other(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def post(author, make_post):
+    return make_post(author)
+
+
+def subject_of(post) -> Subject:
+    return Subject.objects.get(subj_type=POST, subj_id=post.pk)
+
+
+def set_status(post, status) -> None:
+    actions._locked_subject(post.pk)
+    Subject.objects.filter(subj_id=post.pk).update(status=status)
+
+
+# --- likes --------------------------------------------------------------------------------------
+def test_a_like_counts_once_however_often_it_is_repeated(post, reader, other) -> None:
+    assert [actions.like(reader, POST, post.pk) for _ in range(3)] == [1, 1, 1]
+    assert actions.like(other, POST, post.pk) == 2
+    assert [actions.unlike(reader, POST, post.pk) for _ in range(3)] == [1, 1, 1]
+    assert Like.objects.count() == 1
+    assert told() == ["Liked", "Liked", "Unliked"]
+    assert drift() == []
+
+
+def test_an_unlike_of_what_was_never_liked_changes_nothing(post, reader) -> None:
+    assert actions.unlike(reader, POST, post.pk) == 0
+    assert told() == []
+
+
+def test_likes_of_a_comment_are_counted_on_the_comment(post, reader, other) -> None:
+    comment = actions.comment(reader, post.pk, "first")
+    assert [actions.like(other, COMMENT, comment.pk) for _ in range(2)] == [1, 1]
+    assert actions.like(reader, COMMENT, comment.pk) == 2
+    assert actions.unlike(other, COMMENT, comment.pk) == 1
+    comment.refresh_from_db()
+    assert comment.like_count == 1
+    assert not Subject.objects.filter(subj_type=COMMENT).exists()
+    assert subject_of(post).like_count == 0
+    assert drift() == []
+
+
+def test_the_mark_of_the_author_follows_the_authors_like(post, author, reader, other) -> None:
+    comment = actions.comment(reader, post.pk, "first")
+    actions.like(other, COMMENT, comment.pk)
+    assert Comment.objects.get().attrs == 0
+    actions.like(author, COMMENT, comment.pk)
+    assert Comment.objects.get().attrs == AUTHOR_LIKED
+    actions.unlike(author, COMMENT, comment.pk)
+    assert Comment.objects.get().attrs == 0
+
+
+@pytest.mark.parametrize("act", [actions.like, actions.unlike])
+@pytest.mark.parametrize("how", ["gone", "blocks", "blocked", "banned", "followers", "unknown"])
+def test_what_a_person_may_not_see_cannot_be_liked(
+    act, how, post, author, reader, make_post
+) -> None:
+    comment = actions.comment(author, post.pk, "mine")
+    ident = post.pk
+    if how == "gone":
+        post.is_deleted = True
+        post.save()
+    elif how == "blocks":
+        relations.block(author, reader)
+    elif how == "blocked":
+        relations.block(reader, author)
+    elif how == "banned":
+        author.banned_at = timezone.now()
+        author.save()
+    elif how == "followers":
+        post.visibility = "followers"
+        post.save()
+    else:
+        ident = 5
+        comment.pk = 6
+    for kind, subj_id in ((POST, ident), (COMMENT, comment.pk)):
+        with pytest.raises(NotFound):
+            act(reader, kind, subj_id)
+    assert not Like.objects.exists()
+
+
+def test_a_comment_of_someone_blocked_either_way_cannot_be_liked(
+    post, reader, other, make_user
+) -> None:
+    blocker = make_user()
+    comments = [actions.comment(person, post.pk, "hello") for person in (other, blocker)]
+    answer = actions.comment(make_user(), post.pk, "in the thread", comments[0].pk)
+    relations.block(reader, other)
+    relations.block(blocker, reader)
+    for comment in (*comments, answer):
+        with pytest.raises(NotFound):
+            actions.like(reader, COMMENT, comment.pk)
+
+
+def test_a_deleted_comment_cannot_be_liked_even_where_its_tombstone_shows(
+    post, reader, other
+) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    actions.comment(other, post.pk, "reply", root.pk)
+    actions.delete_comment(reader, root.pk)
+    with pytest.raises(NotFound):
+        actions.like(other, COMMENT, root.pk)
+
+
+# --- comments -----------------------------------------------------------------------------------
+def test_a_comment_is_kept_with_its_words_and_counted(post, reader) -> None:
+    made = actions.comment(reader, post.pk, "  two\r\nlines\x07 \n")
+    row = Comment.objects.get()
+    assert (row.pk, row.root_id, row.parent_id, row.author_id) == (made.pk, None, None, reader.pk)
+    assert CommentContent.objects.get(pk=made.pk).content == "two\nlines"
+    assert subject_of(post).comment_count == 1
+    assert told() == ["Commented"]
+
+
+def test_replies_hang_from_the_root_and_name_what_they_answer(post, reader, other) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    reply = actions.comment(other, post.pk, "reply", root.pk)
+    answer = actions.comment(reader, post.pk, "answer", reply.pk)
+    assert (reply.root_id, reply.parent_id) == (root.pk, root.pk)
+    assert (answer.root_id, answer.parent_id) == (root.pk, reply.pk)
+    counts = dict(Comment.objects.values_list("pk", "reply_count"))
+    assert counts == {root.pk: 2, reply.pk: 1, answer.pk: 0}
+    assert subject_of(post).comment_count == 3
+    assert drift() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "  \n\t ", "\u200b\u200d\ufeff", "\u3000\u2003", "x" * 1001, "a\0b", "a\ud800b"],
+    ids=["empty", "blank", "invisible", "wide blanks", "too long", "NUL", "surrogate"],
+)
+def test_a_text_that_is_no_comment_is_refused(text, post, reader) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        actions.comment(reader, post.pk, text)
+    assert set(refused.value.fields) == {"content"}
+    assert not Comment.objects.exists()
+    assert not CommentContent.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["x" * 1000, "🙂" * 1000, "a\r\n" * 499 + "ab", "👨‍👩‍👧", "ß"])
+def test_texts_up_to_the_limit_are_kept(text, post, reader) -> None:
+    actions.comment(reader, post.pk, text)
+    assert CommentContent.objects.get().content == text.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("status", [Subject.Status.CLOSED, Subject.Status.DELETED])
+def test_closed_comments_take_no_more(status, post, reader, author) -> None:
+    set_status(post, status)
+    for person in (reader, author):
+        with pytest.raises(CommentsClosed):
+            actions.comment(person, post.pk, "hello")
+    assert not Comment.objects.exists()
+    assert actions.like(reader, POST, post.pk) == 1
+
+
+def test_featured_comments_still_take_new_ones(post, reader) -> None:
+    set_status(post, Subject.Status.FEATURED)
+    actions.comment(reader, post.pk, "hello")
+    assert Comment.objects.count() == 1
+
+
+def test_the_parent_must_be_alive_and_of_the_same_post(post, author, reader, make_post) -> None:
+    elsewhere = actions.comment(author, make_post(author).pk, "elsewhere")
+    gone = actions.comment(author, post.pk, "gone")
+    actions.comment(reader, post.pk, "keeps the tombstone", gone.pk)
+    actions.delete_comment(author, gone.pk)
+    for parent in (elsewhere.pk, gone.pk, 5):
+        with pytest.raises(NotFound):
+            actions.comment(reader, post.pk, "reply", parent)
+    assert drift() == []
+
+
+def test_nobody_replies_across_a_block_of_either_direction(post, reader, other, make_user) -> None:
+    root = actions.comment(other, post.pk, "root")
+    reply = actions.comment(make_user(), post.pk, "reply", root.pk)
+    for block in ((other, reader), (reader, other)):
+        relations.block(*block)
+        for parent in (root, reply):
+            with pytest.raises(NotFound):
+                actions.comment(reader, post.pk, "hello", parent.pk)
+        relations.unblock(*block)
+    actions.comment(reader, post.pk, "hello", reply.pk)
+
+
+def test_nobody_comments_on_what_they_may_not_see(post, author, reader) -> None:
+    relations.block(author, reader)
+    with pytest.raises(NotFound):
+        actions.comment(reader, post.pk, "hello")
+
+
+def test_the_mark_of_an_authors_answer_goes_with_their_last_answer(
+    post, author, reader, other
+) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    actions.comment(other, post.pk, "by someone else", root.pk)
+    assert Comment.objects.get(pk=root.pk).attrs == 0
+    answers = [actions.comment(author, post.pk, "answer", root.pk) for _ in range(2)]
+    actions.like(author, COMMENT, root.pk)
+    assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED | AUTHOR_REPLIED
+    actions.delete_comment(author, answers[0].pk)
+    assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED | AUTHOR_REPLIED
+    actions.delete_comment(author, answers[1].pk)
+    assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED
+
+
+# --- deleting -----------------------------------------------------------------------------------
+def test_a_comment_is_deleted_once_by_its_author(post, reader) -> None:
+    comment = actions.comment(reader, post.pk, "hello")
+    for _ in range(3):
+        assert actions.delete_comment(reader, comment.pk).subject.subj_id == post.pk
+    assert Comment.objects.get().deleted
+    assert subject_of(post).comment_count == 0
+    assert told() == ["Commented", "CommentDeleted"]
+
+
+def test_the_posts_author_and_staff_delete_what_others_wrote(
+    post, author, reader, other, make_user
+) -> None:
+    staff = make_user()
+    staff.roles = 3
+    staff.save()
+    comments = [actions.comment(reader, post.pk, "hello") for _ in range(2)]
+    with pytest.raises(Forbidden):
+        actions.delete_comment(other, comments[0].pk)
+    actions.delete_comment(author, comments[0].pk)
+    actions.delete_comment(staff, comments[1].pk)
+    assert not Comment.objects.filter(deleted=False).exists()
+    assert drift() == []
+
+
+def test_a_comment_that_one_may_not_see_answers_as_if_it_were_not_there(
+    post, author, reader, other
+) -> None:
+    comment = actions.comment(reader, post.pk, "hello")
+    relations.block(reader, other)
+    for ident in (comment.pk, 5):
+        with pytest.raises(NotFound):
+            actions.delete_comment(other, ident)
+
+
+def test_ones_own_comment_can_be_deleted_where_one_is_blocked_by_now(post, author, reader) -> None:
+    comment = actions.comment(reader, post.pk, "hello")
+    relations.block(author, reader)
+    actions.delete_comment(reader, comment.pk)
+    assert drift() == []
+    assert Comment.objects.get().deleted
+
+
+def test_deleting_moves_the_counts_of_the_thread(post, reader, other) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    reply = actions.comment(other, post.pk, "reply", root.pk)
+    answer = actions.comment(reader, post.pk, "answer", reply.pk)
+    for person, comment in ((other, reply), (reader, answer), (reader, root)):
+        actions.delete_comment(person, comment.pk)
+        assert drift() == []
+    assert subject_of(post).comment_count == 0
+
+
+def test_a_deleted_post_closes_its_subject(post, author, reader, drain) -> None:
+    from feeds import actions as feeds
+
+    actions.comment(reader, post.pk, "hello")
+    feeds.delete(author, post.pk)
+    drain()
+    assert subject_of(post).status == Subject.Status.DELETED
+
+
+def test_random_steps_leave_no_drift(make_user, make_post) -> None:
+    dice = random.Random(7)
+    people = [make_user() for _ in range(4)]
+    posts = [make_post(person).pk for person in people[:2]]
+    for _ in range(300):
+        person = dice.choice(people)
+        comments = list(Comment.objects.values_list("pk", flat=True))
+        try:
+            match dice.randrange(6):
+                case 0:
+                    actions.like(person, POST, dice.choice(posts))
+                case 1:
+                    actions.unlike(person, POST, dice.choice(posts))
+                case 2:
+                    parent = dice.choice([None, *comments])
+                    actions.comment(person, dice.choice(posts), "hello", parent)
+                case 3 if comments:
+                    actions.delete_comment(person, dice.choice(comments))
+                case 4 if comments:
+                    actions.like(person, COMMENT, dice.choice(comments))
+                case 5 if comments:
+                    actions.unlike(person, COMMENT, dice.choice(comments))
+        except (NotFound, Forbidden):
+            pass
+    assert Comment.objects.filter(deleted=True).exists()
+    assert drift() == []
+
+
+# --- real threads -------------------------------------------------------------------------------
+full = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks"),
+]
+THREADS, ROUNDS = 8, 12
+
+
+class TestThreads:
+    """Many writers at once on MariaDB: no error reaches anybody, no count drifts."""
+
+    pytestmark = full
+
+    def run(self, works) -> list:
+        results = at_once(works)
+        assert [result for result in results if isinstance(result, Exception)] == []
+        return results
+
+    def test_first_likers_of_one_post_at_once(self, make_user, make_post) -> None:
+        people = [make_user() for _ in range(THREADS)]
+        for _ in range(ROUNDS):
+            post = make_post(people[0]).pk
+            counts = self.run([partial(actions.like, p, POST, post) for p in people])
+            assert sorted(counts) == list(range(1, THREADS + 1))
+        assert drift() == []
+
+    def test_one_person_clicking_in_many_windows(self, make_user, make_post) -> None:
+        person = make_user()
+        post = make_post(person).pk
+        comment = actions.comment(person, post, "hello").pk
+        for kind, ident in ((POST, post), (COMMENT, comment)):
+            for _ in range(ROUNDS):
+                acts = [actions.like, actions.unlike] * (THREADS // 2)
+                self.run([partial(act, person, kind, ident) for act in acts])
+                self.run([partial(actions.like, person, kind, ident)] * 4)
+                assert Like.objects.filter(subj_type=kind).count() == 1
+                assert drift() == []
+
+    def test_everything_at_once_on_one_thread(self, make_user, make_post) -> None:
+        people = [make_user() for _ in range(4)]
+        post = make_post(people[0]).pk
+        root = actions.comment(people[0], post, "root").pk
+
+        def act(number: int) -> None:
+            dice = random.Random(number)
+            for _ in range(ROUNDS * 2):
+                person = dice.choice(people)
+                mine = Comment.objects.filter(author_id=person.pk, root_id=root, deleted=False)
+                some = mine.order_by("pk").values_list("pk", flat=True).first()
+                try:
+                    match dice.randrange(5):
+                        case 0:
+                            actions.comment(
+                                person, post, "reply", dice.choice([root, some or root])
+                            )
+                        case 1 if some:
+                            actions.delete_comment(person, some)
+                        case 2:
+                            actions.like(person, COMMENT, some or root)
+                        case 3:
+                            actions.unlike(person, COMMENT, some or root)
+                        case 4:
+                            actions.like(person, POST, post)
+                except NotFound:
+                    pass  # another thread deleted it in between
+
+        self.run([partial(act, number) for number in range(THREADS)])
+        assert drift() == []
+
+    def test_a_comment_deleted_by_many_at_once_counts_once(self, make_user, make_post) -> None:
+        person = make_user()
+        post = make_post(person).pk
+        for _ in range(ROUNDS):
+            root = actions.comment(person, post, "root").pk
+            self.run([partial(actions.delete_comment, person, root)] * THREADS)
+        assert drift() == []
+        assert told().count("CommentDeleted") == ROUNDS
+
+    def test_nobody_slips_in_after_the_subject_was_closed(self, make_user, make_post) -> None:
+        person = make_user()
+        post = make_post(person).pk
+        actions.comment(person, post, "first")
+
+        def close() -> int:
+            Subject.objects.filter(subj_id=post).update(status=Subject.Status.CLOSED)
+            return Subject.objects.get(subj_id=post).comment_count
+
+        def talk() -> int:
+            made = 0
+            for _ in range(20):
+                try:
+                    actions.comment(person, post, "hello")
+                except CommentsClosed:
+                    return made
+                made += 1
+            return made
+
+        results = self.run([close, *[talk] * 4])
+        assert Comment.objects.count() == results[0] == 1 + sum(results[1:])
