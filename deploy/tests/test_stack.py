@@ -1,0 +1,130 @@
+"""The full stack serves through nginx, survives what may be killed, and leaves nothing behind."""
+
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.conf import settings
+
+from deploy.service import ServiceError
+from deploy.services import create_database
+from deploy.stack import Stack
+from deploy.tests.test_service import alive
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.e2e,
+    pytest.mark.skipif(settings.EMBEDDED, reason="needs MariaDB"),
+]
+
+
+class Answer(NamedTuple):
+    """What came back for a request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack with its own Redis instances and an empty database on the test run's server."""
+    url = create_database(os.environ["DATABASE_URL"], "stack_itself")
+    data = tmp_path_factory.mktemp("site")
+    with Stack(data, env={"DATABASE_URL": url, "DEMO": "0"}) as running:
+        yield running
+
+
+def ask(stack: Stack, path: str, body: bytes | None = None, **headers: str) -> Answer:
+    """Send a GET, or a POST where there is a body."""
+    request = urllib.request.Request(stack.url + path, data=body, headers=headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+            return Answer(answer.status, answer.headers, answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return Answer(error.code, error.headers, error.read())
+
+
+def test_pages_and_api_are_served_through_nginx(stack: Stack) -> None:
+    assert ask(stack, "/readyz").status == 200
+    missing = ask(stack, "/api/v1/nothing-here")
+    assert missing.status == 404
+    assert json.loads(missing.body)["code"] == 17
+    assert missing.headers["Server"] == "nginx"
+
+
+def test_static_files_carry_their_headers(stack: Stack) -> None:
+    sheet = next((stack.data_dir / "static").rglob("*.css"))
+    answer = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")
+    assert answer.status == 200
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Type"].startswith("text/css")
+
+
+def test_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
+    (stack.data_dir / "media" / "page.html").write_text("<script>alert(1)</script>")
+    answer = ask(stack, "/media/page.html")
+    assert answer.status == 200
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in answer.headers["Content-Security-Policy"]
+    assert ask(stack, "/media/missing.png").status == 404
+    assert ask(stack, "/media/%2e%2e/keys.json").status in (400, 404)
+    assert ask(stack, "/media/../keys.json").status in (400, 404)
+
+
+@pytest.mark.parametrize("megabytes", [12.5, 16])
+def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float) -> None:
+    answer = ask(stack, "/api/v1/posts", bytes(int(megabytes * 1024 * 1024)))
+    assert answer.status == 413
+    assert json.loads(answer.body)["code"] == 20
+
+
+def test_a_killed_worker_stays_dead_until_it_is_started(stack: Stack) -> None:
+    worker = stack.processes["worker"]
+    first = worker.pid
+    worker.kill()
+    assert not worker.running
+    assert ask(stack, "/healthz").status == 200
+    stack.start("worker")
+    assert worker.running
+    assert worker.pid != first
+
+
+def test_the_site_serves_while_the_broker_is_stopped(stack: Stack) -> None:
+    stack.stop("broker")
+    assert ask(stack, "/readyz").status == 200
+    stack.start("broker")
+
+
+def test_the_http_server_starts_again_after_it_was_killed(stack: Stack) -> None:
+    stack.processes["http"].kill()
+    down = ask(stack, "/api/v1/nothing-here")
+    assert down.status == 503
+    assert json.loads(down.body)["code"] == 21
+    assert down.headers["Retry-After"]
+    stack.start("http")
+    assert ask(stack, "/healthz").status == 200
+
+
+def test_a_second_stack_on_the_same_data_is_refused(stack: Stack) -> None:
+    with pytest.raises(ServiceError, match="already runs"):
+        Stack(stack.data_dir).start()
+    assert ask(stack, "/healthz").status == 200
+
+
+def test_stop_leaves_no_process_and_no_directory(tmp_path: Path) -> None:
+    url = create_database(os.environ["DATABASE_URL"], "stack_stopped")
+    stack = Stack(tmp_path, env={"DATABASE_URL": url, "DEMO": "0"})
+    stack.start()
+    pids = [service.pid for service in stack.processes.values()]
+    runtime = Path(stack.processes["nginx"].argv[-1]).parents[1]
+    assert runtime.exists()
+    stack.stop()
+    assert not [pid for pid in pids if alive(pid)]
+    assert not runtime.exists()
