@@ -54,7 +54,7 @@ def _fenced(
     """Fence the person's cached floors, then run the action in one transaction."""
 
     @functools.wraps(function)
-    def run(user: User, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(user: User, /, *args: P.args, **kwargs: P.kwargs) -> R:
         cache.fence(user.pk)
         return db.atomic(function)(user, *args, **kwargs)
 
@@ -273,8 +273,10 @@ def unban(user: User) -> User:
 
 @_fenced
 def promote(user: User, roles: int) -> User:
-    """Give a person exactly these roles. Access tokens with other roles are dead, refresh tokens live
-    and fetch new ones (A13)."""
+    """Give a person exactly these roles.
+
+    Access tokens with other roles are dead; refresh tokens live and fetch new ones (A13).
+    """
     batch = _locked_batch(user)
     user.refresh_from_db()
     if user.roles != roles:

@@ -1,8 +1,119 @@
-"""placeholder"""
+"""Who is asking: the one authenticator of API, pages, admin and sockets.
 
-from rest_framework.authentication import BaseAuthentication
+Bearer beats cookie. On the API a wrong credential is an error, also where guests may read; on pages
+the refresh cookie is tried, and a visitor without a live credential is a guest.
+"""
+
+from dataclasses import dataclass
+from typing import cast
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
+from rest_framework.request import Request
+
+from accounts import actions, cookies, tokens
+from accounts.models import User
+from accounts.tokens import Principal, TokenPair
+from socialsite.core.errors import (
+    AppError,
+    BannedAccessToken,
+    CsrfFailed,
+    InvalidToken,
+    NotAuthenticated,
+    Unavailable,
+)
+
+
+def by_access(access_token: str) -> tuple[User, Principal]:
+    """Return the person of a live access token; errors as `tokens.authenticate`."""
+    principal = tokens.authenticate(access_token)
+    user = User.objects.active().filter(pk=principal.user_id).first()
+    if user is None:
+        raise BannedAccessToken
+    return user, principal
+
+
+def bearer(header: bytes) -> str | None:
+    """Return the token of an Authorization header, None when it is of another scheme."""
+    scheme, *rest = header.split() or [b""]
+    if scheme.lower() != b"bearer":
+        return None
+    if len(rest) != 1:
+        raise InvalidToken
+    return rest[0].decode("latin-1")
 
 
 class TokenAuthentication(BaseAuthentication):
-    def authenticate(self, request):
-        return None
+    """DRF's authenticator. `request.auth` is the Principal."""
+
+    def authenticate(self, request: Request) -> tuple[User, Principal] | None:
+        """Return person and principal, None for guests.
+
+        Raises InvalidToken, ExpiredJwt, BannedAccessToken, and CsrfFailed for a write by cookie.
+        """
+        token = bearer(get_authorization_header(request))
+        if token is not None:
+            return by_access(token)
+        access, _ = cookies.sent(request._request)
+        if not access:
+            return None
+        found = by_access(access)
+        check_csrf(request._request)
+        return found
+
+    def authenticate_header(self, request: Request) -> str:
+        """Name the scheme of a 401."""
+        return "Bearer"
+
+
+def check_csrf(request: HttpRequest) -> None:
+    """Raise CsrfFailed for an unsafe method without a valid CSRF token (DRF views are exempt)."""
+    check = CSRFCheck(lambda request: HttpResponse())
+    check.process_request(request)
+    if check.process_view(request, lambda request: HttpResponse(), (), {}) is not None:
+        raise CsrfFailed
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Who opens a page, and what is to become of the cookies."""
+
+    user: User | AnonymousUser
+    principal: Principal | None = None
+    fresh: TokenPair | None = None
+    dead: bool = False
+
+
+def by_cookies(request: HttpRequest) -> Visitor:
+    """Return the visitor of a page; a dead access token is replaced by means of the refresh token.
+
+    Raises only what is no statement about the credential: no database, no room.
+    """
+    access, refresh = cookies.sent(request)
+    if not access and not refresh:
+        return Visitor(AnonymousUser())
+    if access:
+        try:
+            return Visitor(*by_access(access))
+        except Unavailable:
+            raise
+        except AppError:
+            pass
+    if refresh:
+        try:
+            user, pair = actions.refresh(refresh)
+            return Visitor(user, tokens.decode_access(pair.access), fresh=pair)
+        except Unavailable:
+            raise
+        except AppError:
+            pass
+    return Visitor(AnonymousUser(), dead=True)
+
+
+def signed_in(request: HttpRequest | Request) -> tuple[User, Principal]:
+    """Return person and principal of a request of either kind, or raise NotAuthenticated."""
+    user = request.user
+    if not isinstance(user, User):
+        raise NotAuthenticated
+    return user, cast("Principal", request.auth)  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
-"""The floors of access tokens in Redis, so that a request asks MySQL about revocation only rarely.
+"""The floors of access tokens in Redis, so that requests seldom ask MySQL about revocation.
 
-- A floor lives FLOOR_TTL_MS at most and is only ever raised, so a lost write costs that time at most.
+- A floor lives FLOOR_TTL_MS at most and is only ever raised: a lost write costs that time at most.
 - Before a revocation commits, its person is fenced: while the fence stands readers ask MySQL and
   fill nothing in. After the commit the floors are raised. Without Redis MySQL answers.
 - Refresh tokens are checked against MySQL always, so their floors are not kept here (T3).

@@ -1,7 +1,54 @@
-"""placeholder"""
+"""`request.user` of pages and admin, from the cookies (T9).
+
+It is found when first asked for, so addresses that do not ask (health, media, the API, which has
+DRF's authenticator) cost nothing. Then `request.auth` is the Principal, None for guests.
+"""
+
+from functools import partial
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.functional import SimpleLazyObject
+
+from accounts import authentication, cookies
+from accounts.authentication import Visitor
+from accounts.models import User
+
+
+def _visitor(request: HttpRequest) -> Visitor:
+    found: Visitor | None = getattr(request, "visitor", None)
+    if found is None:
+        found = authentication.by_cookies(request)
+        request.visitor, request.auth = found, found.principal  # type: ignore[attr-defined]
+    return found
+
+
+def _user(request: HttpRequest) -> User | AnonymousUser:
+    return _visitor(request).user
 
 
 class TokenMiddleware(AuthenticationMiddleware):
-    pass
+    """A subclass, as Django's admin insists on it; no session is read."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Prepare `request.user`."""
+        request.auth = None  # type: ignore[attr-defined]
+        if request.path.startswith("/api/"):
+            request.user = AnonymousUser()
+        else:
+            request.user = SimpleLazyObject(partial(_user, request))  # type: ignore[assignment]
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        """Set the cookies of a re-minted pair, clear dead ones."""
+        visitor: Visitor | None = getattr(request, "visitor", None)
+        if visitor is None or cookies.are_set(response):
+            return response
+        if visitor.fresh is not None:
+            cookies.put(response, visitor.fresh)
+        elif visitor.dead:
+            cookies.clear(response)
+        return response

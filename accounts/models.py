@@ -69,7 +69,7 @@ class User(AbstractBaseUser):
         return self.username
 
     @property
-    def is_active(self) -> bool:
+    def is_active(self) -> bool:  # type: ignore[override]
         """True unless banned or deleted."""
         return self.banned_at is None and self.deleted_at is None
 
@@ -94,9 +94,9 @@ class User(AbstractBaseUser):
 
 
 class TokenVersion(models.Model):
-    """Numbers of one client (device type) of a person, and what the device said of itself (A4-A6, T2).
+    """Numbers of one client (device type) of a person, and what the device said of itself (A4-A6).
 
-    `version` is what the next token gets; a token is revoked iff its version <= the floor of its kind.
+    `version` is what the next token gets; a token is dead iff its version <= the floor of its kind.
     """
 
     id = models.BigAutoField(primary_key=True)

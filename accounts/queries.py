@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts import rules
 from accounts.models import User
 from socialsite.core import ids as core_ids
+from socialsite.core import media
 from socialsite.core.errors import UserNotFound
 from socialsite.core.pagination import Page, Position, cut
 
@@ -68,18 +69,13 @@ def _card(row: dict[str, Any]) -> Card:
         id=str(row["id"]),
         username=row["username"],
         nickname=row["nickname"],
-        avatar=avatar_url(row["avatar"]),
+        avatar=media.url_of(row["avatar"]),
         bio=row["bio"],
     )
 
 
-def avatar_url(name: str) -> str:
-    """Return the address of a picture's file name; empty for none."""
-    return f"{settings.MEDIA_URL}{name}" if name else ""
-
-
 def active_ids(ids: "Iterable[int] | QuerySet[Any, int]") -> "QuerySet[User, int]":
-    """Return those of these people who were seen within ACTIVE_DAYS and are not closed or banned."""
+    """Return those of these people who were seen within ACTIVE_DAYS and whose accounts are open."""
     since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
     seen = User.objects.active().filter(pk__in=ids, last_seen__gte=since)
     return seen.values_list("pk", flat=True)

@@ -1,7 +1,7 @@
 """What usernames, nicknames and passwords may be (A15-A17, T13).
 
-Every class is spelled out: `\\d` and `isdigit` take full-width digits, `$` takes a newline at the end,
-so everything here is an explicit class under `fullmatch`.
+Every class is spelled out and used with `fullmatch`: `\\d` and `isdigit` take full-width digits,
+`$` takes a newline at the end.
 """
 
 import re
@@ -16,8 +16,8 @@ from socialsite.core.errors import RegMatchError
 
 Texts = list[str | Promise]
 
-# 〇, Extension A, Unified Ideographs, Extensions B to H: what names are written with. One code point
-# counts as one character, also above U+FFFF.
+# 〇, Extension A, Unified Ideographs, Extensions B to H: what names are written with. One code
+# point counts as one character, also above U+FFFF.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 
 USERNAME = re.compile(r"[A-Za-z0-9]{4,16}")
@@ -26,13 +26,14 @@ NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,16}}")
 DIGITS = re.compile(r"[0-9]+")
 
 # Names that a page, a role or the site itself could be mistaken for; compared in lower case.
-RESERVED = frozenset(
-    "about abuse account accounts admin administrator anonymous blocked comments devices docs"
-    " everyone feed feeds healthz help home hostmaster info login logout mail media metrics moderator"
-    " nobody noreply notifications null official password post postmaster posts privacy profile"
-    " readyz recommended recover register root rules search security settings sitemap socialsite"
-    " staff static support system terms undefined user username users webmaster".split()
-)
+_RESERVED = """
+    about abuse account accounts admin administrator anonymous blocked comments devices docs
+    everyone feed feeds healthz help home hostmaster info login logout mail media metrics moderator
+    nobody noreply notifications null official password post postmaster posts privacy profile readyz
+    recommended recover register root rules search security settings sitemap socialsite staff static
+    support system terms undefined user username users webmaster
+"""
+RESERVED = frozenset(_RESERVED.split())
 
 
 def username(value: str) -> Texts:

@@ -1,9 +1,10 @@
-"""Messages to the sockets of people, and who is connected. Hints only: none of it is ever relied on.
+"""Messages to the sockets of people, and who is connected: hints, never relied on.
 
 `push` speaks the channel layer's own wire format over the one Redis client of the site: a pipeline
 of PUBLISH for any number of people, with its timeouts and its breaker.
 """
 
+import functools
 import logging
 import time
 from collections.abc import Iterable
@@ -44,16 +45,19 @@ def kick(user_id: int, client: str | None, floor: int, reason: str, *, access_on
 def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
     try:
         layer = get_channel_layer()
-        prefix = settings.CHANNEL_LAYERS["default"]["CONFIG"]["prefix"]
         body = layer.serialize(event)
         batch = redis.Batch()
         for user_id in user_ids:
-            channel = f"{prefix}__group__{group(user_id)}"
-            batch.add(lambda pipeline, channel=channel: pipeline.publish(channel, body))
+            channel = f"{settings.CHANNEL_PREFIX}__group__{group(user_id)}"
+            batch.add(functools.partial(_publish, channel, body))
         batch.run()
     except Exception:
         # Whatever it is, the fact that this only hints at is committed.
         logger.exception("sockets were not told %s", event["type"])
+
+
+def _publish(channel: str, body: bytes, pipeline: Any) -> Any:
+    return pipeline.publish(channel, body)
 
 
 def heartbeat(batch: redis.Batch, user_id: int) -> None:
@@ -70,7 +74,7 @@ def online(user_ids: Iterable[int]) -> set[int]:
     for start in range(0, len(ids), CHUNK):
         part = ids[start : start + CHUNK]
         try:
-            scores = redis.call(lambda connection, part=part: connection.zmscore(ONLINE, part))
+            scores = redis.call(functools.partial(_scores, part))
         except redis.RedisDown:
             return found
         found |= {
@@ -81,12 +85,18 @@ def online(user_ids: Iterable[int]) -> set[int]:
     return found
 
 
+def _scores(ids: list[int], connection: Any) -> list[float | None]:
+    return list(connection.zmscore(ONLINE, [str(ident) for ident in ids]))
+
+
 def all_online() -> set[int]:
     """Return everybody who has a socket open; nobody when Redis does not answer."""
     now = _now_ms()
     batch = redis.Batch()
     batch.add(lambda pipeline: pipeline.zremrangebyscore(ONLINE, 0, now - 2 * ONLINE_MS))
-    members = batch.add(lambda pipeline: pipeline.zrangebyscore(ONLINE, now - ONLINE_MS, "+inf"))
+    members: redis.Promise[list[bytes]] = batch.add(
+        lambda pipeline: pipeline.zrangebyscore(ONLINE, now - ONLINE_MS, "+inf")
+    )
     batch.run()
     try:
         return {int(member) for member in members.value}

@@ -1,8 +1,8 @@
 """Access and refresh tokens: minting, reading, and the check against the floors (A2-A7).
 
-Everything that is wrong with a token but its time is InvalidToken, and only a token that is right in
-all else is ExpiredJwt. The algorithm is pinned, the key is found by its `kid` in JWT_KEYS: the first
-signs, all of them verify. A refresh token can be made again byte for byte from its `Mark`.
+Whatever is wrong with a token is InvalidToken; ExpiredJwt is one that is right but for its time.
+The algorithm is pinned, the key is found by its `kid` in JWT_KEYS: the first signs, all verify. A
+refresh token can be made again byte for byte from its `Mark`.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from rest_framework_simplejwt.exceptions import ExpiredTokenError, TokenError
 from rest_framework_simplejwt.tokens import Token
 
 from accounts import cache
+from accounts.cache import Floors
 from accounts.models import User
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.ids import MAX_ID
@@ -229,12 +230,14 @@ def authenticate(access_token: str) -> Principal:
     without an answer of Redis one query.
     """
     principal = decode_access(access_token)
-    check(principal)
+    compare(principal, cache.access_floors(principal.user_id, principal.client))
     return principal
 
 
-def check(principal: Principal) -> None:
-    """Raise BannedAccessToken when the token is at or below a floor: batch first, then version (A7)."""
-    floors = cache.access_floors(principal.user_id, principal.client)
+def compare(principal: Principal, floors: Floors | None) -> None:
+    """Raise BannedAccessToken when the token is at or below a floor: batch, then version (A7).
+
+    No floors mean that there is no such client.
+    """
     if floors is None or principal.batch <= floors.batch or principal.version <= floors.version:
         raise BannedAccessToken

@@ -1,4 +1,8 @@
 """WebSocket addresses."""
 
-websocket_urlpatterns: list = []
+from django.urls import path
+
+from accounts.consumers import SessionConsumer
+
+websocket_urlpatterns = [path("ws/session/", SessionConsumer.as_asgi())]
 urlpatterns = websocket_urlpatterns

@@ -2,9 +2,10 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import socialsite.core.ids
 from django.conf import settings
 from django.db import migrations, models
+
+import socialsite.core.ids
 
 
 class Migration(migrations.Migration):

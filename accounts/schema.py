@@ -1,0 +1,36 @@
+"""How the OpenAPI document describes our two credentials."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
+
+from accounts import cookies
+
+
+class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Bearer for API clients; the site's own cookie with a CSRF token for pages."""
+
+    target_class = "accounts.authentication.TokenAuthentication"
+    name = ["bearer", "cookie"]
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
+        """Either of the two."""
+        return [{name: []} for name in self.name]
+
+    def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
+        """Describe both."""
+        return [
+            {
+                "type": "http",
+                "scheme": "bearer",
+                "bearerFormat": "JWT",
+                "description": "`access` of auth/register, auth/login or auth/refresh.",
+            },
+            {
+                "type": "apiKey",
+                "in": "cookie",
+                "name": cookies.ACCESS,
+                "description": "Set by the site's login page; writes need the header X-CSRFToken.",
+            },
+        ]

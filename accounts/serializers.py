@@ -1,0 +1,90 @@
+"""API shapes of accounts (design section 5). Bodies are plain dicts; the outputs are their schema.
+
+Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name (T13).
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from accounts.actions import BIO_MAX
+from accounts.devices import Client
+from relations.serializers import RelationSerializer
+
+# Far above every rule, so that the rules' own message is what people read.
+INPUT_MAX = 200
+TOKEN_MAX = 4096
+
+
+class _Text(serializers.CharField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": INPUT_MAX, "trim_whitespace": False, **kwargs})
+
+
+class _ClientField(serializers.ChoiceField):
+    def __init__(self, **kwargs: Any) -> None:
+        text = "kind of device; one sign-in of a person per kind"
+        super().__init__(choices=Client.choices, default=Client.OTHER, help_text=text, **kwargs)
+
+
+class RegisterSerializer(serializers.Serializer[Any]):
+    """Input of auth/register; the rules A15-A17 are checked by the action."""
+
+    username = _Text(allow_blank=True)
+    nickname = _Text(allow_blank=True)
+    password = _Text(allow_blank=True)
+    client = _ClientField()
+
+
+class LoginSerializer(serializers.Serializer[Any]):
+    """Input of auth/login."""
+
+    username = _Text()
+    password = _Text()
+    client = _ClientField()
+
+
+class RefreshSerializer(serializers.Serializer[Any]):
+    """Input of auth/refresh."""
+
+    refresh = _Text(max_length=TOKEN_MAX)
+
+
+class ProfileSerializer(serializers.Serializer[Any]):
+    """Input of PATCH users/me: what is given changes."""
+
+    nickname = _Text(required=False, allow_blank=True)
+    bio = _Text(required=False, allow_blank=True, max_length=BIO_MAX)
+
+
+class PairSerializer(serializers.Serializer[Any]):
+    """Two tokens."""
+
+    access = serializers.CharField()
+    refresh = serializers.CharField()
+
+
+class CountsSerializer(serializers.Serializer[Any]):
+    """Counts of a person."""
+
+    following = serializers.IntegerField()
+    followers = serializers.IntegerField()
+    friends = serializers.IntegerField()
+    posts = serializers.IntegerField()
+
+
+class UserSerializer(RelationSerializer):
+    """A person. Of someone I block: no bio, no counts."""
+
+    id = serializers.CharField()
+    username = serializers.CharField()
+    nickname = serializers.CharField()
+    avatar = serializers.CharField(allow_blank=True)
+    bio = serializers.CharField(allow_blank=True)
+    counts = CountsSerializer(allow_null=True)
+
+
+class SignInSerializer(PairSerializer):
+    """A person and their tokens."""
+
+    user = UserSerializer()
