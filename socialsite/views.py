@@ -20,9 +20,10 @@ def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase
             reverse("login") + "?" + urlencode({"next": request.get_full_path()})
         )
     context = {"status": error.status, "title": _title(error.status), "detail": error.detail}
-    return render(
-        request, "error.html", context, status=error.status, headers=api.error_headers(error)
-    )
+    response = render(request, "error.html", context, status=error.status)
+    for name, value in api.error_headers(error).items():
+        response.headers[name] = value
+    return response
 
 
 def _title(status: int) -> str:

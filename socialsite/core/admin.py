@@ -11,7 +11,7 @@ from socialsite.core import relay
 from socialsite.core.models import Event
 
 
-class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ReadOnlyAdmin(admin.ModelAdmin):
     """No adding, changing or deleting by hand; big tables are never counted.
 
     What staff may do is an admin action that calls the domain's own action.

@@ -158,7 +158,6 @@ class ErrorSerializer(serializers.Serializer[Any]):
     fields_ = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
-        source="fields",
         help_text="input field → what is wrong with it",
     )
 
