@@ -31,6 +31,7 @@ AUTH_USER_MODEL = "accounts.User"
 APPEND_SLASH = False
 
 INSTALLED_APPS = [
+    "accounts",  # before the admin: its admin templates win
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -43,7 +44,6 @@ INSTALLED_APPS = [
     "django_htmx",
     "socialsite",
     "socialsite.core",
-    "accounts",
     "relations",
     "feeds",
     "interactions",
@@ -139,10 +139,11 @@ CACHES = {
         "OPTIONS": {"CONNECTION_POOL_KWARGS": _pool},
     }
 }
+CHANNEL_PREFIX = "ws"
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-        "CONFIG": {"hosts": [_layer_host], "prefix": "ws"},
+        "CONFIG": {"hosts": [_layer_host], "prefix": CHANNEL_PREFIX},
     }
 }
 
@@ -178,7 +179,7 @@ LOGIN_URL = "login"
 ACCESS_LIFETIME = timedelta(minutes=ENV.ACCESS_MINUTES)
 REFRESH_LIFETIME = timedelta(days=ENV.REFRESH_DAYS)
 JWT_KEYS = ENV.JWT_KEYS  # the first signs, all verify
-SIMPLE_JWT = {
+SIMPLE_JWT: dict[str, Any] = {
     "ALGORITHM": "HS256",
     "SIGNING_KEY": ENV.JWT_KEYS[0],
     "ISSUER": "socialsite",
