@@ -1,0 +1,218 @@
+"""The API of relations: bodies, codes, who may see what, the limit of follows."""
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from relations import actions, limits
+from relations.models import Relation, Relationship
+from relations.tests.helpers import ROUTES, bring
+from socialsite.core import redis
+from socialsite.core.ids import MAX_ID
+
+pytestmark = pytest.mark.django_db
+
+LISTS = ["following", "followers", "friends"]
+
+
+@pytest.fixture
+def people(make_user):
+    return make_user(), make_user()
+
+
+def address(user, what: str) -> str:
+    return f"/api/v1/users/{user.pk}/{what}"
+
+
+def wrong(response, status: int, code: int) -> None:
+    """The answer is this error, in the envelope."""
+    assert response.status_code == status
+    assert response.json()["code"] == code
+    assert set(response.json()) <= {"code", "error", "detail", "fields"}
+
+
+# --- follow and block ---------------------------------------------------------------------------
+def test_follow_and_unfollow_answer_with_the_relation(people, api_for) -> None:
+    a, b = people
+    client = api_for(a)
+    assert client.post(address(b, "follow")).json() == {"relation": "FOLLOWING"}
+    assert client.post(address(b, "follow")).json() == {"relation": "FOLLOWING"}
+    actions.follow(b, a)
+    assert client.post(address(b, "follow")).json() == {"relation": "BI_FOLLOWING"}
+    assert client.delete(address(b, "follow")).json() == {"relation": "FOLLOWED"}
+
+
+def test_block_and_unblock_answer_with_the_relation(people, api_for) -> None:
+    a, b = people
+    assert api_for(a).post(address(b, "block")).json() == {"relation": "BLACKLISTING"}
+    assert api_for(b).post(address(a, "block")).json() == {"relation": "BI_BLACKLISTING"}
+    assert api_for(a).delete(address(b, "block")).json() == {"relation": "BLACKLISTED"}
+    assert api_for(b).delete(address(a, "block")).json() == {"relation": None}
+
+
+def test_following_someone_i_block_answers_with_the_unchanged_relation(people, api_for) -> None:
+    a, b = people
+    actions.block(a, b)
+    response = api_for(a).post(address(b, "follow"))
+    assert (response.status_code, response.json()) == (200, {"relation": "BLACKLISTING"})
+
+
+def test_each_refusal_has_its_code(people, api_for, make_user, monkeypatch) -> None:
+    a, b = people
+    client = api_for(a)
+    wrong(client.post(address(a, "follow")), 400, 12)
+    wrong(client.post(f"/api/v1/users/{MAX_ID}/follow"), 404, 1)
+    actions.block(b, a)
+    wrong(client.post(address(b, "follow")), 403, 9)
+    monkeypatch.setattr(settings, "FOLLOW_LIMIT", 0)
+    wrong(client.post(address(make_user(), "follow")), 409, 10)
+    assert Relationship.objects.filter(relation=Relation.FOLLOWING).count() == 0
+
+
+@pytest.mark.parametrize("what", ["follow", "block"])
+@pytest.mark.parametrize("method", ["post", "delete"])
+@pytest.mark.parametrize("ident", ["0x1", "-1", "1e3", "１", "x" * 300, str(MAX_ID + 1), "%00"])
+def test_a_bad_id_is_invalid_input(people, api_for, what, method, ident) -> None:
+    wrong(getattr(api_for(people[0]), method)(f"/api/v1/users/{ident}/{what}"), 400, 13)
+
+
+@pytest.mark.parametrize("what", ["follow", "block"])
+@pytest.mark.parametrize("method", ["post", "delete"])
+def test_a_guest_must_log_in(people, api, what, method) -> None:
+    wrong(getattr(api, method)(address(people[1], what)), 401, 14)
+
+
+@pytest.mark.parametrize("field", ["banned_at", "deleted_at"])
+def test_a_closed_account_is_as_if_it_did_not_exist(people, api_for, api, field) -> None:
+    a, b = people
+    type(b).objects.filter(pk=b.pk).update(**{field: timezone.now()})
+    wrong(api_for(a).post(address(b, "follow")), 404, 1)
+    wrong(api_for(a).post(address(b, "block")), 404, 1)
+    for kind in LISTS:
+        wrong(api.get(address(b, kind)), 404, 1)
+
+
+@pytest.mark.parametrize("what", ["follow", "block", *LISTS])
+def test_other_methods_are_refused_in_the_envelope(people, api_for, what) -> None:
+    wrong(api_for(people[0]).put(address(people[1], what)), 405, 18)
+
+
+# --- the limit ----------------------------------------------------------------------------------
+def test_follow_and_unfollow_share_one_bucket_and_blocks_have_none(people, api_for) -> None:
+    a, b = people
+    client = api_for(a)
+    limits.FOLLOW.take(a.pk, cost=98)
+    assert client.post(address(b, "follow")).status_code == 200
+    assert client.delete(address(b, "follow")).status_code == 200
+    limits.FOLLOW.take(a.pk)  # what came back meanwhile
+    response = client.post(address(b, "follow"))
+    wrong(response, 429, 11)
+    assert response["Retry-After"] == "1"
+    wrong(client.delete(address(b, "follow")), 429, 11)
+    assert client.post(address(b, "block")).status_code == 200
+    assert api_for(b).delete(address(a, "follow")).status_code == 200
+
+
+def test_without_redis_follows_are_not_limited(people, api_for) -> None:
+    a, b = people
+    client = api_for(a)
+    limits.FOLLOW.take(a.pk, cost=100)
+    redis.breaker.trip()
+    assert client.post(address(b, "follow")).json() == {"relation": "FOLLOWING"}
+
+
+# --- lists --------------------------------------------------------------------------------------
+def test_a_list_row_is_a_card_with_the_readers_relation(make_user, api_for, api) -> None:
+    hub, listed, reader = (make_user() for _ in range(3))
+    actions.follow(hub, listed)
+    actions.follow(listed, reader)
+    card = {
+        "id": str(listed.pk),
+        "username": listed.username,
+        "nickname": listed.nickname,
+        "avatar": "",
+        "bio": "",
+    }
+    found = api_for(reader).get(address(hub, "following")).json()
+    assert found == {"items": [card | {"relation": "FOLLOWED"}], "next": None}
+    found = api.get(address(hub, "following")).json()
+    assert found == {"items": [card | {"relation": None}], "next": None}
+
+
+def test_lists_page_by_cursor(make_user, api) -> None:
+    hub = make_user()
+    for _ in range(5):
+        actions.follow(make_user(), hub)
+    seen: list[str] = []
+    url = address(hub, "followers") + "?size=2"
+    cursor = ""
+    for _ in range(3):
+        page = api.get(url + cursor).json()
+        seen += [person["id"] for person in page["items"]]
+        cursor = f"&cursor={page['next']}"
+    assert page["next"] is None
+    assert len(seen) == len(set(seen)) == 5
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("query", ["cursor=x", "size=0", "size=101", "size=x", "max_time=-1"])
+def test_bad_paging_is_invalid_input(people, api, kind, query) -> None:
+    wrong(api.get(address(people[0], kind) + "?" + query), 400, 13)
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("by_reader", [True, False])
+def test_lists_of_a_blocked_pair_are_not_found(people, api_for, api, kind, by_reader) -> None:
+    reader, other = people
+    actions.block(*((reader, other) if by_reader else (other, reader)))
+    wrong(api_for(reader).get(address(other, kind)), 404, 1)
+    assert api.get(address(other, kind)).status_code == 200
+
+
+def test_the_blocked_list_is_mine_alone(people, api_for, api) -> None:
+    a, b = people
+    actions.block(a, b)
+    found = api_for(a).get("/api/v1/users/me/blocked").json()
+    assert [(p["id"], p["relation"]) for p in found["items"]] == [(str(b.pk), "BLACKLISTING")]
+    assert api_for(b).get("/api/v1/users/me/blocked").json() == {"items": [], "next": None}
+    wrong(api.get("/api/v1/users/me/blocked"), 401, 14)
+
+
+# --- several pairs ------------------------------------------------------------------------------
+def test_relations_are_told_truly_in_the_order_of_the_ids(make_user, api_for) -> None:
+    me = make_user()
+    others = {state: make_user() for state in ROUTES}
+    for state, other in others.items():
+        bring(me, other, state)
+    ids = ",".join(str(other.pk) for other in others.values())
+    assert api_for(me).get(f"/api/v1/relations?ids={ids}").json()["items"] == [
+        {"user_id": str(other.pk), "relation": None if state is None else state.name}
+        for state, other in others.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?ids=", "?ids=x", "?ids=1,,2", "?ids=" + ",".join(["1"] * 101), "?ids=-1"]
+)
+def test_bad_ids_of_relations_are_invalid_input(people, api_for, query) -> None:
+    wrong(api_for(people[0]).get("/api/v1/relations" + query), 400, 13)
+
+
+def test_relations_need_a_login(people, api) -> None:
+    wrong(api.get(f"/api/v1/relations?ids={people[0].pk}"), 401, 14)
+
+
+def test_a_list_page_costs_the_same_queries_for_1_and_for_20_rows(make_user, api_for) -> None:
+    hub, reader = make_user(), make_user()
+    for _ in range(21):
+        actions.follow(hub, make_user())
+    client = api_for(reader)
+    client.get(address(hub, "following"))  # caches of the credential
+    counts = []
+    for size in (1, 20):
+        with CaptureQueriesContext(connection) as found:
+            client.get(address(hub, "following") + f"?size={size}")
+        counts.append(len(found))
+    assert counts[0] == counts[1] <= 7
