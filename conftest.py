@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.conf import settings
+from django.test import override_settings
 from rest_framework.test import APIClient
 
 _numbers = itertools.count(1)
@@ -17,10 +17,9 @@ def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
     if "real_hasher" in request.fixturenames:
         yield
         return
-    before = settings.PASSWORD_HASHERS
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    yield
-    settings.PASSWORD_HASHERS = before
+    # By the decorator, as Django keeps its hashers until it is told that the setting changed.
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
 
 
 @pytest.fixture
