@@ -128,6 +128,7 @@ class Background:
         self._stopping.set()
         self._beat.stop()
         worker_state.should_stop = 0
+        logging.getLogger("celery.worker.control").setLevel(logging.ERROR)  # no news, we ask
         # Wakes the worker, which would otherwise look at the flag after its wait of two seconds.
         current_app.control.broadcast("shutdown", destination=[WORKER_NAME])
         self._worker.join(STOP_SECONDS)

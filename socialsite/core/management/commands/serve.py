@@ -50,6 +50,7 @@ class Command(BaseCommand):
             signal.signal(number, _leave)
         listener = self._listen(settings.ENV.HOST, settings.ENV.PORT)
         call_command("migrate", interactive=False, verbosity=0)
+        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns without it
         server = Server(
             uvicorn.Config(
                 "socialsite.asgi:application",
