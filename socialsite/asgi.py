@@ -10,11 +10,11 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 
 http = get_asgi_application()
 
-from socialsite.urls import websocket_urlpatterns  # noqa: E402  (needs the loaded apps)
+from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
 
 application = ProtocolTypeRouter(
     {
         "http": http,
-        "websocket": AllowedHostsOriginValidator(URLRouter(websocket_urlpatterns)),
+        "websocket": AllowedHostsOriginValidator(URLRouter(sockets)),
     }
 )

@@ -36,7 +36,3 @@ urlpatterns = [
     path("readyz", views.readyz),
     re_path(r"^media/(?P<path>.+)$", serve, {"document_root": settings.MEDIA_ROOT}),
 ]
-
-websocket_urlpatterns = [
-    path("", include("accounts.ws_urls")),
-]
