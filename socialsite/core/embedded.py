@@ -112,9 +112,7 @@ class Background:
         self._stopping = threading.Event()
         self._worker = threading.Thread(target=self._work, name="celery-worker", daemon=True)
         # Scheduler, not the PersistentScheduler: a schedule in seconds needs no file.
-        self._beat = beat.Service(
-            current_app, max_interval=1, scheduler_cls="celery.beat:Scheduler", remote_control=False
-        )
+        self._beat = beat.Service(current_app, max_interval=1, scheduler_cls=beat.Scheduler)
         self._beat_thread = threading.Thread(target=self._tick, name="celery-beat", daemon=True)
 
     def start(self) -> None:
@@ -127,7 +125,7 @@ class Background:
         """Ask both to end and wait a moment; False when a task still runs."""
         self._stopping.set()
         self._beat.stop()
-        worker_state.should_stop = 0
+        worker_state.should_stop = 0  # type: ignore[assignment]  # the stubs know None only
         logging.getLogger("celery.worker.control").setLevel(logging.ERROR)  # no news, we ask
         # Wakes the worker, which would otherwise look at the flag after its wait of two seconds.
         current_app.control.broadcast("shutdown", destination=[WORKER_NAME])

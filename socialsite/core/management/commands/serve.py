@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -52,6 +53,7 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns without it
         server = Server(
+            self._started,
             uvicorn.Config(
                 "socialsite.asgi:application",
                 ws="websockets-sansio",
@@ -62,9 +64,8 @@ class Command(BaseCommand):
                 access_log=False,
                 log_level="warning",
                 timeout_graceful_shutdown=GRACE_SECONDS,
-            )
+            ),
         )
-        server.on_started = self._started
         background = embedded.Background()
         background.start()
         code: Any = 0
@@ -122,13 +123,14 @@ class Command(BaseCommand):
 class Server(uvicorn.Server):
     """A uvicorn server that says when it listens."""
 
-    def on_started(self) -> None:
-        """Do nothing; whoever runs the server sets another function."""
+    def __init__(self, on_started: Callable[[], None], config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start to listen, then tell."""
         await super().startup(sockets)
-        self.on_started()
+        self._on_started()
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
