@@ -77,7 +77,7 @@ def rows_locked_in_share(source: "QuerySet[Any, Any]") -> list[tuple[Any, ...]]:
 
     Several readers may hold a row at once, no writer can change it. SQLite has one writer anyway.
     """
-    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql()
     lock = " LOCK IN SHARE MODE" if is_mysql() else ""
     with connection.cursor() as cursor:
         cursor.execute(sql + lock, params)
@@ -148,7 +148,7 @@ def insert_from_select(
     columns = ", ".join(
         connection.ops.quote_name(model._meta.get_field(name).column) for name in fields
     )
-    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql()
     verb = "INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE"
     lock = " LOCK IN SHARE MODE" if lock_source and is_mysql() else ""
     table = connection.ops.quote_name(model._meta.db_table)

@@ -86,7 +86,7 @@ def _apply(row: Event, event: DomainEvent) -> bool:
 def _postpone(row: Event, error: Exception) -> None:
     pause = min(BACKOFF_MS * 2 ** (row.attempts - 1), BACKOFF_MAX_MS)
     Event.objects.filter(pk=row.pk, lease=row.lease).update(
-        available_at=int(time.time() * 1000) + pause,
+        available_at=db.now_ms() + pause,
         dead=row.attempts >= MAX_ATTEMPTS,
         error=f"{type(error).__name__}: {error}"[:2000],
     )

@@ -1,0 +1,91 @@
+"""The environment: good values are read, bad ones end the start with a line a person can read."""
+
+import json
+import stat
+
+import pytest
+
+from socialsite.env import Env, load
+
+FULL = {
+    "DATABASE_URL": "mysql://u:p@127.0.0.1:3306/site",
+    "REDIS_URL": "redis://127.0.0.1:6379/0",
+}
+
+
+@pytest.fixture
+def read(monkeypatch, tmp_path):
+    """Return a function that loads exactly these variables."""
+    for name in Env.model_fields:
+        monkeypatch.delenv(name, raising=False)
+
+    def run(**values: str) -> Env:
+        for name, value in ({"DATA_DIR": str(tmp_path)} | values).items():
+            monkeypatch.setenv(name, value)
+        return load()
+
+    return run
+
+
+def test_nothing_set_is_the_embedded_mode_with_its_own_keys(read, tmp_path) -> None:
+    env = read()
+    assert env.embedded
+    assert env.site_url == "http://127.0.0.1:8000"
+    assert len(env.SECRET_KEY) >= 50
+    assert len(env.JWT_KEYS[0]) >= 32
+    assert env.JWT_KEYS[0] != env.SECRET_KEY
+    kept = tmp_path / "keys.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert read().SECRET_KEY == env.SECRET_KEY == json.loads(kept.read_text())["SECRET_KEY"]
+
+
+def test_both_addresses_are_the_full_stack(read) -> None:
+    env = read(**FULL, SITE_URL="https://site.example/", SECRET_KEY="s" * 50, JWT_KEYS="k" * 32)
+    assert not env.embedded
+    assert env.https
+    assert env.site_url == "https://site.example"
+
+
+def test_lists_are_separated_by_commas(read) -> None:
+    env = read(ALLOWED_HOSTS="a.example, b.example,", JWT_KEYS=f"{'k' * 32},{'l' * 32}")
+    assert env.ALLOWED_HOSTS == ["a.example", "b.example"]
+    assert env.JWT_KEYS == ["k" * 32, "l" * 32]
+
+
+def test_an_empty_value_is_as_good_as_none(read) -> None:
+    assert read(PORT="", DATABASE_URL="", DEMO="").PORT == 8000
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"PORT": "http"}, "PORT: "),
+        ({"PORT": "70000"}, "PORT: "),
+        ({"DEMO": "perhaps"}, "DEMO: "),
+        ({"LANGUAGE": "fr"}, "LANGUAGE: "),
+        ({"FOLLOW_LIMIT": "0"}, "FOLLOW_LIMIT: "),
+        ({"ACCESS_MINUTES": "1.5"}, "ACCESS_MINUTES: "),
+        ({"JWT_KEYS": "short"}, "JWT_KEYS: "),
+        ({"SITE_URL": "site.example"}, "SITE_URL: must start with http:// or https://"),
+        ({"DATABASE_URL": "postgres://x"}, "DATABASE_URL: "),
+        ({"REDIS_URL": "memcached://x"}, "REDIS_URL: "),
+        ({"DATABASE_URL": FULL["DATABASE_URL"]}, "DATABASE_URL and REDIS_URL go together"),
+        ({"REDIS_URL": FULL["REDIS_URL"]}, "DATABASE_URL and REDIS_URL go together"),
+        ({"BROKER_URL": "redis://127.0.0.1"}, "BROKER_URL needs"),
+        ({"PUSH_ALL_MAX": "10", "PUSH_ACTIVE_MAX": "9"}, "PUSH_ACTIVE_MAX must not be below"),
+        (FULL | {"SITE_URL": "https://x.example"}, "SECRET_KEY and JWT_KEYS must be set"),
+    ],
+)
+def test_a_bad_value_ends_the_start_with_a_readable_line(read, values, said) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read(**values)
+    first, *lines = str(caught.value).splitlines()
+    assert first == "Bad configuration:"
+    assert len(lines) == 1
+    assert said in lines[0]
+
+
+def test_every_mistake_has_its_line(read) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read(PORT="x", LANGUAGE="fr")
+    assert len(str(caught.value).splitlines()) == 3
