@@ -28,7 +28,7 @@ from accounts.events import (
 )
 from accounts.models import TokenBatch, TokenVersion, User
 from accounts.tokens import Mark, Principal, TokenPair
-from socialsite.core import db
+from socialsite.core import db, media
 from socialsite.core.errors import (
     BannedRefreshToken,
     DuplicatedUser,
@@ -62,8 +62,14 @@ def _fenced(
 
 
 # --- people -------------------------------------------------------------------------------------
-def register(username: str, nickname: str, password: str, email: str = "") -> User:
-    """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser."""
+def register(
+    username: str, nickname: str, password: str, email: str = "", *, password_hash: str = ""
+) -> User:
+    """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser.
+
+    `password_hash` is one that `passwords.hash_password` made of this password before: who makes
+    hundreds of accounts with one password hashes it once.
+    """
     rules.check(
         username=rules.username(username),
         nickname=rules.nickname(nickname),
@@ -71,7 +77,8 @@ def register(username: str, nickname: str, password: str, email: str = "") -> Us
     )
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
-    return _create(username, nickname, passwords.hash_password(password), email)
+    hashed = password_hash or passwords.hash_password(password)
+    return _create(username, nickname, hashed, email)
 
 
 @db.atomic
@@ -99,8 +106,13 @@ def _duplicated() -> DuplicatedUser:
 
 
 @db.atomic
-def edit_profile(user: User, *, nickname: str | None = None, bio: str | None = None) -> User:
-    """Change what is given of a person's profile; RegMatchError, or InvalidInput for the bio."""
+def edit_profile(
+    user: User, *, nickname: str | None = None, bio: str | None = None, avatar: int | None = None
+) -> User:
+    """Change what is given of a person's profile; `avatar` is the id of a picture of their own.
+
+    Raises RegMatchError for the nickname, InvalidInput for the others.
+    """
     row = User.objects.select_for_update().get(pk=user.pk)
     if nickname is not None:
         rules.check(nickname=rules.nickname(nickname))
@@ -109,8 +121,10 @@ def edit_profile(user: User, *, nickname: str | None = None, bio: str | None = N
         if len(bio) > BIO_MAX:
             raise InvalidInput(fields={"bio": [_("At most 200 characters.")]})
         row.bio = bio
-    if (row.nickname, row.bio) != (user.nickname, user.bio):
-        row.save(update_fields=["nickname", "nickname_key", "bio"])
+    if avatar is not None:
+        row.avatar = media.by_ids(user.pk, [avatar])[0].thumb_name
+    if (row.nickname, row.bio, row.avatar) != (user.nickname, user.bio, user.avatar):
+        row.save(update_fields=["nickname", "nickname_key", "bio", "avatar"])
         publish(ProfileChanged(row.pk))
     return row
 

@@ -1,0 +1,512 @@
+"""Accounts and sign-ins: who may, what is revoked, what happens at once (A4-A14, T1-T8, T15)."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.hashers import identify_hasher
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts import actions, cache, passwords, queries, tokens
+from accounts.models import Role, TokenBatch, TokenVersion, User
+from socialsite.core import redis, relay
+from socialsite.core.errors import (
+    AppError,
+    BannedAccessToken,
+    BannedRefreshToken,
+    DuplicatedUser,
+    InvalidInput,
+    InvalidToken,
+    PasswordNotCorrected,
+    RegMatchError,
+    Unavailable,
+    UserBanned,
+    UserNotFound,
+)
+from socialsite.core.models import Event
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+PASSWORD = "right.pass1"
+
+
+@pytest.fixture
+def user(make_user) -> User:
+    return make_user()
+
+
+def told() -> list[str]:
+    return list(Event.objects.order_by("id").values_list("type", flat=True))
+
+
+def lives(access: str) -> bool:
+    try:
+        tokens.authenticate(access)
+    except BannedAccessToken:
+        return False
+    return True
+
+
+def can_refresh(refresh: str) -> bool:
+    try:
+        actions.refresh(refresh)
+    except BannedRefreshToken:
+        return False
+    return True
+
+
+# --- people -------------------------------------------------------------------------------------
+def test_registering_makes_a_person_whose_password_is_hashed_and_tells_it(db) -> None:
+    user = actions.register("Alice1", "爱丽丝们", PASSWORD, email="a@example.org")
+    user.refresh_from_db()
+    assert (user.username, user.username_key, user.nickname) == ("Alice1", "alice1", "爱丽丝们")
+    assert user.roles == Role.MEMBER
+    assert PASSWORD not in user.password
+    assert told() == ["UserRegistered"]
+    assert PASSWORD not in str(list(Event.objects.values()))
+
+
+@pytest.mark.parametrize("name", ["Alice1", "ALICE1", "alice1"])
+def test_a_username_is_taken_in_any_case(name, make_user) -> None:
+    make_user("aLice1")
+    with pytest.raises(DuplicatedUser) as caught:
+        actions.register(name, "SomeNick", PASSWORD)
+    assert "username" in (caught.value.fields or {})
+    assert User.objects.count() == 1
+
+
+def test_the_constraint_holds_when_the_look_before_saw_nothing(make_user, monkeypatch) -> None:
+    make_user("alice1")
+    monkeypatch.setattr(queries, "any_by_name", lambda username: None)
+    with pytest.raises(DuplicatedUser):
+        actions.register("Alice1", "SomeNick", PASSWORD)
+    assert User.objects.count() == 1
+
+
+def test_two_people_may_have_one_nickname(make_user) -> None:
+    assert make_user(nickname="SameNick").nickname == make_user(nickname="SameNick").nickname
+
+
+def test_a_registration_that_breaks_rules_writes_nothing(db) -> None:
+    with pytest.raises(RegMatchError) as caught:
+        actions.register("abc", "1234", "short")
+    assert set(caught.value.fields or {}) == {"username", "nickname", "password"}
+    assert (User.objects.count(), told()) == (0, [])
+
+
+def test_editing_a_profile_changes_what_is_given_and_tells_it_once(user) -> None:
+    actions.edit_profile(user, nickname="NewNick")
+    changed = actions.edit_profile(user, bio="I am here.")
+    assert (changed.nickname, changed.nickname_key, changed.bio) == (
+        "NewNick",
+        "newnick",
+        "I am here.",
+    )
+    with pytest.raises(RegMatchError):
+        actions.edit_profile(user, nickname="no")
+    with pytest.raises(InvalidInput):
+        actions.edit_profile(user, bio="x" * 201)
+    assert told().count("ProfileChanged") == 2
+    actions.edit_profile(changed, nickname="NewNick", bio="I am here.")
+    assert told().count("ProfileChanged") == 2
+
+
+def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_num_queries) -> None:
+    with django_assert_num_queries(0):
+        actions.touch(user)
+    user.last_seen = timezone.now() - timedelta(minutes=6)
+    user.save()
+    actions.touch(user)
+    assert timezone.now() - User.objects.get().last_seen < timedelta(seconds=5)
+
+
+# --- signing in ---------------------------------------------------------------------------------
+def test_login_takes_the_name_in_any_case_and_returns_a_live_pair(make_user) -> None:
+    user = make_user("alice1")
+    found, pair = actions.login("ALICE1", PASSWORD, "chrome", "Mozilla/5.0", "127.0.0.1")
+    assert found == user
+    assert tokens.authenticate(pair.access).user_id == user.pk
+    row = TokenVersion.objects.get()
+    assert (row.client, row.user_agent, row.address) == ("chrome", "Mozilla/5.0", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [
+        ("alice1", "wrong.pass1"),
+        ("alice1", ""),
+        ("alice1", PASSWORD + "\n"),
+        ("alice1", "RIGHT.PASS1"),
+        ("alice1", "x" * 100_000),
+        ("nobody1", PASSWORD),
+        ("alice1 ", PASSWORD),
+        ("alice1\n", PASSWORD),
+        ("àlice1", PASSWORD),
+        ("", PASSWORD),
+        ("%", PASSWORD),
+    ],
+)
+def test_a_wrong_name_and_a_wrong_password_are_the_same_answer(name, password, make_user) -> None:
+    make_user("alice1")
+    with pytest.raises(PasswordNotCorrected) as caught:
+        actions.login(name, password)
+    assert caught.value.fields is None
+
+
+def test_an_unknown_name_costs_one_hash_like_a_wrong_password(
+    make_user, real_hasher, monkeypatch
+) -> None:
+    make_user("alice1")
+    assert identify_hasher(User.objects.get().password).algorithm == "argon2"
+    from django.contrib.auth.hashers import Argon2PasswordHasher
+
+    work: list[str] = []
+    for name in ("encode", "verify"):
+        original = getattr(Argon2PasswordHasher, name)
+
+        def count(self, *args, _original=original, _name=name, **kwargs):
+            work.append(_name)
+            return _original(self, *args, **kwargs)
+
+        monkeypatch.setattr(Argon2PasswordHasher, name, count)
+    for name in ("alice1", "nobody1", "no such name"):
+        work.clear()
+        with pytest.raises(PasswordNotCorrected):
+            actions.login(name, "wrong.pass1")
+        assert len(work) == 1
+
+
+def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
+    running: list[int] = []
+    most: list[int] = []
+    lock = threading.Lock()
+
+    def slow(raw: str) -> str:
+        with lock:
+            running.append(1)
+            most.append(len(running))
+        threading.Event().wait(0.02)
+        with lock:
+            running.pop()
+        return raw
+
+    monkeypatch.setattr(passwords, "make_password", slow)
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(passwords.hash_password, ["x"] * 24))
+    assert max(most) == passwords.CONCURRENT_HASHES
+
+
+def test_whoever_waits_too_long_for_a_hash_is_told_to_come_back(monkeypatch) -> None:
+    monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
+    with passwords._slot(), pytest.raises(Unavailable):
+        passwords.hash_password(PASSWORD)
+
+
+def test_a_second_login_of_a_client_ends_the_first_and_no_other(user) -> None:
+    first = actions.sign_in(user, "chrome")
+    phone = actions.sign_in(user, "android")
+    second = actions.sign_in(user, "chrome")
+    assert [lives(pair.access) for pair in (first, phone, second)] == [False, True, True]
+    assert [can_refresh(pair.refresh) for pair in (first, phone, second)] == [False, True, True]
+
+
+def test_logging_out_ends_both_tokens_of_that_client_only(user) -> None:
+    chrome, phone = actions.sign_in(user, "chrome"), actions.sign_in(user, "android")
+    assert actions.log_out(user, "chrome")
+    assert [lives(chrome.access), lives(phone.access)] == [False, True]
+    assert [can_refresh(chrome.refresh), can_refresh(phone.refresh)] == [False, True]
+    again = actions.sign_in(user, "chrome")
+    assert lives(again.access)
+    assert can_refresh(again.refresh)
+
+
+def test_a_late_log_out_leaves_a_newer_sign_in_alone(user) -> None:
+    old = tokens.decode_access(actions.sign_in(user, "chrome").access)
+    new = actions.sign_in(user, "chrome")
+    assert not actions.log_out(user, "chrome", old.version)
+    assert lives(new.access)
+    assert not actions.log_out(user, "edge")
+
+
+# --- refresh ------------------------------------------------------------------------------------
+def test_a_refresh_gives_a_live_pair_of_the_same_version(user) -> None:
+    pair = actions.sign_in(user, "chrome")
+    found, fresh = actions.refresh(pair.refresh)
+    assert found == user
+    assert fresh.refresh != pair.refresh
+    assert lives(fresh.access)
+    assert lives(pair.access)
+    assert tokens.decode_access(fresh.access).version == tokens.decode_access(pair.access).version
+
+
+def test_the_previous_token_gets_the_same_successor_until_that_is_used(user) -> None:
+    first = actions.sign_in(user, "chrome").refresh
+    second = actions.refresh(first)[1].refresh
+    assert [actions.refresh(first)[1].refresh for _ in range(3)] == [second] * 3
+    third = actions.refresh(second)[1].refresh
+    assert third != second
+    assert actions.refresh(second)[1].refresh == third
+
+
+def test_within_ten_seconds_of_that_use_it_still_gets_it(user) -> None:
+    first = actions.sign_in(user, "chrome").refresh
+    second = actions.refresh(first)[1].refresh
+    actions.refresh(second)
+    assert actions.refresh(first)[1].refresh == second
+    TokenVersion.objects.update(rotated_at=TokenVersion.objects.get().rotated_at - 10_001)
+    with pytest.raises(BannedRefreshToken):
+        actions.refresh(first)
+
+
+def test_reuse_of_an_older_token_ends_that_device_and_no_other(user) -> None:
+    phone = actions.sign_in(user, "android")
+    used = [actions.sign_in(user, "chrome").refresh]
+    for _ in range(3):
+        used.append(actions.refresh(used[-1])[1].refresh)
+    access = actions.refresh(used[-1])[1].access
+    with pytest.raises(BannedRefreshToken):
+        actions.refresh(used[0])
+    assert not lives(access)
+    assert not can_refresh(used[-1])
+    assert lives(phone.access)
+    assert can_refresh(phone.refresh)
+    reason = Event.objects.filter(type="TokensRevoked").latest("id").payload["reason"]
+    assert reason == "reuse"
+
+
+def test_a_token_of_an_ended_sign_in_does_not_end_the_new_one(user) -> None:
+    old = actions.sign_in(user, "chrome")
+    new = actions.sign_in(user, "chrome")
+    assert not can_refresh(old.refresh)
+    assert lives(new.access)
+    assert can_refresh(new.refresh)
+
+
+def test_an_access_token_is_no_refresh_token(user) -> None:
+    with pytest.raises(InvalidToken):
+        actions.refresh(actions.sign_in(user).access)
+
+
+def test_a_refresh_trusts_no_cache(user) -> None:
+    pair = actions.sign_in(user, "chrome")
+    actions.log_out(user, "chrome")
+    redis.call(lambda connection: connection.flushdb())
+    cache._raise(user.pk, "fill", {f"access:{user.pk}": 0, f"access:{user.pk}:chrome": 0})
+    assert not can_refresh(pair.refresh)
+
+
+# --- revocation ---------------------------------------------------------------------------------
+def test_a_ban_ends_everything_and_is_told_only_to_who_knows_the_password(make_user) -> None:
+    user = make_user("alice1")
+    pairs = [actions.sign_in(user, client) for client in ("chrome", "android")]
+    actions.ban(user)
+    assert [lives(pair.access) for pair in pairs] == [False, False]
+    assert [can_refresh(pair.refresh) for pair in pairs] == [False, False]
+    with pytest.raises(UserBanned):
+        actions.login("alice1", PASSWORD)
+    with pytest.raises(PasswordNotCorrected):
+        actions.login("alice1", "wrong.pass1")
+    with pytest.raises(UserBanned):
+        actions.sign_in(user)
+    assert told().count("UserBanned") == 1
+    actions.ban(user)
+    assert told().count("UserBanned") == 1
+
+
+def test_after_an_unban_new_tokens_live_and_old_ones_stay_dead(make_user) -> None:
+    user = make_user("alice1")
+    old = actions.sign_in(user, "chrome")
+    actions.ban(user)
+    actions.unban(user)
+    assert not lives(old.access)
+    assert not can_refresh(old.refresh)
+    _, new = actions.login("alice1", PASSWORD, "chrome")
+    assert lives(new.access)
+    assert can_refresh(new.refresh)
+
+
+def test_new_roles_end_access_only_and_the_refresh_brings_the_roles_of_now(user) -> None:
+    pair = actions.sign_in(user, "chrome")
+    actions.promote(user, Role.MEMBER | Role.ADMIN)
+    assert not lives(pair.access)
+    _, fresh = actions.refresh(pair.refresh)
+    assert lives(fresh.access)
+    assert tokens.decode_access(fresh.access).roles == Role.MEMBER | Role.ADMIN
+    actions.promote(user, Role.MEMBER | Role.ADMIN)
+    assert lives(fresh.access)
+    assert told().count("RolesChanged") == 1
+
+
+def test_a_revocation_is_felt_in_redis_right_after_the_commit(
+    user, django_capture_on_commit_callbacks
+) -> None:
+    pair = actions.sign_in(user, "chrome")
+    redis.call(lambda connection: connection.flushdb())
+    assert lives(pair.access)
+    with django_capture_on_commit_callbacks(execute=True):
+        actions.log_out(user, "chrome")
+    assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"1"
+    with django_capture_on_commit_callbacks(execute=True):
+        actions.ban(user)
+    assert redis.call(lambda c: c.get(f"access:{user.pk}")) == b"1"
+
+
+def test_the_event_raises_the_floors_again_when_the_process_died_after_the_commit(user) -> None:
+    actions.sign_in(user, "chrome")
+    actions.log_out(user, "chrome")  # the test's transaction: nothing ran on commit
+    redis.call(lambda connection: connection.flushdb())
+    while relay.relay():
+        pass
+    assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"1"
+    assert told() == []
+
+
+def test_numbers_start_at_one_and_rise_by_one(user) -> None:
+    first = tokens.decode_access(actions.sign_in(user, "chrome").access)
+    second = tokens.decode_access(actions.sign_in(user, "chrome").access)
+    actions.promote(user, 3)
+    third = tokens.decode_access(actions.sign_in(user, "chrome").access)
+    numbers = [(token.version, token.batch) for token in (first, second, third)]
+    assert numbers == [(1, 1), (2, 1), (3, 2)]
+    assert TokenBatch.objects.values_list("access_floor", "refresh_floor").get() == (1, 0)
+
+
+def test_a_rolled_back_ban_bans_nobody(user) -> None:
+    pair = actions.sign_in(user)
+    with transaction.atomic():
+        actions.ban(user)
+        transaction.set_rollback(True)
+    assert lives(pair.access)
+    assert "UserBanned" not in told()
+
+
+# --- reads --------------------------------------------------------------------------------------
+def test_closed_and_banned_accounts_are_not_found_and_have_no_card(make_user) -> None:
+    banned, closed, fine = make_user("banned1"), make_user("closed1"), make_user("fine1")
+    actions.ban(banned)
+    User.objects.filter(pk=closed.pk).update(deleted_at=timezone.now())
+    for person in (banned, closed):
+        with pytest.raises(UserNotFound):
+            queries.by_id(person.pk)
+        with pytest.raises(UserNotFound):
+            queries.by_name(person.username)
+    assert set(queries.cards([banned.pk, closed.pk, fine.pk])) == {fine.pk}
+    assert list(queries.active_ids([banned.pk, closed.pk, fine.pk])) == [fine.pk]
+
+
+def test_cards_are_read_in_one_query(make_user, django_assert_num_queries) -> None:
+    ids = [make_user().pk for _ in range(5)]
+    with django_assert_num_queries(1):
+        found = queries.cards(ids)
+    assert set(found) == set(ids)
+    assert set(found[ids[0]]) == {"id", "username", "nickname", "avatar", "bio"}
+    with django_assert_num_queries(0):
+        assert queries.cards([]) == {}
+
+
+def test_people_are_found_by_the_beginning_of_either_name_page_by_page(make_user) -> None:
+    made = [make_user(f"search{n}", nickname=f"林同学{n}甲") for n in range(5)]
+    other = make_user("other1", nickname="SearchMe")
+    make_user("zsearch1", nickname="zzzzz")
+    for text, people in (("SEARCH", [*made, other]), ("@search3", [made[3]]), ("林同学", made)):
+        seen, cursor = [], None
+        while True:
+            page = queries.people(text, cursor, 2)
+            seen += [int(card["id"]) for card in page.items]
+            if page.next is None:
+                break
+            cursor = queries.Position.decode(page.next)
+        assert seen == [person.pk for person in reversed(people)]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "@", "%", "_", "\\", "sea%", "'", "x" * 500, "\x00"])
+def test_a_search_takes_any_text_literally(text, make_user) -> None:
+    make_user("search1", nickname="SearchMe")
+    assert queries.people(text).items == []
+
+
+# --- real transactions in real threads ----------------------------------------------------------
+def at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Run calls in threads that start together; returns results and errors in their order."""
+    barrier = threading.Barrier(len(calls))
+
+    def run(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        try:
+            return call()
+        except AppError as error:
+            return error
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks")
+class TestAtOnce:
+    """Races on MariaDB."""
+
+    ROUNDS = 20
+
+    def test_of_two_first_logins_of_a_client_one_lives(self, make_user) -> None:
+        for _ in range(self.ROUNDS):
+            user = make_user()
+            pairs = at_once(*[lambda user=user: actions.sign_in(user, "chrome")] * 3)
+            assert sorted(lives(pair.access) for pair in pairs) == [False, False, True]
+            assert sorted(can_refresh(pair.refresh) for pair in pairs) == [False, False, True]
+
+    def test_of_two_registrations_of_a_name_one_is_made(self, db) -> None:
+        for number in range(self.ROUNDS):
+            names = [f"alice{number}", f"ALICE{number}", f"Alice{number}"]
+            found = at_once(
+                *[lambda name=name: actions.register(name, "SomeNick", PASSWORD) for name in names]
+            )
+            assert sum(isinstance(one, User) for one in found) == 1
+            assert sum(isinstance(one, DuplicatedUser) for one in found) == 2
+
+    def test_tabs_that_refresh_at_once_get_the_same_token(self, make_user) -> None:
+        user = make_user()
+        refresh = actions.sign_in(user, "chrome").refresh
+        for _ in range(self.ROUNDS):
+            found = at_once(*[lambda refresh=refresh: actions.refresh(refresh)] * 4)
+            assert len({pair.refresh for _, pair in found}) == 1
+            refresh = found[0][1].refresh
+        assert lives(found[0][1].access)
+
+    def test_a_refresh_beside_a_ban_leaves_no_live_token(self, make_user) -> None:
+        for _ in range(self.ROUNDS):
+            user = make_user()
+            refresh = actions.sign_in(user, "chrome").refresh
+            found, _banned = at_once(
+                lambda r=refresh: actions.refresh(r), lambda u=user: actions.ban(u)
+            )
+            if not isinstance(found, BannedRefreshToken):
+                assert not lives(found[1].access)
+                assert not can_refresh(found[1].refresh)
+
+    def test_a_refresh_beside_new_roles_never_carries_the_old_ones_alive(self, make_user) -> None:
+        for _ in range(self.ROUNDS):
+            user = make_user()
+            refresh = actions.sign_in(user, "chrome").refresh
+            (_, pair), _promoted = at_once(
+                lambda r=refresh: actions.refresh(r), lambda u=user: actions.promote(u, 5)
+            )
+            if lives(pair.access):
+                assert tokens.decode_access(pair.access).roles == 5
+            assert can_refresh(pair.refresh)
+
+    def test_bumps_at_once_lose_no_number(self, make_user) -> None:
+        user = make_user()
+        at_once(*[lambda n=n: actions.promote(user, n) for n in (3, 5, 7)] * 2)
+        batch = TokenBatch.objects.get(pk=user.pk)
+        told_of = Event.objects.filter(type="RolesChanged").count()
+        assert batch.batch == 1 + told_of
+        assert batch.access_floor == told_of

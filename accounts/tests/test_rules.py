@@ -1,0 +1,118 @@
+"""Names and passwords (A15-A17, T13)."""
+
+import pytest
+
+from accounts import rules
+from socialsite.core.errors import RegMatchError
+
+
+@pytest.mark.parametrize("name", ["abcd", "ABCD", "0123", "a1B2c3D4e5F6g7H8", "Alice1"])
+def test_a_username_of_4_to_16_ascii_letters_and_digits_is_fine(name) -> None:
+    assert rules.username(name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "abc",
+        "a" * 17,
+        "abcd\n",
+        "\nabcd",
+        "ab cd",
+        " abcd",
+        "abcd ",
+        "ab_cd",
+        "ab-cd",
+        "abcd.",
+        "àlice1",
+        "ａｌｉｃｅ",
+        "１２３４",
+        "٣٣٣٣",
+        "abc²",
+        "爱丽丝们",
+        "abcd\x00",
+        "abc\u200bd",
+        "аlice1",  # a Cyrillic a
+    ],
+)
+def test_any_other_username_is_refused(name) -> None:
+    assert rules.username(name)
+
+
+@pytest.mark.parametrize("name", ["admin", "Admin", "SETTINGS", "login", "moderator", "feeds"])
+def test_a_reserved_username_is_refused_in_any_case(name) -> None:
+    assert rules.username(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["abcd", "爱丽丝们", "爱丽丝A1", "a234", "㐀㐁㐂㐃", "\U00020bb7野家子", "零〇零〇", "一" * 16],
+)
+def test_a_nickname_of_4_to_16_han_letters_and_digits_is_fine(name) -> None:
+    assert rules.nickname(name) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "爱丽丝",
+        "\U00020bb7野家",  # four UTF-16 units, three characters
+        "一" * 17,
+        "abcd\n",
+        "ab cd",
+        "1234",
+        "0" * 16,
+        "１２３４",
+        "abc１",
+        "ひらがな",
+        "한국사람",
+        "ａｂｃｄ",
+        "abc😀",
+        "abc!",
+        "<b>abc",
+        "e\u0301cole",
+        "爱丽丝\u3000",
+    ],
+)
+def test_any_other_nickname_is_refused(name) -> None:
+    assert rules.nickname(name)
+
+
+@pytest.mark.parametrize("password", ["aB3$&.", "right.pass1", "@#$&.@#$&.@#$&.a", "x7q2m9"])
+def test_a_password_of_6_to_16_of_the_named_characters_is_fine(password) -> None:
+    assert rules.password(password, "alice1", "爱丽丝们") == []
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "aB3$&",
+        "a" * 17,
+        "right.pass1\n",
+        "right pass",
+        "right-pass",
+        "rightpäss",
+        "１２３４５６７",
+    ],
+)
+def test_any_other_password_is_refused(password) -> None:
+    assert rules.password(password, "alice1", "爱丽丝们")
+
+
+@pytest.mark.parametrize("password", ["password1", "PASSWORD1", "qwerty", "123456", "iloveyou"])
+def test_a_password_that_many_people_use_is_refused(password) -> None:
+    assert rules.password(password, "alice1", "爱丽丝们")
+
+
+@pytest.mark.parametrize("password", ["Zq8alice", "zq8ALICE", "Nick99aa", "NICK99AA"])
+def test_a_password_that_is_a_name_of_the_person_is_refused(password) -> None:
+    assert rules.password(password, "zq8alice", "nick99Aa")
+
+
+def test_the_error_names_every_wrong_field_at_once() -> None:
+    with pytest.raises(RegMatchError) as caught:
+        rules.check(username=["bad"], nickname=[], password=["bad", "worse"])
+    assert caught.value.envelope()["fields"] == {"username": ["bad"], "password": ["bad", "worse"]}
