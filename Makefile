@@ -18,7 +18,7 @@ help:
 setup: ## install everything a developer needs (Debian packages, .venv, pre-commit hook)
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
-	@if [ -d .git ]; then $(PYTHON) -m pre_commit install >/dev/null; fi
+	@if [ -e .git ]; then $(PYTHON) -m pre_commit install >/dev/null; fi
 
 run: ## the site in one process, no services needed: HOST PORT DATA_DIR DEMO=0
 	@deploy/venv.sh base

@@ -107,6 +107,7 @@ def _install_mariadb(data: Path, account: str | None, user: str | None) -> None:
             "--no-defaults",
             f"--datadir={data}",
             "--skip-test-db",
+            "--force",  # a machine that cannot look up its own name will do
             "--auth-root-authentication-method=socket",
             *([user] if user else []),
         ],
