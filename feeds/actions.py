@@ -54,9 +54,14 @@ def publish(
     images: Sequence[int] = (),
     video_url: str = "",
     visibility: str = Visibility.PUBLIC,
+    at_ms: int | None = None,
 ) -> Post:
     """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
 
+    `at_ms` (Unix ms, never in the future) publishes in the past: for posts that come from
+    elsewhere, not for requests. Every feed is exact all the same: the post is pulled while its
+    fan-out is open and in the inboxes afterwards; what is below a backfill or a trimmed inbox is
+    pulled anyway. Only the read mark may already be past it.
     Raises InvalidInput (with `fields`) for what the limits of design section 5 refuse.
     """
     words = PostContent(
@@ -74,11 +79,13 @@ def publish(
         }
         for item in media.by_ids(author.pk, images)
     ]
-    return _publish(author.pk, kind, visibility, words)
+    return _publish(author.pk, kind, visibility, words, at_ms)
 
 
 @db.atomic
-def _publish(author_id: int, kind: str, visibility: str, words: PostContent) -> Post:
+def _publish(
+    author_id: int, kind: str, visibility: str, words: PostContent, at_ms: int | None
+) -> Post:
     followers = relations.follower_count(author_id)
     heads = AuthorHead.objects.select_for_update().filter(author_id=author_id)
     if not heads.exists():
@@ -87,16 +94,20 @@ def _publish(author_id: int, kind: str, visibility: str, words: PostContent) -> 
     head.mode = mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
+    if at_ms is not None:
+        if at_ms > position:
+            raise ValueError("a post is never published in the future")
+        position = at_ms
     post = Post.objects.create(
         author_id=author_id, kind=kind, visibility=visibility, position=position, mode=head.mode
     )
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
     PostContent.objects.bulk_create([words])
-    head.last_position = position
+    head.last_position = max(head.last_position, position)
     head.post_count += 1
     if head.mode != Mode.ALL:
-        head.last_pulled_position = position
+        head.last_pulled_position = max(head.last_pulled_position, position)
     head.save()
     if head.mode != Mode.NONE:
         FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
