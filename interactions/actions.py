@@ -98,9 +98,17 @@ def _write_like(user: "User", subj_type: SubjectType, subj_id: int, liked: bool,
 
 # --- comments -----------------------------------------------------------------------------------
 @db.atomic
-def comment(user: "User", post_id: int, content: str, parent_id: int | None = None) -> Comment:
+def comment(
+    user: "User",
+    post_id: int,
+    content: str,
+    parent_id: int | None = None,
+    *,
+    at_ms: int | None = None,
+) -> Comment:
     """Comment on a post, or reply to a comment of it. Emits Commented.
 
+    `at_ms` (Unix ms, never in the future) is as in `feeds.actions.publish`: not for requests.
     Raises InvalidInput (`content`), NotFound when the person may not see the post or the comment
     replied to, CommentsClosed (A36).
     """
@@ -111,12 +119,13 @@ def comment(user: "User", post_id: int, content: str, parent_id: int | None = No
         raise CommentsClosed
     parent = None if parent_id is None else _parent(user, subject, parent_id)
     # Under the lock: comments of one post are in the order of their commits.
+    now = db.now_ms()
     made = Comment.objects.create(
         subject=subject,
         author_id=user.pk,
         root_id=None if parent is None else parent.root_id or parent.pk,
         parent_id=parent_id,
-        position=db.now_ms(),
+        position=now if at_ms is None else min(at_ms, now),
     )
     CommentContent.objects.create(comment=made, content=words)
     subject.comment_count += 1
