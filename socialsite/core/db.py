@@ -115,13 +115,11 @@ def ensure(row: models.Model) -> None:
     wait for each other.
     """
     meta = type(row)._meta
+    fields: Sequence[Any] = meta.concrete_fields
     quote = connection.ops.quote_name
-    columns = ", ".join(quote(field.column) for field in meta.concrete_fields)
-    values = [
-        field.get_db_prep_save(field.pre_save(row, add=True), connection)
-        for field in meta.concrete_fields
-    ]
-    key = quote(meta.pk.column)
+    columns = ", ".join(quote(field.column) for field in fields)
+    values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
+    key = quote(str(meta.pk.column))
     otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
     places = ", ".join(["%s"] * len(values))
     with connection.cursor() as cursor:

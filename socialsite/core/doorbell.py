@@ -33,7 +33,12 @@ def ring(task: str, *args: object) -> bool:
         return False
     connection = current_app.connection_for_write(transport_options=_OPTIONS)
     # Errors of the transport's own library, too: they are of no common family.
-    trouble = (KombuError, OSError, *connection.connection_errors, *connection.channel_errors)
+    trouble: tuple[type[Exception], ...] = (
+        KombuError,
+        OSError,
+        *connection.connection_errors,
+        *connection.channel_errors,
+    )
     try:
         with pools.producers[connection].acquire(block=True, timeout=WAIT_SECONDS) as producer:
             current_app.send_task(
