@@ -45,11 +45,9 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
     found: dict[int, Relation | None] = dict.fromkeys(ids)
     if user_id is None or not found:
         return found
-    rows = Relationship.objects.filter(
-        from_user=user_id, to_user__in=list(found), relation__isnull=False
-    )
+    rows = Relationship.objects.filter(from_user=user_id, to_user__in=list(found))
     for to_user, state in rows.values_list("to_user_id", "relation"):
-        found[to_user] = Relation(state)
+        found[to_user] = None if state is None else Relation(state)
     return found
 
 
@@ -208,8 +206,8 @@ def _people(
 # --- counts -------------------------------------------------------------------------------------
 def counts(user_id: int) -> dict[str, int]:
     """Return `following`, `followers` and `friends` of a person."""
-    row = RelationCount.objects.filter(pk=user_id).values("following", "followers", "friends")
-    return row.first() or {"following": 0, "followers": 0, "friends": 0}
+    row = RelationCount.objects.filter(pk=user_id).first() or RelationCount()
+    return {"following": row.following, "followers": row.followers, "friends": row.friends}
 
 
 def follower_count(author_id: int) -> int:
