@@ -27,6 +27,14 @@ def real_hasher() -> None:
     """Keep Argon2 for this test."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run every test in the embedded mode too, unless it says what else it needs."""
+    for item in items:
+        if not any(item.get_closest_marker(name) for name in ("e2e", "full", "chaos")):
+            item.add_marker("embedded")
+
+
 @pytest.fixture(autouse=True)
 def _empty_redis() -> Iterator[None]:
     """Every test starts with an empty Redis and a closed breaker."""
