@@ -5,6 +5,7 @@ import os
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,6 +84,17 @@ def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float)
     answer = ask(stack, "/api/v1/posts", bytes(int(megabytes * 1024 * 1024)))
     assert answer.status == 413
     assert json.loads(answer.body)["code"] == 20
+
+
+def test_an_answer_before_the_body_was_read_arrives(stack: Stack) -> None:
+    """A server that closes with unread input resets the connection, and nginx then says 503."""
+    upload = bytes(1024 * 1024)
+
+    def send(number: int) -> int:
+        return ask(stack, "/api/v1/media", upload, Authorization="Bearer forged").status
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(send, range(30))) == {401}
 
 
 def test_a_killed_worker_stays_dead_until_it_is_started(stack: Stack) -> None:
