@@ -87,10 +87,8 @@ def _publish(
     author_id: int, kind: str, visibility: str, words: PostContent, at_ms: int | None
 ) -> Post:
     followers = relations.follower_count(author_id)
-    heads = AuthorHead.objects.select_for_update().filter(author_id=author_id)
-    if not heads.exists():
-        db.insert_ignore(AuthorHead, [AuthorHead(author_id=author_id)])
-    head = heads.get()
+    db.ensure(AuthorHead(author_id=author_id))
+    head = AuthorHead.objects.select_for_update().get(author_id=author_id)
     head.mode = mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
@@ -156,7 +154,7 @@ def mark_read(viewer_id: int, newest: Position) -> None:
     rows = InboxState.objects.filter(viewer_id=viewer_id)
     if rows.filter(behind).update(**mark) or rows.exists():
         return
-    db.insert_ignore(InboxState, [InboxState(viewer_id=viewer_id)])
+    db.ensure(InboxState(viewer_id=viewer_id))
     rows.filter(behind).update(**mark)
 
 

@@ -7,6 +7,7 @@ from django.views.static import serve
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from socialsite import views
+from socialsite.metrics import metrics
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -34,5 +35,6 @@ urlpatterns = [
     re_path(r"^api/", views.not_found),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
+    path("metrics", metrics),
     re_path(r"^media/(?P<path>.+)$", serve, {"document_root": settings.MEDIA_ROOT}),
 ]

@@ -99,3 +99,11 @@ def test_a_form_without_csrf_token_is_refused(make_user: Make, browser_of: Make)
     assert strict.post("/posts", {"content": "x"}).status_code == 403
     api = strict.post("/api/v1/posts", {"content": "x"}, content_type="application/json")
     assert (api.status_code, api.json()["code"]) == (403, 19)
+
+
+def test_metrics_are_for_a_scraper_on_this_machine(make_user: Make, make_post: Make) -> None:
+    make_post(make_user())
+    answer = Client().get("/metrics")
+    assert b"socialsite_events_waiting 2.0" in answer.content, answer.content
+    assert Client().get("/metrics", headers={"x-forwarded-for": "10.0.0.1"}).status_code == 404
+    assert Client(REMOTE_ADDR="10.0.0.1").get("/metrics").status_code == 404
