@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from relations import actions
+from relations import actions, locks
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.states import Action
 from relations.tests.helpers import at_once, bring, counted, pair, row, told
@@ -214,6 +214,37 @@ def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
         transaction.set_rollback(True)
     assert pair(a, b) == (None, None)
     assert told() == []
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "after"),
+    [
+        (lambda a, b: actions.follow(a, b), Relation.FOLLOWING),
+        (lambda a, b: actions.follow(b, a), Relation.BI_FOLLOWING),
+        (lambda a, b: actions.block(a, b), Relation.BLACKLISTING),
+        (lambda a, b: actions.block(b, a), REFUSED),
+    ],
+)
+def test_what_changed_between_the_look_and_the_lock_counts(
+    people, monkeypatch, meanwhile, after
+) -> None:
+    a, b = people
+    real = locks.counters
+
+    def late(ids):
+        monkeypatch.undo()
+        meanwhile(a, b)
+        return real(ids)
+
+    monkeypatch.setattr(locks, "counters", late)
+    if after == REFUSED:
+        with pytest.raises(Blacklisted):
+            actions.follow(a, b)
+        return
+    assert actions.follow(a, b) is after
+    changes = RelationLog.objects.count()
+    assert row(a, b).version == row(b, a).version == changes == len(told())
+    assert counted(a)["following"] == (after is not Relation.BLACKLISTING)
 
 
 # --- real transactions in real threads ----------------------------------------------------------

@@ -65,7 +65,7 @@ class Bits:
 
 @pytest.mark.django_db
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(steps=st.lists(STEPS, max_size=25))
 def test_any_history_is_that_of_the_four_bits(make_user: Any, steps: list[Any]) -> None:
