@@ -1,6 +1,7 @@
 """What Django's ORM lacks on both MySQL and SQLite: retrying transactions, upsert, INSERT … SELECT.
 
-Rule: no Redis call inside a transaction. Isolation is READ COMMITTED on MySQL; SQLite has one writer.
+Rule: no Redis call inside a transaction. Isolation is READ COMMITTED on MySQL; SQLite has one
+writer.
 """
 
 import functools
@@ -139,18 +140,17 @@ def insert_from_select(
 ) -> int:
     """Insert the rows of a `values_list` QuerySet into a table; rows already there stay.
 
-    `fields` are names of `model`, in the order of the QuerySet's columns. With `lock_source` the rows
-    read are locked in share mode, so that what they say still holds when the inserts commit.
+    `fields` are names of `model`, in the order of the QuerySet's columns. With `lock_source` the
+    rows read are locked in share mode, so that what they say still holds when the inserts commit.
     Returns the number of rows inserted.
     """
-    columns = ", ".join(
-        connection.ops.quote_name(model._meta.get_field(name).column) for name in fields
-    )
+    meta: Any = model._meta
+    columns = ", ".join(connection.ops.quote_name(meta.get_field(name).column) for name in fields)
     sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql()
     verb = "INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE"
     lock = " LOCK IN SHARE MODE" if lock_source and is_mysql() else ""
-    table = connection.ops.quote_name(model._meta.db_table)
+    table = connection.ops.quote_name(meta.db_table)
     with connection.cursor() as cursor:
         # Every part is compiled by Django from fields; values travel as parameters.
-        cursor.execute(f"{verb} INTO {table} ({columns}) {sql}{lock}", params)  # noqa: S608
+        cursor.execute(f"{verb} INTO {table} ({columns}) {sql}{lock}", params)
         return int(cursor.rowcount)

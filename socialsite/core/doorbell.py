@@ -4,9 +4,12 @@ A broker that is down, full or hanging never fails a request and costs it one sh
 after a failure nothing is sent for a few seconds, and the sweepers find the work.
 """
 
+import contextlib
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextvars import ContextVar
 
 from celery import current_app
 from kombu import pools
@@ -24,16 +27,27 @@ _OPTIONS = {
 }
 _quiet_until = 0.0
 _lock = threading.Lock()
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Ring nothing within: for bulk work that runs its background work itself."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
 
 
 def ring(task: str, *args: object) -> bool:
     """Send a task by name; False when the broker cannot take it now, never an error."""
     global _quiet_until
-    if time.monotonic() < _quiet_until:
+    if _silent.get() or time.monotonic() < _quiet_until:
         return False
     connection = current_app.connection_for_write(transport_options=_OPTIONS)
     # Errors of the transport's own library, too: they are of no common family.
-    trouble: tuple[type[Exception], ...] = (
+    trouble: tuple[type[BaseException], ...] = (
         KombuError,
         OSError,
         *connection.connection_errors,
