@@ -36,13 +36,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _empty_redis() -> Iterator[None]:
+def _empty_redis() -> None:
     """Every test starts with an empty Redis and a closed breaker."""
     from socialsite.core import redis
 
     redis.breaker.reset()
     redis.call(lambda connection: connection.flushdb())
-    yield
 
 
 @pytest.fixture

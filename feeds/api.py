@@ -126,5 +126,3 @@ class UserPosts(APIView):
             raise errors.UserNotFound
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         return Response(_bodies(viewer, queries.profile_posts(viewer, author.pk, cursor, size)))
-
-

@@ -9,7 +9,6 @@ from feeds.visibility import visible_to
 from socialsite.core import media
 from socialsite.core.json import iso
 
-
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
 

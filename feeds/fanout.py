@@ -1,9 +1,9 @@
 """The durable fan-out: a plan written once, chunks under a lease, a sweeper (T28, T29, T31).
 
 The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk whatever
-happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in a transaction that holds
-the post (not deleted), the lease, and the followers' rows in share mode; running it again changes
-nothing. Messages only hurry: whatever they lose, `sweep` finds.
+happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in a transaction that
+holds the post (not deleted), the lease, and the followers' rows in share mode; running it again
+changes nothing. Messages only hurry: whatever they lose, `sweep` finds.
 """
 
 import logging
@@ -66,7 +66,9 @@ def run_chunk(chunk_id: int) -> bool:
     held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
     if held.update(done=True, delivered=delivered):
         failpoint("chunk-done")
-        _finish(FanOut.objects.filter(pk__in=FanOutChunk.objects.filter(pk=chunk_id).values("fanout")))
+        _finish(
+            FanOut.objects.filter(pk__in=FanOutChunk.objects.filter(pk=chunk_id).values("fanout"))
+        )
     return True
 
 

@@ -1,7 +1,7 @@
 """Keeping an inbox in line with one follow: backfill and purge, by state (T31c, T41, race matrix).
 
-`sync_inbox` asks the relation under its lock and makes the inbox agree, so late, repeated and reordered
-events are harmless: the last one to run sees the last state.
+`sync_inbox` asks the relation under its lock and makes the inbox agree, so late, repeated and
+reordered events are harmless: the last one to run sees the last state.
 """
 
 from django.conf import settings

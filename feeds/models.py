@@ -1,7 +1,7 @@
 """Posts, inboxes and the durable fan-out plan.
 
-`Post` is an author's outbox (A18): an index row that never changes but for `is_deleted`; its words are in
-`PostContent`. Everything else here is derived and can be rebuilt from posts and relations.
+`Post` is an author's outbox (A18): an index row that never changes but for `is_deleted`; its words
+are in `PostContent`. Everything else here is derived and can be rebuilt from posts and relations.
 """
 
 from typing import Any
@@ -177,7 +177,7 @@ class AuthorHead(models.Model):
 
 
 class RecommendedAuthor(models.Model):
-    """An author picked by staff; the virtual reader behind the recommended feed follows them (C4)."""
+    """An author picked by staff: followed by the virtual reader of the recommended feed (C4)."""
 
     author = models.OneToOneField(
         "accounts.User", models.CASCADE, primary_key=True, related_name="+"

@@ -77,7 +77,7 @@ def visible_post(viewer: "User | None", post_id: int) -> Post:
 
 
 def new_count(viewer: "User") -> tuple[int, bool]:
-    """Return how many posts are newer than the read mark, at most 99, and whether there are more."""
+    """Return how many posts are newer than the read mark, up to 99, and if there are more."""
     state = InboxState.objects.filter(viewer_id=viewer.pk).first()
     mark = Position(0, 0) if state is None else Position(state.read_ts, state.read_id)
     count = timeline.count_newer(viewer.pk, mark, NEW_COUNT_MAX + 1)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from feeds.actions import ARTICLE_MAX, IMAGES_MAX, TITLE_MAX, URL_MAX
+from feeds.actions import IMAGES_MAX, TEXT_MAX, TITLE_MAX, URL_MAX
 from feeds.cards import Card
 from feeds.models import Visibility
 from socialsite.core.ids import MAX_ID
@@ -66,7 +66,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
 
     kind = serializers.CharField(default="micro", max_length=8)
     title = serializers.CharField(default="", allow_blank=True, max_length=TITLE_MAX)
-    content = serializers.CharField(default="", allow_blank=True, max_length=ARTICLE_MAX)
+    content = serializers.CharField(default="", allow_blank=True, max_length=max(TEXT_MAX.values()))
     images = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
         default=list,

@@ -4,15 +4,18 @@ The feed of v is the posts of v and of everyone v follows now, newest first. A p
 sources that are each complete above the last item they give (spec I, exact pull rule):
 
 1. the inbox, joined to the current follows;
-2. posts not pushed to all, 3. posts whose fan-out is not done, 4. posts at or below what an inbox was
-   backfilled to or trimmed to, 5. the reader's own.
+2. posts not pushed to all;
+3. posts whose fan-out is not done;
+4. posts at or below what the inbox was backfilled or trimmed to;
+5. the reader's own.
 
-2, 4 and 5 are read as the newest posts of a set of authors. Reading more of an author than is needed is
-harmless, since every post of a followed author belongs in the feed; so the set only has to hold everyone
-who may have a post among the wanted ones that is not in the inbox.
+2, 4 and 5 are read as the newest posts of a set of authors. Reading more of an author than is
+needed is harmless, since every post of a followed author belongs in the feed; so the set only has
+to hold everyone who may have a post among the wanted ones that is not in the inbox.
 
-The order of the reads makes them one consistent view without a snapshot: what says "the inbox has it"
-(fan-out done, backfill done) is read before the inbox, what says "the inbox lost it" (the floor) after.
+The order of the reads makes them one consistent view without a snapshot: what says "the inbox has
+it" (fan-out done, backfill done) is read before the inbox, what says "the inbox lost it" (its
+floor) after.
 """
 
 from collections.abc import Iterator
@@ -40,7 +43,8 @@ class Timeline:
         self.viewer_id = viewer_id
         self.follows = set(relations.following_ids(viewer_id))
         edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-        self.backfilled = dict(edges.values_list("author_id", "backfilled_from"))
+        pairs = edges.values_list("author_id", "backfilled_from")
+        self.backfilled = {author: floor or 0 for author, floor in pairs}
 
     def walk(self, cursor: Position | None, first_round: int) -> Iterator[list[Position]]:
         """Yield ever older runs of positions, before the visibility gate."""

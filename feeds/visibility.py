@@ -9,8 +9,8 @@ from relations import queries as relations
 def visible_to(viewer_id: int | None) -> PostQuerySet:
     """Return the posts a reader may see; `None` is an anonymous reader.
 
-    Not deleted; the author neither banned nor gone; no block either way; public, or the reader's own, or
-    for followers and the reader is one.
+    Not deleted; the author neither banned nor gone; no block either way; public, or the reader's
+    own, or for followers and the reader is one.
     """
     posts = Post.objects.alive()
     public = Q(visibility=Visibility.PUBLIC)

@@ -1,8 +1,10 @@
-"""The environment, read once, typed and validated; every setting a deployer may turn is a field here.
+"""The environment, read once, typed and validated; every setting a deployer may turn is a field
+here.
 
 The README's configuration table lists these fields; a test holds the two together.
 """
 
+import contextlib
 import json
 import os
 import secrets
@@ -155,10 +157,8 @@ def _with_keys(env: Env) -> Env:
         draft = path.with_suffix(f".{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(json.dumps(keys))
-        try:
+        with contextlib.suppress(FileExistsError):
             os.link(draft, path)  # atomic and never replaces what another process wrote first
-        except FileExistsError:
-            pass
         draft.unlink()
     keys = json.loads(path.read_text())
     return env.model_copy(

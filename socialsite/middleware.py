@@ -1,6 +1,7 @@
 """Middleware of the whole site: request limits, security headers, error pages.
 
-The admin alone gets Django's session middleware, for its messages; no session authenticates anyone (T9).
+The admin alone gets Django's session middleware, for its messages; no session authenticates anyone
+(T9).
 """
 
 from collections.abc import Callable

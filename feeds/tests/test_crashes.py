@@ -1,4 +1,4 @@
-"""Fan-out with real worker processes: killed in the middle, without a broker, with an empty Redis."""
+"""Fan-out with real processes: a worker killed in the middle, no broker, an empty Redis."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 FOLLOWERS = 2000
 # Two thousand follows as actions leave them once their events are done, in bulk: this file is about
 # what happens afterwards.
-MAKE_FOLLOWERS = """
+MAKE_FOLLOWERS = f"""
 from accounts.models import User
 from feeds.models import InboxEdge
 from relations.models import Relation, RelationCount, Relationship
 author = User.objects.get(username_key="famous1")
 fans = User.objects.bulk_create(
-    User(username=f"fan{n:05d}", username_key=f"fan{n:05d}", nickname=f"Fan{n:05d}")
-    for n in range(%d)
+    User(username=f"fan{{n:05d}}", username_key=f"fan{{n:05d}}", nickname=f"Fan{{n:05d}}")
+    for n in range({FOLLOWERS})
 )
 Relationship.objects.bulk_create(
     row
@@ -37,8 +37,8 @@ Relationship.objects.bulk_create(
 InboxEdge.objects.bulk_create(
     InboxEdge(viewer=fan, author=author, backfilled_from=0) for fan in fans
 )
-RelationCount.objects.update_or_create(user=author, defaults={"followers": len(fans)})
-""" % FOLLOWERS
+RelationCount.objects.update_or_create(user=author, defaults={{"followers": len(fans)}})
+"""
 DELIVERED = """
     SELECT COUNT(*), COUNT(DISTINCT fan.id), (SELECT state FROM feeds_fanout WHERE post_id = %s)
     FROM feeds_inboxentry entry

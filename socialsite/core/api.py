@@ -1,7 +1,7 @@
 """What every API view shares: the envelope, JSON, parameters, paging.
 
-Every error leaves as `{"code", "error", "detail", "fields"?}` with its HTTP status; success has no code
-(T14). Ids are 64-bit and travel as strings.
+Every error leaves as `{"code", "error", "detail", "fields"?}` with its HTTP status; success has no
+code (T14). Ids are 64-bit and travel as strings.
 """
 
 import logging
@@ -106,7 +106,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
         case exceptions.UnsupportedMediaType() | exceptions.NotAcceptable():
             return errors.UnsupportedMedia(_("Send and accept application/json."))
         case exceptions.Throttled():
-            return errors.RateLimited(retry_after=int(error.wait or 1))
+            return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))
         case RequestDataTooBig():
             return errors.PayloadTooLarge()
         case SuspiciousOperation():

@@ -49,7 +49,7 @@ _held = 0
 _held_lock = threading.Lock()
 
 
-class AlreadyRunning(Exception):  # noqa: N818  (a state of affairs, told to a person)
+class AlreadyRunning(Exception):
     """Another process uses this DATA_DIR; the text names it."""
 
 

@@ -1,8 +1,8 @@
 """Domain events: declared as dataclasses, published with the fact, handled at least once.
 
 `publish()` writes a row of the transactional outbox in the transaction of the fact and runs the
-`within` handlers there. `core.relay` runs the others later. Events are nudges: a handler re-reads the
-fact and makes its own table agree, so repeats and reordering are harmless (T22).
+`within` handlers there. `core.relay` runs the others later. Events are nudges: a handler re-reads
+the fact and makes its own table agree, so repeats and reordering are harmless (T22).
 """
 
 import dataclasses

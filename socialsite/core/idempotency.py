@@ -1,13 +1,14 @@
 """`Idempotency-Key`: a creating request that is repeated with the same key has one effect.
 
-The key, the effect and the answer commit in one transaction, so a crash between them is impossible; a
-concurrent repeat waits on the unique key and then reads the first one's answer. Kept for 24 hours.
+The key, the effect and the answer commit in one transaction, so a crash between them is impossible;
+a concurrent repeat waits on the unique key and then reads the first one's answer. Kept for 24
+hours.
 """
 
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
@@ -15,8 +16,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from socialsite.core import db
-from socialsite.core.json import dumps
 from socialsite.core.errors import IdempotencyConflict, InvalidInput
+from socialsite.core.json import dumps
 from socialsite.core.models import IdempotencyKey
 
 MAX_KEY_LENGTH = 100
@@ -87,6 +88,7 @@ def _fingerprint(request: Request) -> str:
     files = {name: hashlib.sha256(file.read()).hexdigest() for name, file in request.FILES.items()}
     for file in request.FILES.values():
         file.seek(0)
-    body = {name: value for name, value in request.data.items() if name not in files}
+    data = cast("dict[str, Any]", request.data)
+    body = {name: value for name, value in data.items() if name not in files}
     parts = dumps([request.method, request.path, sorted(body.items()), sorted(files.items())])
     return hashlib.sha256(parts).hexdigest()

@@ -56,7 +56,8 @@ NEWEST = Position(MAX_TS_MS, MAX_ID)
 def before(position: Position | None, time: str = "position", ident: str = "id") -> Q:
     """Return the filter for rows strictly older than a position, in a form that uses an index.
 
-    `(time, id) < (?, ?)` scans all of a user's rows; `time <= ? AND (time < ? OR id < ?)` is a range.
+    `(time, id) < (?, ?)` scans all of a user's rows; `time <= ? AND (time < ? OR id < ?)` is a
+    range.
     """
     if position is None:
         return Q()

@@ -86,8 +86,8 @@ class Promise(Generic[T]):
 class Batch:
     """One pipeline, filled by several apps, sent in one round trip.
 
-    `add` takes a function that puts exactly one command on the pipeline, and one that reads the reply.
-    Without Redis the promises raise RedisDown when their value is asked for.
+    `add` takes a function that puts exactly one command on the pipeline, and one that reads the
+    reply. Without Redis the promises raise RedisDown when their value is asked for.
     """
 
     def __init__(self) -> None:

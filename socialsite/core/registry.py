@@ -1,7 +1,8 @@
 """Who listens to which event, and at which of three stages.
 
-WITHIN the transaction of the fact (database only, cheap); RELAY: database effects, committed together
-with the mark that they are applied; AFTER: effects outside the database, idempotent, after that commit.
+WITHIN the transaction of the fact (database only, cheap); RELAY: database effects, committed
+together with the mark that they are applied; AFTER: effects outside the database, idempotent, after
+that commit.
 """
 
 import enum

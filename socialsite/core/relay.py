@@ -1,8 +1,8 @@
 """The relay of the event outbox: claim by lease, apply once, then the rest, then delete (T21, I9).
 
 Database effects of all handlers of an event commit together with `applied`; effects outside the
-database run after that commit and may repeat. A failure waits with growing pauses; after MAX_ATTEMPTS
-the event is dead and waits for a person in the admin.
+database run after that commit and may repeat. A failure waits with growing pauses; after
+MAX_ATTEMPTS the event is dead and waits for a person in the admin.
 """
 
 import logging
@@ -59,7 +59,7 @@ def deliver(row: Event) -> None:
     try:
         event_type = registry.event_types[row.type]
         event = event_type.from_payload(row.payload)
-        if not _apply(row, event):
+        if registry.handlers(event_type, Stage.RELAY) and not _apply(row, event):
             return
         failpoint("relay-applied")
         for handler in registry.handlers(type(event), Stage.AFTER):

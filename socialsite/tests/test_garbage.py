@@ -1,4 +1,4 @@
-"""Garbage to every endpoint of the OpenAPI document: 4xx in the envelope, never 5xx, nothing written."""
+"""Garbage to every endpoint of the OpenAPI document: 4xx in the envelope, nothing written."""
 
 import itertools
 import json
@@ -144,17 +144,16 @@ def test_bad_bodies_are_refused(
 ) -> None:
     target, post = make_user(), make_post(make_user())
     ids = {"user": str(target.pk), "post": str(post.pk), "comment": "1"}
-    before = rows()
     for path, method, operation in operations(document):
         if "requestBody" not in operation:
             continue
+        before, accepted = rows(), 0
         content = operation["requestBody"]["content"]
         for name, value in ids.items():
             path = path.replace(f"{{{name}_id}}", value)
         for body in BAD_BODIES:
             response = client.generic(method.upper(), path, body, content_type="application/json")
-            if "application/json" not in content or body != b"{}":
-                assert_refused(response, f"{method} {path} {body[:40]!r}")
+            assert_refused(response, f"{method} {path} {body[:40]!r}")
         assert_refused(
             client.generic(method.upper(), path, b"a=b", content_type="text/plain"),
             f"{method} {path} text/plain",
@@ -162,7 +161,7 @@ def test_bad_bodies_are_refused(
         if "application/json" not in content:
             continue
         schema = resolve(document, content["application/json"]["schema"])
-        good = {name: "x" for name in schema.get("required", [])}
+        good = dict.fromkeys(schema.get("required", []), "x")
         for name, value in itertools.product(schema.get("properties", {}), BAD_VALUES):
             response = client.generic(
                 method.upper(),
@@ -173,9 +172,9 @@ def test_bad_bodies_are_refused(
             assert response.status_code < 500, f"{method} {path} {name}={value!r:.60}"
             if response.status_code >= 400:
                 assert_refused(response, f"{method} {path} {name}={value!r:.60}")
-    after = rows()
-    # A body may be right but for an optional field that was ignored; such a write is whole or absent.
-    assert after.keys() == before.keys()
+            else:
+                accepted += 1  # the odd value is a right one here: a text of 100,000 in no limit
+        assert accepted or rows() == before, f"{method} {path}"
 
 
 def test_wrong_methods_and_unknown_addresses_are_refused(

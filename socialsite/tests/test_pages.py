@@ -1,4 +1,4 @@
-"""Every page and template: renders, in both languages, and bad addresses get a page, never a 500."""
+"""Every page renders, in both languages; bad addresses get a page, never a 500."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -38,9 +38,11 @@ def newcomer(browser: Browser, site: str, username: str, nickname: str) -> Page:
     page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
     page.on(
         "console",
-        lambda message: pytest.fail(f"console: {message.text}")
-        if "Content Security Policy" in message.text
-        else None,
+        lambda message: (
+            pytest.fail(f"console: {message.text}")
+            if "Content Security Policy" in message.text
+            else None
+        ),
     )
     page.goto("/register")
     page.fill("input[name=username]", username)
@@ -79,8 +81,9 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     expect(post.get_by_test_id("like-count")).to_have_text("1")
 
     post.locator("a.post-time").click()
-    reader.locator("[data-testid=comment-form] textarea[name=content]").first.fill("好文章 well said")
-    reader.locator("[data-testid=comment-form] button:not([type=button])").first.click()
+    form = reader.get_by_test_id("comment-form").first
+    form.locator("textarea[name=content]").fill("好文章 well said")
+    form.locator("button:not([type=button])").click()
     expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
     reader.reload()
     expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
