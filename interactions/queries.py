@@ -1,13 +1,15 @@
 """Reads of interactions: counts and likes for post cards, threads of comments.
 
-Every list is one keyset query that leaves out, in the database, what the reader may not see: pages
-are full, and cost the same number of queries whatever their size.
+A list is read in two steps: places of the thread from the index alone, then the rows of those that
+the reader may see; on past what is hidden until the page is full. In one step MariaDB joins every
+comment above the cursor before it drops it (in the middle of 50,000 comments: 80 ms against 2).
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
 from accounts import queries as accounts
 from feeds import queries as feeds
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from feeds.models import Post
 
 Sort = Literal["new", "hot"]
+
+# Each time a page is not full yet, this many times more comments are looked at, up to the maximum.
+REFILL_GROWTH, REFILL_MAX = 4, 1000
 
 
 class CommentCard(TypedDict):
@@ -112,13 +117,7 @@ def comments(
     subject_id = subjects.values_list("pk", flat=True).first()
     if subject_id is None:
         return Page([], None)
-    key = "like_count" if sort == "hot" else "position"
-    rows = (
-        visible_to(_id(viewer))
-        .filter(before(cursor, key), subject_id=subject_id, root__isnull=True)
-        .order_by(f"-{key}", "-id")
-    )
-    return _page(viewer, subject_id, rows, size, key)
+    return _page(viewer, _Thread(subject_id, None, sort), cursor, size)
 
 
 def replies(
@@ -129,12 +128,11 @@ def replies(
     Raises NotFound when the reader may not see the comment or its post.
     """
     comment, _post = visible_comment(viewer, comment_id)
-    rows = visible_to(_id(viewer)).filter(
-        _after(cursor), subject_id=comment.subject_id, root_id=comment.root_id or comment.pk
-    )
-    if comment.root_id is not None:
-        rows = rows.filter(parent_id=comment.pk)
-    return _page(viewer, comment.subject_id, rows.order_by("position", "id"), size, "position")
+    if comment.root_id is None:
+        thread = _Thread(comment.subject_id, comment.pk, "old")
+    else:
+        thread = _Thread(comment.subject_id, comment.root_id, "old", answers_to=comment.pk)
+    return _page(viewer, thread, cursor, size)
 
 
 def comment(viewer: "User | None", comment_id: int) -> CommentCard:
@@ -160,20 +158,64 @@ def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, P
     return found, feeds.visible_post(viewer, found.subject.subj_id)
 
 
-def _after(position: Position | None) -> Q:
-    """Return the filter for rows strictly newer than a position."""
-    if position is None:
-        return Q()
-    newer = Q(position__gt=position.ts_ms) | Q(id__gt=position.id)
-    return Q(position__gte=position.ts_ms) & newer
+# --- threads ------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """The comments on a subject itself (`root_id` None), or the replies below a root, in an order.
+
+    `new` and `old` are by (position, id), `hot` is by (like_count, id). With `answers_to` only the
+    replies that answer that reply are shown.
+    """
+
+    subject_id: int
+    root_id: int | None
+    order: Literal["new", "hot", "old"]
+    answers_to: int | None = None
+
+    def places(self, after: Position | None, limit: int) -> list[Position]:
+        """Return the next places in order, of hidden comments too, from the index alone."""
+        key = "like_count" if self.order == "hot" else "position"
+        rows = Comment.objects.filter(subject_id=self.subject_id, root_id=self.root_id)
+        sign = "" if self.order == "old" else "-"
+        rows = rows.filter(self._beyond(after)).order_by(f"{sign}{key}", f"{sign}id")
+        return [Position(*row) for row in rows.values_list(key, "id")[:limit]]
+
+    def _beyond(self, place: Position | None) -> Q:
+        if place is None:
+            return Q()
+        if self.order == "new":
+            return before(place)
+        if self.order == "old":
+            newer = Q(position__gt=place.ts_ms) | Q(id__gt=place.id)
+            return Q(position__gte=place.ts_ms) & newer
+        # Two ranges of the index and not one as in `before`: thousands of comments have the same
+        # number of likes, most of them none.
+        return Q(like_count__lt=place.ts_ms) | Q(like_count=place.ts_ms, id__lt=place.id)
+
+    def rows(self, viewer_id: int | None, places: Sequence[Position]) -> dict[int, _Row]:
+        """Return the rows at these places that the reader may see, by id."""
+        found = visible_to(viewer_id).filter(pk__in=[place.id for place in places])
+        if self.answers_to is not None:
+            found = found.filter(parent_id=self.answers_to)
+        return {row["id"]: row for row in found.values(*_COLUMNS)}
 
 
 def _page(
-    viewer: "User | None", subject_id: int, rows: "QuerySet[Comment]", size: int, key: str
+    viewer: "User | None", thread: _Thread, cursor: Position | None, size: int
 ) -> Page[CommentCard]:
-    found = list(rows.values(*_COLUMNS)[: size + 1])
-    page = cut(found, size, lambda row: Position(row[key], row["id"]))
-    return page.with_items(_cards(viewer, subject_id, page.items))
+    found: list[tuple[Position, _Row]] = []
+    limit = size + 1
+    while len(found) <= size:
+        places = thread.places(cursor, limit)
+        if not places:
+            break
+        rows = thread.rows(_id(viewer), places)
+        found += [(place, rows[place.id]) for place in places if place.id in rows]
+        if len(places) < limit:
+            break
+        cursor, limit = places[-1], min(limit * REFILL_GROWTH, REFILL_MAX)
+    page = cut(found, size, lambda item: item[0])
+    return page.with_items(_cards(viewer, thread.subject_id, [row for _, row in page.items]))
 
 
 def _cards(viewer: "User | None", subject_id: int, rows: Sequence[_Row]) -> list[CommentCard]:
@@ -219,13 +261,12 @@ def _reply_counts(viewer: "User | None", subject_id: int, rows: Sequence[_Row]) 
     answered = [row for row in rows if row["reply_count"]]
     if not answered:
         return {}
+    ids = [row["id"] for row in answered]
+    live = by_shown_authors(_id(viewer)).filter(subject_id=subject_id, deleted=False).order_by()
     # A page holds either roots or the replies of one root.
-    field = "root_id" if rows[0]["root_id"] is None else "parent_id"
-    threads = {row["root_id"] or row["id"] for row in answered}
-    shown = by_shown_authors(_id(viewer)).filter(
-        subject_id=subject_id,
-        root_id__in=threads,
-        deleted=False,
-        **{f"{field}__in": [row["id"] for row in answered]},
-    )
-    return dict(shown.order_by().values_list(field).annotate(count=Count("pk")))
+    if answered[0]["root_id"] is None:
+        rows_of, field = live.filter(root_id__in=ids), "root_id"
+    else:
+        rows_of = live.filter(root_id=answered[0]["root_id"], parent_id__in=ids)
+        field = "parent_id"
+    return dict(rows_of.values_list(field).annotate(count=Count("pk")))

@@ -1,6 +1,6 @@
 """The one gate before every comment that anybody is shown or may touch (T42): `visible_to`."""
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 
 from interactions.models import Comment
 from relations import queries as relations
@@ -22,12 +22,15 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
 def visible_to(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return live comments and tombstones that a reader of their post may see.
 
-    A tombstone shows only while the reader sees a reply that hangs from it (T54).
+    A tombstone shows only while the reader sees a reply that hangs from it (T54). The subqueries
+    ask for a value, not EXISTS, which MariaDB would answer by reading the replies of all subjects.
     """
     shown = by_shown_authors(viewer_id)
-    replies = shown.filter(subject_id=OuterRef("subject_id"), deleted=False)
-    in_thread = Q(root__isnull=True) & Exists(replies.filter(root_id=OuterRef("pk")))
-    answered = Q(root__isnull=False) & Exists(
-        replies.filter(root_id=OuterRef("root_id"), parent_id=OuterRef("pk"))
+    replies = shown.filter(subject_id=OuterRef("subject_id"), deleted=False).values("pk")
+    of_root = replies.filter(root_id=OuterRef("pk"))
+    of_reply = replies.filter(root_id=OuterRef("root_id"), parent_id=OuterRef("pk"))
+    in_thread = Q(root__isnull=True) & Q(in_thread__isnull=False)
+    answered = Q(root__isnull=False) & Q(answer__isnull=False)
+    return shown.alias(in_thread=Subquery(of_root[:1]), answer=Subquery(of_reply[:1])).filter(
+        Q(deleted=False) | (Q(reply_count__gt=0) & (in_thread | answered))
     )
-    return shown.filter(Q(deleted=False) | Q(in_thread | answered, reply_count__gt=0))

@@ -1,0 +1,356 @@
+"""Threads and decorated cards: order, full pages, blocks, tombstones, query counts."""
+
+import random
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from feeds import queries as feeds
+from interactions import actions, queries
+from interactions.models import Comment, Subject, SubjectType
+from interactions.tests.helpers import oracle
+from relations import actions as relations
+from socialsite.core.errors import NotFound
+from socialsite.core.pagination import Page, Position
+
+POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+
+@pytest.fixture
+def author(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def reader(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def post(author, make_post):
+    return make_post(author)
+
+
+def words(page: Page) -> list[str]:
+    return [card["content"] for card in page.items]
+
+
+def ids(page: Page) -> list[int]:
+    return [int(card["id"]) for card in page.items]
+
+
+def walk(read, size: int) -> list[dict]:
+    """All items of a list, page by page; every page but the last must be full."""
+    found, cursor = [], None
+    while True:
+        page = read(cursor, size)
+        found += page.items
+        if page.next is None:
+            return found
+        assert len(page.items) == size
+        cursor = Position.decode(page.next)
+
+
+def ban(user) -> None:
+    user.banned_at = timezone.now()
+    user.save()
+
+
+# --- post cards ---------------------------------------------------------------------------------
+def test_cards_get_their_counts_and_the_readers_own_likes(author, reader, make_post) -> None:
+    loved, talked, quiet = (make_post(author).pk for _ in range(3))
+    actions.like(reader, POST, loved)
+    actions.like(author, POST, loved)
+    actions.comment(author, talked, "one")
+    actions.comment(author, talked, "two")
+    for viewer, liked in ((reader, [True, False, False]), (None, [False] * 3)):
+        cards = [feeds.post(viewer, ident) for ident in (loved, talked, quiet)]
+        found = queries.decorate(viewer, cards)
+        assert found == cards
+        assert [card["like_count"] for card in found] == [2, 0, 0]
+        assert [card["comment_count"] for card in found] == [0, 2, 0]
+        assert [card["liked"] for card in found] == liked
+
+
+def test_a_liked_comment_does_not_make_a_post_of_the_same_number_liked(
+    post, author, reader
+) -> None:
+    comment = actions.comment(author, post.pk, "hello")
+    actions.like(reader, COMMENT, comment.pk)
+    assert queries.liked_ids(reader, POST, [comment.pk]) == set()
+    assert queries.liked_ids(reader, COMMENT, [comment.pk]) == {comment.pk}
+
+
+def test_the_post_inside_a_repost_is_decorated_too(author, reader, make_post) -> None:
+    outer, inner = make_post(author).pk, make_post(author).pk
+    actions.like(reader, POST, inner)
+    card = feeds.post(reader, outer)
+    card["ref"] = feeds.post(reader, inner)
+    queries.decorate(reader, [card])
+    assert (card["liked"], card["ref"]["liked"]) == (False, True)
+    assert (card["like_count"], card["ref"]["like_count"]) == (0, 1)
+
+
+def test_decorating_costs_two_queries_whatever_the_number(
+    author, reader, make_post, django_assert_num_queries
+) -> None:
+    cards = [feeds.post(reader, make_post(author).pk) for _ in range(5)]
+    for number in (1, 5):
+        with django_assert_num_queries(2):
+            queries.decorate(reader, cards[:number])
+    with django_assert_num_queries(1):
+        queries.decorate(None, cards)
+    with django_assert_num_queries(0):
+        assert queries.decorate(reader, []) == []
+
+
+# --- comments -----------------------------------------------------------------------------------
+def test_comments_on_a_post_come_newest_first_and_without_replies(post, author, reader) -> None:
+    first = actions.comment(author, post.pk, "first")
+    actions.comment(reader, post.pk, "second")
+    actions.comment(reader, post.pk, "a reply", first.pk)
+    assert words(queries.comments(reader, post.pk)) == ["second", "first"]
+    assert words(queries.comments(None, post.pk)) == ["second", "first"]
+
+
+def test_a_comment_shows_all_that_the_design_names(post, author, reader) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    reply = actions.comment(author, post.pk, "reply", root.pk)
+    actions.like(author, COMMENT, root.pk)
+    actions.like(reader, COMMENT, root.pk)
+    card = queries.comment(reader, root.pk)
+    created_at = card.pop("created_at")
+    assert created_at == queries.iso(Comment.objects.get(pk=root.pk).position)
+    assert card == {
+        "id": str(root.pk),
+        "root_id": None,
+        "parent_id": None,
+        "author": {
+            "id": str(reader.pk),
+            "username": reader.username,
+            "nickname": reader.nickname,
+            "avatar": "",
+            "bio": "",
+        },
+        "content": "root",
+        "like_count": 2,
+        "reply_count": 1,
+        "liked": True,
+        "pinned": False,
+        "author_liked": True,
+        "author_replied": True,
+        "deleted": False,
+        "mine": True,
+    }
+    other = queries.replies(author, root.pk).items[0]
+    assert (other["root_id"], other["parent_id"]) == (str(root.pk), str(root.pk))
+    assert (other["id"], other["mine"], other["liked"]) == (str(reply.pk), True, False)
+    assert not queries.comments(None, post.pk).items[0]["mine"]
+
+
+def test_hot_puts_the_most_liked_first_across_pages(post, make_user) -> None:
+    people = [make_user() for _ in range(5)]
+    dice = random.Random(3)
+    for number in range(12):
+        comment = actions.comment(people[0], post.pk, str(number))
+        for person in dice.sample(people, dice.randrange(4)):
+            actions.like(person, COMMENT, comment.pk)
+    rows = Comment.objects.order_by("-like_count", "-id").values_list("pk", flat=True)
+    for size in (1, 2, 5, 12, 50):
+        found = walk(lambda cursor, n: queries.comments(None, post.pk, cursor, n, "hot"), size)
+        assert [int(card["id"]) for card in found] == list(rows)
+
+
+def test_a_post_without_comments_has_an_empty_page(post, reader) -> None:
+    assert queries.comments(reader, post.pk) == Page([], None)
+    actions.like(reader, POST, post.pk)
+    assert queries.comments(reader, post.pk) == Page([], None)
+
+
+def test_threads_of_a_post_one_may_not_see_are_not_there(post, author, reader) -> None:
+    root = actions.comment(author, post.pk, "root")
+    relations.block(author, reader)
+    for read in (
+        lambda: queries.comments(reader, post.pk),
+        lambda: queries.replies(reader, root.pk),
+        lambda: queries.comment(reader, root.pk),
+        lambda: queries.comments(reader, 5),
+        lambda: queries.replies(reader, 5),
+    ):
+        with pytest.raises(NotFound):
+            read()
+
+
+def test_comments_across_a_block_are_hidden_from_both_sides(post, author, make_user) -> None:
+    one, two, third = make_user(), make_user(), make_user()
+    roots = {person: actions.comment(person, post.pk, person.username) for person in (one, two)}
+    replies = {
+        person: actions.comment(person, post.pk, f"re {person.username}", roots[one].pk)
+        for person in (two, third)
+    }
+    relations.block(one, two)
+    everything = {roots[one].pk, roots[two].pk}
+    for viewer in (None, author, third):
+        assert set(ids(queries.comments(viewer, post.pk))) == everything
+    assert ids(queries.comments(one, post.pk)) == [roots[one].pk]
+    assert ids(queries.comments(two, post.pk)) == [roots[two].pk]
+    # The thread of the one: the other's reply is gone for them, also from the count.
+    assert ids(queries.replies(one, roots[one].pk)) == [replies[third].pk]
+    assert queries.comments(one, post.pk).items[0]["reply_count"] == 1
+    assert queries.comment(third, roots[one].pk)["reply_count"] == 2
+    # Whoever may not see the root may not see its thread either.
+    with pytest.raises(NotFound):
+        queries.replies(two, roots[one].pk)
+    with pytest.raises(NotFound):
+        queries.comment(two, replies[third].pk)
+
+
+def test_comments_of_closed_accounts_are_hidden_from_everybody(post, author, make_user) -> None:
+    banned, gone, fine = make_user(), make_user(), make_user()
+    root = actions.comment(fine, post.pk, "fine")
+    for person in (banned, gone):
+        actions.comment(person, post.pk, "hidden")
+        actions.comment(person, post.pk, "hidden", root.pk)
+    ban(banned)
+    gone.deleted_at = timezone.now()
+    gone.save()
+    for viewer in (None, author, fine):
+        page = queries.comments(viewer, post.pk)
+        assert words(page) == ["fine"]
+        assert page.items[0]["reply_count"] == 0
+        assert queries.replies(viewer, root.pk).items == []
+
+
+# --- tombstones ---------------------------------------------------------------------------------
+def test_a_tombstone_stays_while_it_has_live_replies(post, author, reader) -> None:
+    root = actions.comment(reader, post.pk, "secret words")
+    reply = actions.comment(author, post.pk, "reply", root.pk)
+    actions.like(author, COMMENT, root.pk)
+    actions.delete_comment(reader, root.pk)
+    for viewer in (None, author, reader):
+        tomb = queries.comments(viewer, post.pk).items[0]
+        assert (tomb["deleted"], tomb["author"], tomb["content"]) == (True, None, "")
+        assert (tomb["like_count"], tomb["liked"], tomb["mine"]) == (0, False, False)
+        assert not tomb["author_liked"]
+        assert tomb["reply_count"] == 1
+        assert words(queries.replies(viewer, root.pk)) == ["reply"]
+    actions.delete_comment(author, reply.pk)
+    assert queries.comments(author, post.pk).items == []
+    with pytest.raises(NotFound):
+        queries.replies(author, root.pk)
+
+
+def test_a_deleted_reply_stays_while_it_is_answered(post, author, reader) -> None:
+    root = actions.comment(author, post.pk, "root")
+    reply = actions.comment(reader, post.pk, "reply", root.pk)
+    answer = actions.comment(author, post.pk, "answer", reply.pk)
+    actions.delete_comment(reader, reply.pk)
+    page = queries.replies(reader, root.pk)
+    assert [(card["deleted"], card["reply_count"]) for card in page.items] == [
+        (True, 1),
+        (False, 0),
+    ]
+    assert ids(queries.replies(reader, reply.pk)) == [answer.pk]
+    actions.delete_comment(author, answer.pk)
+    assert queries.replies(reader, root.pk).items == []
+
+
+def test_a_tombstone_whose_replies_one_may_not_see_is_not_there(post, author, make_user) -> None:
+    one, two = make_user(), make_user()
+    root = actions.comment(one, post.pk, "root")
+    actions.comment(two, post.pk, "reply", root.pk)
+    actions.delete_comment(one, root.pk)
+    relations.block(two, one)
+    assert queries.comments(one, post.pk).items == []
+    assert len(queries.comments(author, post.pk).items) == 1
+    ban(two)
+    assert queries.comments(author, post.pk).items == []
+
+
+# --- pages --------------------------------------------------------------------------------------
+def test_replies_come_oldest_first_across_pages(post, author) -> None:
+    root = actions.comment(author, post.pk, "root")
+    made = [actions.comment(author, post.pk, str(n), root.pk).pk for n in range(7)]
+    for size in (1, 2, 3, 7, 20):
+        found = walk(lambda cursor, n: queries.replies(author, root.pk, cursor, n), size)
+        assert [int(card["id"]) for card in found] == made
+
+
+def test_comments_of_one_millisecond_are_neither_lost_nor_repeated(post, author) -> None:
+    for number in range(9):
+        actions.comment(author, post.pk, str(number))
+    Comment.objects.update(position=1_700_000_000_000)
+    made = list(Comment.objects.order_by("-id").values_list("pk", flat=True))
+    for size in (1, 2, 4):
+        found = walk(lambda cursor, n: queries.comments(author, post.pk, cursor, n), size)
+        assert [int(card["id"]) for card in found] == made
+
+
+def test_every_page_of_a_random_thread_equals_the_oracle(make_user, make_post) -> None:
+    dice = random.Random(11)
+    people = [make_user() for _ in range(6)]
+    post = make_post(people[0]).pk
+    for _ in range(120):
+        live = list(Comment.objects.filter(deleted=False).values_list("pk", flat=True))
+        parent = dice.choice(live) if live and dice.random() < 0.6 else None
+        actions.comment(dice.choice(people), post, "hello", parent)
+    for comment in dice.sample(list(Comment.objects.all()), 45):
+        actions.delete_comment(next(p for p in people if p.pk == comment.author_id), comment.pk)
+    Comment.objects.filter(pk__in=live[::3]).update(position=live[0] >> 22)
+    relations.block(people[1], people[2])
+    relations.block(people[3], people[1])
+    ban(people[5])
+    subject = Subject.objects.get().pk
+    tombstones = 0
+    for viewer in (None, *people[:5]):
+        roots = oracle(viewer, subject)
+        for size in (3, 7, 100):
+            found = walk(lambda cursor, n: queries.comments(viewer, post, cursor, n), size)  # noqa: B023
+            assert [(int(card["id"]), card["reply_count"]) for card in found] == [
+                (row.pk, row.reply_count) for row in roots
+            ]
+        tombstones += sum(row.deleted for row in roots)
+        for root in roots:
+            expected = [(row.pk, row.reply_count) for row in oracle(viewer, subject, root.pk)]
+            found = walk(lambda cursor, n: queries.replies(viewer, root.pk, cursor, n), 4)  # noqa: B023
+            assert [(int(card["id"]), card["reply_count"]) for card in found] == expected[::-1]
+    assert tombstones
+
+
+def test_pages_cost_the_same_number_of_queries_whatever_their_size(
+    post, author, reader, make_user
+) -> None:
+    blocked = make_user()
+    relations.block(reader, blocked)
+
+    def fill(number: int) -> int:
+        for n in range(number):
+            person = blocked if n % 3 == 0 else make_user()
+            root = actions.comment(person, post.pk, "root").pk
+            for _ in range(2):
+                actions.comment(make_user(), post.pk, "reply", root)
+        return root
+
+    def cost(read) -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as found:
+            assert read().items
+        return len(found)
+
+    def costs(root: int) -> list[int]:
+        return [
+            cost(lambda: queries.comments(reader, post.pk, None, 50)),
+            cost(lambda: queries.comments(reader, post.pk, None, 50, "hot")),
+            cost(lambda: queries.comments(None, post.pk, None, 50)),
+            cost(lambda: queries.replies(reader, root, None, 50)),
+        ]
+
+    few = costs(fill(3))
+    many = costs(fill(12))
+    assert many == few
+    assert max(few) <= 7
