@@ -160,7 +160,7 @@ def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
     start = time.monotonic()
     with pytest.raises(redis.RedisDown):
         redis.call(lambda connection: connection.get("a"))
-    assert time.monotonic() - start < 0.35
+    assert time.monotonic() - start < 0.6  # 0.2 and a busy machine; with retries it is 6 s
     start = time.monotonic()
     for _ in range(100):
         with pytest.raises(redis.RedisDown):
