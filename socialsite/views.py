@@ -19,7 +19,10 @@ def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase
         return HttpResponseRedirect(
             reverse("login") + "?" + urlencode({"next": request.get_full_path()})
         )
-    context = {"status": error.status, "title": _title(error.status), "detail": error.detail}
+    # "Please correct the marked fields" says nothing where no field is shown.
+    texts = [str(text) for texts in (error.fields or {}).values() for text in texts]
+    detail = " ".join(texts) or error.detail
+    context = {"status": error.status, "title": _title(error.status), "detail": detail}
     response = render(request, "error.html", context, status=error.status)
     for name, value in api.error_headers(error).items():
         response.headers[name] = value
@@ -29,11 +32,11 @@ def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase
 def _title(status: int) -> str:
     titles = {
         400: _("That did not work"),
-        401: _("Please log in"),
+        401: _("You are not logged in"),
         403: _("Not allowed"),
-        404: _("Nothing here"),
+        404: _("Page not found"),
         409: _("That did not work"),
-        413: _("Too large"),
+        413: _("That did not work"),
         429: _("Slow down a little"),
         503: _("One moment, please"),
     }

@@ -118,6 +118,10 @@ function schedule() {
   timer = setTimeout(connect, longest / 4 + Math.random() * longest * 0.75);
 }
 
+// Who logs out here is on the way home; the kick that follows is not for this page.
+document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-log-out]")) leaving = true;
+});
 addEventListener("online", connect);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connect());
 addEventListener("pagehide", () => {
