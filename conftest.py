@@ -35,6 +35,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("embedded")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _static_files() -> None:
+    """Collect static files where pages name them by their hashes, as a deployment does."""
+    if not settings.EMBEDDED:
+        call_command("collectstatic", interactive=False, verbosity=0)
+
+
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
     """Every test starts with an empty Redis and a closed breaker."""
