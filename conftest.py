@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
 from django.test import override_settings
 from rest_framework.test import APIClient
 
