@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.models import User
 from feeds import queries as feeds
@@ -64,7 +65,11 @@ def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Delete a comment and show what is left of the section."""
     user = _member(request)
     comment = actions.delete_comment(user, api.parse_id(comment_id))
-    return _comments(request, comment.subject.subj_id)
+    try:
+        return _comments(request, comment.subject.subj_id)
+    except errors.NotFound:  # one's own words on a post that one no longer sees
+        home = reverse("home")
+        return HttpResponseClientRedirect(home) if request.htmx else _see(home)
 
 
 def _member(request: HttpRequest) -> User:
@@ -79,7 +84,8 @@ def _comments(request: HttpRequest, post_id: int) -> HttpResponse:
     if request.htmx:
         context = _section(request, post_id)
         return render(request, "interactions/_comments.html", context)
-    return HttpResponseRedirect(reverse("post", args=[post_id]) + "#comments", status=303)
+    feeds.visible_post(request.user, post_id)
+    return _see(reverse("post", args=[post_id]) + "#comments")
 
 
 def _section(request: HttpRequest, post_id: int) -> dict[str, Any]:
@@ -94,4 +100,8 @@ def _back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
     address = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure()):
         address = fallback
-    return HttpResponseRedirect(address.partition("#")[0] + anchor, status=303)
+    return _see(address.partition("#")[0] + anchor)
+
+
+def _see(address: str) -> HttpResponse:
+    return HttpResponseRedirect(address, status=303)

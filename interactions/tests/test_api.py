@@ -1,0 +1,259 @@
+"""The API of likes and comments: shapes, refusals, garbage."""
+
+from typing import Any
+
+import pytest
+
+from interactions import actions
+from interactions.models import Comment, Like, SubjectType
+from relations import actions as relations
+from socialsite.core.models import Event, IdempotencyKey
+
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+
+FIELDS = {
+    *("id", "root_id", "parent_id", "author", "content", "created_at", "like_count"),
+    *("reply_count", "liked", "pinned", "author_liked", "author_replied", "deleted"),
+}
+
+
+@pytest.fixture
+def author(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def me(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def client(me, api_for):
+    return api_for(me)
+
+
+@pytest.fixture
+def post(author, make_post):
+    return make_post(author)
+
+
+def talk(client: Any, post: Any, **body: Any) -> Any:
+    return client.post(f"/api/v1/posts/{post.pk}/comments", body, format="json")
+
+
+def listed(client: Any, path: str) -> list[str]:
+    answer = client.get(path)
+    assert answer.status_code == 200, answer.content
+    return [item["id"] for item in answer.json()["items"]]
+
+
+# --- likes --------------------------------------------------------------------------------------
+def test_put_and_delete_of_a_like_can_be_repeated(client, post, author) -> None:
+    comment = actions.comment(author, post.pk, "hello")
+    for path in (f"posts/{post.pk}", f"comments/{comment.pk}"):
+        for _ in range(2):
+            answer = client.put(f"/api/v1/{path}/like")
+            assert answer.status_code == 200
+            assert answer.json() == {"liked": True, "like_count": 1}
+        for _ in range(2):
+            answer = client.delete(f"/api/v1/{path}/like")
+            assert answer.status_code == 200
+            assert answer.json() == {"liked": False, "like_count": 0}
+
+
+def test_a_post_tells_my_like_and_its_counts(client, post, api) -> None:
+    client.put(f"/api/v1/posts/{post.pk}/like")
+    talk(client, post, content="hello")
+    mine = client.get(f"/api/v1/posts/{post.pk}").json()
+    theirs = api.get(f"/api/v1/posts/{post.pk}").json()
+    assert (mine["liked"], mine["like_count"], mine["comment_count"]) == (True, 1, 1)
+    assert (theirs["liked"], theirs["like_count"], theirs["comment_count"]) == (False, 1, 1)
+
+
+def test_likes_across_a_block_are_404_like_what_does_not_exist(client, post, author, me) -> None:
+    comment = actions.comment(author, post.pk, "hello")
+    relations.block(author, me)
+    for path in (f"posts/{post.pk}", f"comments/{comment.pk}", "posts/5", "comments/5"):
+        for method in (client.put, client.delete):
+            answer = method(f"/api/v1/{path}/like")
+            assert (answer.status_code, answer.json()["code"]) == (404, 17)
+
+
+# --- comments -----------------------------------------------------------------------------------
+def test_a_new_comment_is_answered_as_it_is_listed(client, post, me, api) -> None:
+    answer = talk(client, post, content=" hello \n")
+    assert answer.status_code == 201
+    made = answer.json()
+    assert set(made) == FIELDS
+    assert (made["content"], made["root_id"], made["parent_id"]) == ("hello", None, None)
+    assert made["author"] == {
+        "id": str(me.pk),
+        "username": me.username,
+        "nickname": me.nickname,
+        "avatar": "",
+    }
+    page = client.get(f"/api/v1/posts/{post.pk}/comments").json()
+    assert page == {"items": [made], "next": None}
+    assert api.get(f"/api/v1/posts/{post.pk}/comments").json() == page
+
+
+@pytest.mark.parametrize("kind", [str, int])
+def test_a_reply_names_its_parent_as_text_or_number(client, post, kind) -> None:
+    root = talk(client, post, content="root").json()
+    reply = talk(client, post, content="reply", parent=kind(root["id"])).json()
+    assert (reply["root_id"], reply["parent_id"]) == (root["id"], root["id"])
+    assert listed(client, f"/api/v1/posts/{post.pk}/comments") == [root["id"]]
+    assert listed(client, f"/api/v1/comments/{root['id']}/replies") == [reply["id"]]
+    assert talk(client, post, content="root", parent=None).json()["root_id"] is None
+
+
+def test_pages_follow_their_cursor_in_both_orders(client, post, author, me) -> None:
+    made = [actions.comment(me, post.pk, str(number)) for number in range(5)]
+    actions.like(author, SubjectType.COMMENT, made[1].pk)
+    new = [str(made[number].pk) for number in (4, 3, 2, 1, 0)]
+    hot = [str(made[number].pk) for number in (1, 4, 3, 2, 0)]
+    for sort, expected in (("new", new), ("hot", hot), ("", new)):
+        found, cursor = [], ""
+        for _ in range(3):
+            path = f"/api/v1/posts/{post.pk}/comments?size=2&sort={sort}&cursor={cursor}"
+            page = client.get(path).json()
+            found += [item["id"] for item in page["items"]]
+            cursor = page["next"]
+        assert (found, cursor) == (expected, None)
+
+
+def test_a_deleted_comment_is_gone_for_everybody(client, post, api) -> None:
+    made = talk(client, post, content="hello").json()
+    for _ in range(2):
+        answer = client.delete(f"/api/v1/comments/{made['id']}")
+        assert (answer.status_code, answer.content) == (204, b"")
+    assert listed(api, f"/api/v1/posts/{post.pk}/comments") == []
+    assert api.get(f"/api/v1/comments/{made['id']}/replies").status_code == 404
+
+
+def test_the_comment_of_another_is_not_mine_to_delete(client, post, author, me) -> None:
+    theirs = actions.comment(author, post.pk, "hello")
+    answer = client.delete(f"/api/v1/comments/{theirs.pk}")
+    assert (answer.status_code, answer.json()["code"]) == (403, 16)
+    relations.block(me, author)
+    answer = client.delete(f"/api/v1/comments/{theirs.pk}")
+    assert (answer.status_code, answer.json()["code"]) == (404, 17)
+
+
+def test_closed_comments_answer_their_own_code(client, post) -> None:
+    actions.mark_post_deleted(actions._locked_subject(post.pk).subj_id)
+    answer = talk(client, post, content="hello")
+    assert (answer.status_code, answer.json()["code"]) == (403, 22)
+
+
+def test_a_comment_sent_twice_with_one_key_is_made_once(client, post) -> None:
+    path, headers = f"/api/v1/posts/{post.pk}/comments", {"Idempotency-Key": "k1"}
+    one, two = (
+        client.post(path, {"content": "hello"}, format="json", headers=headers) for _ in range(2)
+    )
+    assert (one.status_code, one.json()) == (two.status_code, two.json()) == (201, one.json())
+    assert Comment.objects.count() == 1
+    other = client.post(path, {"content": "other"}, format="json", headers=headers)
+    assert (other.status_code, other.json()["code"]) == (409, 24)
+
+
+# --- garbage ------------------------------------------------------------------------------------
+ADDRESSES = [
+    ("put", "posts/{}/like"),
+    ("delete", "posts/{}/like"),
+    ("put", "comments/{}/like"),
+    ("delete", "comments/{}/like"),
+    ("get", "posts/{}/comments"),
+    ("post", "posts/{}/comments"),
+    ("get", "comments/{}/replies"),
+    ("delete", "comments/{}"),
+]
+BAD_IDS = ["x", "-1", "1.5", "9" * 19, "9" * 400, "１", "%00", "0x1"]
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+@pytest.mark.parametrize("ident", BAD_IDS)
+def test_a_bad_id_is_refused_with_a_code(client, method, path, ident) -> None:
+    answer = client.generic(
+        method.upper(), f"/api/v1/{path.format(ident)}", '{"content": "x"}', "application/json"
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, 13)
+    assert not Like.objects.exists()
+
+
+@pytest.mark.parametrize(("method", "path"), ADDRESSES)
+def test_writing_needs_a_login_and_reading_does_not(api, post, author, method, path) -> None:
+    comment = actions.comment(author, post.pk, "hello")
+    ident = post.pk if path.startswith("posts") else comment.pk
+    answer = getattr(api, method)(f"/api/v1/{path.format(ident)}")
+    assert answer.status_code == (200 if method == "get" else 401)
+    if method != "get":
+        assert answer.json()["code"] == 14
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"{",
+        b'{"content": null}',
+        b'{"content": []}',
+        b'{"content": {"a": 1}}',
+        b'{"content": true}',
+        b'{"content": ""}',
+        b'{"content": "  "}',
+        b'{"content": "a\\u0000b"}',
+        b'{"content": "a\\ud800b"}',
+        b'{"content": "\xff"}',
+        b'{"content": "x", "parent": "abc"}',
+        b'{"content": "x", "parent": ""}',
+        b'{"content": "x", "parent": -1}',
+        b'{"content": "x", "parent": 99999999999999999999}',
+        b'{"content": "x", "parent": [1]}',
+        b'{"content": "x", "parent": 1e3}',
+        b'{"content": "' + b"x" * 1001 + b'"}',
+    ],
+)
+def test_a_body_that_is_no_comment_is_refused_and_writes_nothing(client, post, body) -> None:
+    Event.objects.all().delete()
+    for headers in ({}, {"Idempotency-Key": "k"}):
+        answer = client.post(
+            f"/api/v1/posts/{post.pk}/comments",
+            body,
+            content_type="application/json",
+            headers=headers,
+        )
+        assert (answer.status_code, answer.json()["code"]) == (400, 13)
+    assert not Comment.objects.exists()
+    assert not IdempotencyKey.objects.exists()
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["cursor=x", "cursor=AAAA", "size=0", "size=101", "size=x", "size=-1", "max_time=x"],
+)
+def test_a_bad_page_is_refused(api, post, author, query) -> None:
+    comment = actions.comment(author, post.pk, "hello")
+    for path in (f"posts/{post.pk}/comments", f"comments/{comment.pk}/replies"):
+        answer = api.get(f"/api/v1/{path}?{query}")
+        assert (answer.status_code, answer.json()["code"]) == (400, 13)
+
+
+def test_an_unknown_order_is_refused(api, post) -> None:
+    answer = api.get(f"/api/v1/posts/{post.pk}/comments?sort=old")
+    assert (answer.status_code, set(answer.json()["fields"])) == (400, {"sort"})
+
+
+def test_other_methods_are_refused(client, post) -> None:
+    for method, path in (
+        ("get", f"posts/{post.pk}/like"),
+        ("put", f"posts/{post.pk}/comments"),
+        ("get", "comments/5"),
+        ("post", "comments/5/replies"),
+    ):
+        answer = getattr(client, method)(f"/api/v1/{path}")
+        assert (answer.status_code, answer.json()["code"]) == (405, 18)
