@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 
 from socialsite.core import api, errors
@@ -99,8 +99,13 @@ class ErrorPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Pass through; errors arrive in `process_exception`."""
-        return self.get_response(request)
+        """Give a page to Django's empty 405; the other errors arrive in `process_exception`."""
+        response = self.get_response(request)
+        if not isinstance(response, HttpResponseNotAllowed):
+            return response
+        answer = error_answer(request, errors.MethodNotAllowed())
+        answer.headers["Allow"] = response.headers["Allow"]
+        return answer
 
     def process_exception(
         self, request: HttpRequest, exception: Exception

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.http.response import HttpResponseBase
@@ -9,8 +10,11 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.views.static import serve
 
 from socialsite.core import api, errors
+
+YEAR = 31_536_000
 
 
 def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
@@ -35,6 +39,7 @@ def _title(status: int) -> str:
         401: _("You are not logged in"),
         403: _("Not allowed"),
         404: _("Page not found"),
+        405: _("That did not work"),
         409: _("That did not work"),
         413: _("That did not work"),
         429: _("Slow down a little"),
@@ -73,6 +78,13 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """Django's CSRF_FAILURE_VIEW."""
     return _answer(request, errors.CsrfFailed())
+
+
+def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
+    """Serve an uploaded file where no web server in front does; names never repeat."""
+    response = serve(request, path, document_root=settings.MEDIA_ROOT)
+    response.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
+    return response
 
 
 def healthz(request: HttpRequest) -> HttpResponse:

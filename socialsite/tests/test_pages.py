@@ -76,6 +76,18 @@ def test_bad_addresses_get_a_page(path: str, make_user: Make, browser_of: Make) 
     assert b"<html" in answer.content
 
 
+def test_opening_what_is_only_posted_to_gets_a_page(make_user: Make, browser_of: Make) -> None:
+    answer = browser_of(make_user()).get("/posts")
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "POST"
+    assert b"<html" in answer.content
+
+
+def test_a_bad_cursor_is_named_on_the_page() -> None:
+    page = Client().get("/recommended?cursor=x", headers={"accept-language": "en"})
+    assert "This is not a cursor." in page.content.decode()
+
+
 def test_members_pages_send_guests_to_log_in(make_post: Make, make_user: Make) -> None:
     post = make_post(make_user())
     for path in ("/posts", f"/posts/{post.pk}/like", f"/posts/{post.pk}/comments"):
