@@ -1,9 +1,7 @@
 """All addresses: pages, API, admin, sockets."""
 
-from django.conf import settings
 from django.contrib import admin
 from django.urls import include, path, re_path
-from django.views.static import serve
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from socialsite import views
@@ -36,5 +34,5 @@ urlpatterns = [
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),
-    re_path(r"^media/(?P<path>.+)$", serve, {"document_root": settings.MEDIA_ROOT}),
+    path("media/<path:path>", views.uploaded),
 ]
