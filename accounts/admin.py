@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from django.contrib import admin, messages
+from django.contrib.auth.admin import Group  # importing that module registers it
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import ngettext
@@ -10,6 +11,8 @@ from django.utils.translation import ngettext
 from accounts import actions as accounts
 from accounts.models import Role, TokenBatch, TokenVersion, User
 from socialsite.core.admin import ReadOnlyAdmin
+
+admin.site.unregister(Group)  # what staff may do follows from their role
 
 
 class StateFilter(admin.SimpleListFilter):

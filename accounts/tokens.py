@@ -91,7 +91,7 @@ class KeyRing(TokenBackend):
                 issuer=self.issuer,
                 options={"verify_exp": False, "verify_iat": False, "require": ["aud", "iss"]},
             )
-        except (jwt.PyJWTError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        except (jwt.PyJWTError, KeyError, ValueError):
             raise TokenError from None
 
 

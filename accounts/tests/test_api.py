@@ -8,7 +8,7 @@ from accounts.models import User
 from relations import actions as relations
 from socialsite.core.errors import BannedAccessToken
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 PASSWORD = "right.pass1"
 REGISTER = "/api/v1/auth/register"

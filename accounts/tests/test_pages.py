@@ -13,7 +13,7 @@ from accounts import actions, cookies, devices, tokens
 from accounts.models import Role, TokenVersion, User
 from socialsite.core.models import Event
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 PASSWORD = "right.pass1"
 CHROME = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36"

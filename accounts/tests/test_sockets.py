@@ -18,7 +18,7 @@ from accounts import actions, consumers, sockets, tokens
 from socialsite.asgi import application
 from socialsite.core import redis
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 ORIGIN = (b"origin", b"http://localhost")
 

@@ -13,7 +13,7 @@ from accounts.models import TokenVersion
 from socialsite.core import redis
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 KEY = settings.JWT_KEYS[0]
 KID = tokens.key_id(KEY)
@@ -163,6 +163,11 @@ def test_every_forged_refresh_token_is_invalid(pair, api) -> None:
 @pytest.mark.parametrize("header", ["Bearer", "Bearer ", "Bearer a b", "bearer x", "BEARER ..."])
 def test_a_malformed_bearer_header_is_invalid(header, api, db) -> None:
     assert api.get("/api/v1/users/me", HTTP_AUTHORIZATION=header).json()["code"] == 15
+
+
+def test_a_text_that_has_no_bytes_is_invalid() -> None:
+    with pytest.raises(InvalidToken):
+        tokens.decode_access("\ud800.e30.e30")
 
 
 def test_a_header_of_another_scheme_is_no_credential(api, db) -> None:
