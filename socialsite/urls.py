@@ -29,7 +29,13 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/v1/", include(api_v1)),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", SpectacularSwaggerSplitView.as_view(url_name="schema"), name="docs"),
+    path(
+        "api/docs/",
+        SpectacularSwaggerSplitView.as_view(
+            url_name="schema", template_name="socialsite/docs.html"
+        ),
+        name="docs",
+    ),
     re_path(r"^api/", views.not_found),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

@@ -1,5 +1,6 @@
 """Every page renders, in both languages; bad addresses get a page, never a 500."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,13 @@ def test_security_headers_stand_on_every_kind_of_answer(make_user: Make) -> None
         assert headers["X-Content-Type-Options"] == "nosniff", path
         assert headers["X-Frame-Options"] == "DENY", path
         assert headers["Cache-Control"] == "no-store", path
+
+
+def test_the_api_docs_keep_to_the_content_policy() -> None:
+    page = Client().get("/api/docs/").content.decode()
+    assert "swagger-ui-bundle" in page
+    assert "<style" not in page
+    assert re.search(r"<script(?![^>]*\bsrc=)", page) is None
 
 
 def test_a_form_without_csrf_token_is_refused(make_user: Make, browser_of: Make) -> None:
