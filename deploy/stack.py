@@ -224,7 +224,7 @@ def _password(path: Path) -> str:
     return path.read_text()
 
 
-class StopSignal(Exception):  # noqa: N818  (no error: someone asks for the end)
+class StopSignal(Exception):
     """SIGINT, SIGTERM or SIGHUP arrived."""
 
 
