@@ -6,11 +6,17 @@ import sys
 
 
 def main() -> None:
-    """Run one management command."""
+    """Run one management command; in the embedded mode one that writes needs the site's lock."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.management import execute_from_command_line
 
-    execute_from_command_line(sys.argv)
+    from socialsite.core import embedded
+
+    try:
+        with embedded.command_line(sys.argv):
+            execute_from_command_line(sys.argv)
+    except embedded.AlreadyRunning as error:
+        raise SystemExit(str(error)) from None
 
 
 if __name__ == "__main__":

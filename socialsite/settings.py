@@ -96,7 +96,7 @@ if EMBEDDED:
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "db.sqlite3",
-            "CONN_MAX_AGE": None,
+            "CONN_MAX_AGE": 0,  # threads of the ASGI server come and go: files would stay open
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
@@ -149,7 +149,7 @@ CHANNEL_LAYERS = {
 }
 
 # --- Celery: a doorbell -------------------------------------------------------------------------
-CELERY_BROKER_URL = ENV.BROKER_URL or ("memory://" if EMBEDDED else REDIS_URL)
+CELERY_BROKER_URL = ENV.BROKER_URL or ("memory://localhost" if EMBEDDED else REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
@@ -266,7 +266,8 @@ CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
-SECURE_SSL_REDIRECT = False  # the proxy in front does it
+SECURE_SSL_REDIRECT = False
+SILENCED_SYSTEM_CHECKS = ["security.W008"]  # the proxy in front redirects to https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.TRUSTED_PROXIES else None
 SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS

@@ -1,9 +1,25 @@
 """WSGI entry: HTTP in the full stack."""
 
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 
-application = get_wsgi_application()
+READ_BYTES = 65_536
+
+django_application = get_wsgi_application()
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Answer with Django, then read what is left of the body (`RequestGuard` bounds it).
+
+    A client whose body nobody reads sees the connection cut instead of the answer.
+    """
+    answer: Iterable[bytes] = django_application(environ, start_response)
+    stream = environ["wsgi.input"]
+    while stream.read(READ_BYTES):
+        pass
+    return answer
