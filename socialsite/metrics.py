@@ -1,13 +1,14 @@
 """`/metrics` in Prometheus' text format: what an operator watches about work that is not done.
 
-Figures are read from the database at each scrape, so any process may answer. Only a scraper on this
-machine is answered; behind a proxy the proxy does not pass this address on.
+Figures are read from the database at each scrape, so any process may answer. Only a scraper on
+this machine is answered.
 """
 
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from accounts.devices import address_of
 from feeds.models import FanOut, FanOutChunk
 from socialsite.core import errors, relay
 from socialsite.core.models import Event
@@ -17,7 +18,7 @@ LOCAL = ("127.0.0.1", "::1")
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """Return the figures; NotFound to anybody but a scraper on this machine."""
-    if request.META.get("REMOTE_ADDR") not in LOCAL or "X-Forwarded-For" in request.headers:
+    if address_of(request) not in LOCAL:
         raise errors.NotFound
     registry = CollectorRegistry()
     figures = {
