@@ -109,11 +109,12 @@ def _duplicated() -> DuplicatedUser:
 def edit_profile(
     user: User, *, nickname: str | None = None, bio: str | None = None, avatar: int | None = None
 ) -> User:
-    """Change what is given of a person's profile; `avatar` is the id of a picture of their own.
+    """Change what is given of a person's profile; `avatar` is the id of a picture of theirs, or 0.
 
     Raises RegMatchError for the nickname, InvalidInput for the others.
     """
     row = User.objects.select_for_update().get(pk=user.pk)
+    before = (row.nickname, row.bio, row.avatar_name)
     if nickname is not None:
         rules.check(nickname=rules.nickname(nickname))
         row.nickname, row.nickname_key = nickname, nickname.lower()
@@ -122,11 +123,19 @@ def edit_profile(
             raise InvalidInput(fields={"bio": [_("At most 200 characters.")]})
         row.bio = bio
     if avatar is not None:
-        row.avatar = media.by_ids(user.pk, [avatar])[0].thumb_name
-    if (row.nickname, row.bio, row.avatar) != (user.nickname, user.bio, user.avatar):
-        row.save(update_fields=["nickname", "nickname_key", "bio", "avatar"])
+        row.avatar_name = _avatar(row, avatar) if avatar else ""
+    if (row.nickname, row.bio, row.avatar_name) != before:
+        row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
         publish(ProfileChanged(row.pk))
     return row
+
+
+def _avatar(user: User, media_id: int) -> str:
+    try:
+        return media.by_ids(user.pk, [media_id])[0].thumb_name
+    except InvalidInput as error:
+        texts = [text for part in (error.fields or {}).values() for text in part]
+        raise InvalidInput(fields={"avatar": texts}) from None
 
 
 def touch(user: User) -> None:

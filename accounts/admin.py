@@ -53,7 +53,7 @@ class UserAdmin(ReadOnlyAdmin):
         "username",
         "nickname",
         "email",
-        "avatar",
+        "avatar_name",
         "bio",
         "role_names",
         "created_at",

@@ -128,8 +128,10 @@ class Me(APIView):
         responses={200: serializers.UserSerializer, 400: Errors, 401: Errors, 403: Errors},
     )
     def patch(self, request: Request) -> Response:
-        """Change nickname or bio."""
+        """Change nickname, bio or picture."""
         data = api.read(serializers.ProfileSerializer, request.data)
+        if "avatar" in data:
+            data["avatar"] = data["avatar"] or 0
         user, _principal = signed_in(request)
         user = actions.edit_profile(user, **data)
         return Response(_user_body(user, user))

@@ -6,6 +6,7 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
 from django.utils import timezone
 
+from socialsite.core import media
 from socialsite.core.ids import new_id
 
 
@@ -47,7 +48,7 @@ class User(AbstractBaseUser):
     # Lower case, for search.
     nickname_key = models.CharField(max_length=16, db_index=True)
     email = models.EmailField(blank=True, default="", help_text="for recovery only, never shown")
-    avatar = models.CharField(max_length=80, blank=True, default="")
+    avatar_name = models.CharField(max_length=80, blank=True, default="")
     bio = models.CharField(max_length=200, blank=True, default="")
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
@@ -67,6 +68,11 @@ class User(AbstractBaseUser):
     def get_username(self) -> str:
         """Return the name as the person wrote it."""
         return self.username
+
+    @property
+    def avatar(self) -> str:
+        """Address of the person's picture; empty for none."""
+        return media.url_of(self.avatar_name)
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]

@@ -28,7 +28,7 @@ class Card(TypedDict):
     bio: str
 
 
-_COLUMNS = ("id", "username", "nickname", "avatar", "bio")
+_COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
 
 
 def by_id(user_id: int) -> User:
@@ -69,7 +69,7 @@ def _card(row: dict[str, Any]) -> Card:
         id=str(row["id"]),
         username=row["username"],
         nickname=row["nickname"],
-        avatar=media.url_of(row["avatar"]),
+        avatar=media.url_of(row["avatar_name"]),
         bio=row["bio"],
     )
 

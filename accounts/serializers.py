@@ -10,6 +10,7 @@ from rest_framework import serializers
 from accounts.actions import BIO_MAX
 from accounts.devices import Client
 from relations.serializers import RelationSerializer
+from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that the rules' own message is what people read.
 INPUT_MAX = 200
@@ -55,6 +56,13 @@ class ProfileSerializer(serializers.Serializer[Any]):
 
     nickname = _Text(required=False, allow_blank=True)
     bio = _Text(required=False, allow_blank=True, max_length=BIO_MAX)
+    avatar = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_ID,
+        help_text="id of your own media, null for no picture",
+    )
 
 
 class PairSerializer(serializers.Serializer[Any]):

@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
                         max_length=254,
                     ),
                 ),
-                ("avatar", models.CharField(blank=True, default="", max_length=80)),
+                ("avatar_name", models.CharField(blank=True, default="", max_length=80)),
                 ("bio", models.CharField(blank=True, default="", max_length=200)),
                 ("roles", models.PositiveSmallIntegerField(default=1)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),

@@ -27,7 +27,7 @@ from socialsite.core.errors import (
     UserBanned,
     UserNotFound,
 )
-from socialsite.core.models import Event
+from socialsite.core.models import Event, Media
 
 pytestmark = pytest.mark.django_db
 
@@ -113,6 +113,33 @@ def test_editing_a_profile_changes_what_is_given_and_tells_it_once(user) -> None
     assert told().count("ProfileChanged") == 2
     actions.edit_profile(changed, nickname="NewNick", bio="I am here.")
     assert told().count("ProfileChanged") == 2
+
+
+def test_a_picture_of_one_s_own_can_be_the_avatar_and_no_other(user, make_user) -> None:
+    mine, theirs = (
+        Media.objects.create(
+            owner_id=owner.pk, name=name, thumb_name=f"t{name}", width=1, height=1, size=1
+        )
+        for owner, name in ((user, "a.jpg"), (make_user(), "b.jpg"))
+    )
+    actions.edit_profile(user, avatar=mine.pk)
+    user.refresh_from_db()
+    assert queries.cards([user.pk])[user.pk]["avatar"] == user.avatar == "/media/ta.jpg"
+    with pytest.raises(InvalidInput) as caught:
+        actions.edit_profile(user, avatar=theirs.pk)
+    assert list(caught.value.fields or {}) == ["avatar"]
+    actions.edit_profile(user, avatar=0)
+    assert queries.cards([user.pk])[user.pk]["avatar"] == ""
+
+
+def test_a_hash_that_is_there_already_is_not_made_again(monkeypatch, db) -> None:
+    hashed = passwords.hash_password(PASSWORD)
+    monkeypatch.setattr(passwords, "make_password", None)
+    user = actions.register("alice1", "SomeNick", PASSWORD, password_hash=hashed)
+    monkeypatch.undo()
+    assert actions.login("alice1", PASSWORD)[0] == user
+    with pytest.raises(RegMatchError):
+        actions.register("alice2", "SomeNick", "short", password_hash=hashed)
 
 
 def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_num_queries) -> None:

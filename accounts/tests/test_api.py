@@ -195,6 +195,10 @@ def test_nickname_and_bio_can_be_changed_and_nothing_else(api_for, make_user) ->
     assert client.patch(ME, {"nickname": "1234"}, format="json").json()["code"] == 5
     assert client.patch(ME, {"bio": "x" * 201}, format="json").json()["code"] == 13
     assert client.patch(ME, {}, format="json").json()["nickname"] == "NewNick"
+    for avatar in ("1234567890123456789", "x", -1, [], 2**63):
+        answer = client.patch(ME, {"avatar": avatar}, format="json").json()
+        assert (answer["code"], list(answer["fields"])) == (13, ["avatar"])
+    assert client.patch(ME, {"avatar": None}, format="json").json()["avatar"] == ""
 
 
 def test_a_person_is_shown_by_id_and_by_name_with_counts_and_relation(
