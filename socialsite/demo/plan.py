@@ -1,0 +1,204 @@
+"""What happens on the demo site, step by step: a post, and the likes and comments that come with it.
+
+The plan is made from fixed seeds and walked from the first step on every run, so that step n is the same
+in all of them, whatever was done before. Times are ages: ms before the moment the demo was begun.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from socialsite.demo import graph, pictures
+from socialsite.demo.people import BIG_AUTHOR, LOGINS, Person
+from socialsite.demo.words import LANGUAGES, Text, Writer
+
+DAY_MS = 86_400_000
+SPAN_MS = 35 * DAY_MS
+# Above 1: more posts a day towards the end, so that "a few minutes ago" is not empty.
+CROWDING = 1.6
+LIKES_A_POST = 4.1
+THREADS_A_POST = 0.55
+BIG_SHARE = 0.04
+LOGIN_SHARE = 0.007
+FOLLOWERS_ONLY = 0.06
+RECENT_POSTS = 80
+NOVELTY = 6
+BUSY, BUSY_END = 3, 25
+KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
+# How often a post of a kind has pictures; photographers have more.
+PICTURED = {"micro": 0.06, "article": 0.15, "video": 0.0}
+PICTURED_FILM = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One comment or reply; `person` is a number of the list of people."""
+
+    person: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A comment on the post of a step, and its replies."""
+
+    step: int
+    comment: Said
+    replies: list[Said]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One post, then likes (step, person) and threads on this and earlier posts."""
+
+    number: int
+    author: int
+    age_ms: int
+    text: Text
+    visibility: str
+    pictures: list[pictures.Drawing]
+    likes: list[tuple[int, int]] = field(default_factory=list)
+    threads: list[Thread] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Post:
+    """What the plan remembers of a post that was made."""
+
+    author: int
+    language: str
+    topic: str
+    followers_only: bool
+    appeal: float
+
+
+class Plan:
+    """All steps for these people and follows."""
+
+    def __init__(self, people: list[Person], follows: list[tuple[int, int]], total: int) -> None:
+        self._people = people
+        self._total = total
+        self._fans = graph.fans_of(follows)
+        self._rng = Random("plan")
+        self._writer = Writer(Random("words"))
+        self._posts: list[_Post] = []
+        self._liked: set[tuple[int, int]] = set()
+        self._weights = [self._weight(person.number) for person in people]
+        self._speakers = {
+            language: [person.number for person in people if person.language == language]
+            for language in LANGUAGES
+        }
+
+    def steps(self) -> Iterator[Step]:
+        """Yield all steps, oldest post first."""
+        for number, age in enumerate(self._ages()):
+            step = self._post(number, age)
+            # The posts on top of every page are not the ones that nobody has seen yet.
+            busy = BUSY if self._total - number <= BUSY_END else 1
+            for _like in range(self._count(LIKES_A_POST * busy)):
+                step.likes.extend(self._like())
+            for _thread in range(self._count(THREADS_A_POST)):
+                step.threads.append(self._thread())
+            yield step
+
+    def _ages(self) -> list[int]:
+        """Return when the posts were made, each at another ms."""
+        places = [(n + self._rng.random()) / self._total for n in range(self._total)]
+        ages = sorted((int(SPAN_MS * (1 - place) ** CROWDING) for place in places), reverse=True)
+        for older, newer in itertools.pairwise(range(len(ages))):
+            ages[newer] = min(ages[newer], ages[older] - 1)
+        shift = max(0, 1 - ages[-1]) if ages else 0
+        return [age + shift for age in ages]
+
+    def _weight(self, number: int) -> float:
+        """Return the author's share of the posts, up to a factor."""
+        fans = len(self._fans.get(number, ()))
+        if number == BIG_AUTHOR or number < LOGINS:
+            return 0.0  # their shares are fixed
+        return fans**0.6 if fans else (0.25 if number % 4 == 0 else 0.0)
+
+    def _author(self) -> int:
+        chance = self._rng.random()
+        if chance < BIG_SHARE:
+            return BIG_AUTHOR
+        if chance < BIG_SHARE + LOGINS * LOGIN_SHARE or not any(self._weights):
+            return self._rng.randrange(LOGINS)
+        return self._rng.choices(range(len(self._people)), self._weights)[0]
+
+    def _post(self, number: int, age: int) -> Step:
+        rng = self._rng
+        author = self._people[self._author()]
+        topic = rng.choices(author.topics, [3, 2, 1][: len(author.topics)])[0]
+        kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
+        followers_only = kind == "micro" and rng.random() < FOLLOWERS_ONLY
+        share = PICTURED_FILM if topic == "film" and kind == "micro" else PICTURED[kind]
+        drawings = []
+        if rng.random() < share:
+            for place in range(rng.choices((1, 2, 3, 4), (70, 14, 10, 6))[0]):
+                drawings.append(pictures.choose(f"{number}/{place}", topic, author.language))
+        self._posts.append(
+            _Post(
+                author=author.number,
+                language=author.language,
+                topic=topic,
+                followers_only=followers_only,
+                appeal=(len(self._fans.get(author.number, ())) + 1) ** 0.7
+                * rng.lognormvariate(0, 0.8)
+                * (2 if drawings else 1),
+            )
+        )
+        return Step(
+            number=number,
+            author=author.number,
+            age_ms=age,
+            text=self._writer.post(author.number, author.language, topic, kind),
+            visibility="followers" if followers_only else "public",
+            pictures=drawings,
+        )
+
+    def _count(self, mean: float) -> int:
+        """Return a whole number, the mean on average."""
+        return int(mean) + (self._rng.random() < mean % 1)
+
+    def _target(self) -> int:
+        """Return the step of a recent post: the newer and the more appealing, the likelier."""
+        last = len(self._posts) - 1
+        steps = range(max(0, last - RECENT_POSTS), last + 1)
+        weights = [self._posts[n].appeal / (last - n + NOVELTY) for n in steps]
+        return self._rng.choices(steps, weights)[0]
+
+    def _reader(self, post: _Post) -> int | None:
+        """Return somebody who may see a post: often a follower, else somebody who can read it."""
+        fans = self._fans.get(post.author, [])
+        if fans and (post.followers_only or self._rng.random() < 0.6):
+            return self._rng.choice(fans)
+        if post.followers_only:
+            return None
+        found = self._rng.choice(self._speakers[post.language])
+        return None if found == post.author else found
+
+    def _like(self) -> Iterator[tuple[int, int]]:
+        """Yield one like that was not there, if one is found in a few tries."""
+        for _try in range(8):
+            target = self._target()
+            person = self._reader(self._posts[target])
+            if person is not None and (target, person) not in self._liked:
+                self._liked.add((target, person))
+                yield target, person
+                return
+
+    def _thread(self) -> Thread:
+        target = self._target()
+        post = self._posts[target]
+        person = self._reader(post)
+        if person is None:
+            person = post.author
+        # People answer in the language of the post; whoever follows can read it.
+        comment = Said(person, self._writer.comment(target, post.language, post.topic))
+        replies = []
+        if self._rng.random() < 0.38:
+            replies.append(Said(post.author, self._writer.reply(target, post.language)))
+        if replies and self._rng.random() < 0.35:
+            replies.append(Said(person, self._writer.reply(target, post.language)))
+        return Thread(target, comment, replies)
