@@ -1,0 +1,250 @@
+"""Filling a site with the demo: people, follows, then posts with their likes and comments.
+
+- Everything goes through the actions that requests use, while the site serves: short transactions with
+  pauses in between, and never more events waiting than a moment's work.
+- A step (a post and what comes with it) is one transaction, and posts are made in the order of the plan:
+  so the number of posts says where a killed run is to go on, and a complete run changes nothing, whatever
+  people did to the demo in the meantime.
+- A site that has people of its own and no demo is left alone.
+"""
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from accounts import actions as accounts
+from accounts import passwords
+from accounts.models import Role, User
+from feeds import actions as feeds
+from feeds import fanout
+from feeds.models import FanOutChunk, Post, RecommendedAuthor
+from interactions import actions as interactions
+from interactions.models import SubjectType
+from relations import actions as relations
+from socialsite.core import db, doorbell, media, relay
+from socialsite.core.errors import AppError, DuplicatedUser
+from socialsite.core.models import Event
+from socialsite.demo import graph, pictures
+from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
+from socialsite.demo.plan import Plan, Step
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[str, int, int], None]
+
+RECOMMENDED = 14
+# After a transaction, nothing for this share of its time: requests get their turn on the one lock.
+REST = 0.3
+REST_MIN_SECONDS = 0.001
+# Above this many waiting events or chunks the seeding does its own share of the background work.
+BACKLOG = 40
+LOOK_EVERY = 8
+
+
+class Stopped(Exception):
+    """The caller asked to stop."""
+
+
+def seed(
+    progress: Progress | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    *,
+    people: int = 300,
+    posts: int = 3000,
+) -> None:
+    """Fill the site; goes on where an earlier run ended. `progress` gets (what, done, total).
+
+    `stop` is asked between transactions.
+    """
+    with contextlib.suppress(Stopped), doorbell.silence():
+        _Seeding(progress or (lambda what, done, total: None), stop, people, posts).run()
+
+
+class _Seeding:
+    """One run."""
+
+    def __init__(
+        self, progress: Progress, stop: Callable[[], bool], people: int, posts: int
+    ) -> None:
+        self._progress = progress
+        self._stop = stop
+        self._people = make(people)
+        self._posts = posts
+        self._follows = graph.make(people)
+        # Number in the list → account; a name that somebody else had taken is missing.
+        self._users: dict[int, User] = {}
+        self._turns = 0
+
+    def run(self) -> None:
+        """Do what is missing."""
+        self._find_people()
+        if not self._users and User.objects.exists():
+            logger.info("the site has people of its own: no demo data")
+            return
+        done = self._posts_done()
+        if done == 0:
+            self._make_people()
+            self._recommend()
+            self._follow()
+        if done < self._posts:
+            self._publish(done)
+        self._finish()
+
+    # --- people and follows ---------------------------------------------------------------------
+    def _find_people(self) -> None:
+        emails = {person.email: person.number for person in self._people}
+        found = User.objects.filter(email__endswith=f"@{EMAIL_DOMAIN}")
+        self._users = {emails[user.email]: user for user in found if user.email in emails}
+
+    def _make_people(self) -> None:
+        missing = [person for person in self._people if person.number not in self._users]
+        hashed = passwords.hash_password(PASSWORD) if missing else ""
+        for person in self._each("people", missing, len(self._people) - len(missing)):
+            with contextlib.suppress(DuplicatedUser):
+                self._users[person.number] = _register(person, hashed)
+        admin = self._users.get(0)
+        if admin is not None and not admin.is_superuser:
+            accounts.promote(admin, Role.MEMBER | Role.ADMIN)
+
+    def _recommend(self) -> None:
+        """Pick the most followed authors for the guests' page, as staff would."""
+        fans = graph.fans_of(self._follows)
+        best = sorted(fans, key=lambda number: -len(fans[number]))[:RECOMMENDED]
+        picked = [self._users[number] for number in best if number in self._users]
+        db.insert_ignore(RecommendedAuthor, [RecommendedAuthor(author=user) for user in picked])
+
+    def _follow(self) -> None:
+        for follower, author in self._each("follows", self._follows):
+            if follower in self._users and author in self._users:
+                with contextlib.suppress(AppError):
+                    relations.follow(self._users[follower], self._users[author])
+        # Tiers of authors come from counters, counters from events.
+        while relay.relay():
+            self._check()
+
+    # --- posts ----------------------------------------------------------------------------------
+    @property
+    def _begun_ms(self) -> int:
+        """The moment that ages in the plan are counted from; demo posts are older, all others newer."""
+        first = min(user.created_at for user in self._users.values())
+        return int(first.timestamp() * 1000)
+
+    def _demo_posts(self) -> Any:
+        ids = [user.pk for user in self._users.values()]
+        return Post.objects.filter(author_id__in=ids, position__lt=self._begun_ms)
+
+    def _posts_done(self) -> int:
+        return int(self._demo_posts().count()) if self._users else 0
+
+    def _publish(self, done: int) -> None:
+        self._begun = self._begun_ms
+        order = self._demo_posts().order_by("position", "id").values_list("pk", flat=True)
+        self._ids: list[int] = list(order)
+        plan = Plan(self._people, self._follows, self._posts)
+        steps = [step for step in plan.steps() if step.number >= done]
+        avatars = [person for person in self._people if person.avatar]
+        for step in self._each("posts", steps, done):
+            # Spread over the first half, so that nobody waits for pictures before there are words.
+            place = step.number * 2
+            if place < self._posts:
+                share = slice(
+                    len(avatars) * place // self._posts, len(avatars) * (place + 2) // self._posts
+                )
+                for person in avatars[share]:
+                    self._draw_avatar(person)
+            self._ids.append(self._take(step, self._draw(step)))
+
+    def _author(self, number: int) -> User:
+        """Return the account of an author; where the name was taken, the big author's or the first."""
+        found = self._users.get(number) or self._users.get(BIG_AUTHOR)
+        return found or next(iter(self._users.values()))
+
+    def _draw_avatar(self, person: Person) -> None:
+        user = self._users.get(person.number)
+        if user is not None and not user.avatar:
+            file = pictures.avatar(person.username)
+            accounts.edit_profile(user, avatar=media.store(user.pk, file).pk)
+
+    def _draw(self, step: Step) -> list[int]:
+        author = self._author(step.author)
+        return [
+            media.store(author.pk, pictures.draw(drawing), drawing.alt).pk
+            for drawing in step.pictures
+        ]
+
+    @db.atomic
+    def _take(self, step: Step, images: list[int]) -> int:
+        """Carry out one step in one transaction; returns the id of its post."""
+        at = self._begun - step.age_ms
+        post = feeds.publish(
+            self._author(step.author),
+            content=step.text.content,
+            kind=step.text.kind,
+            title=step.text.title,
+            images=images,
+            video_url=step.text.video_url,
+            visibility=step.visibility,
+            at_ms=at,
+        )
+        ids = [*self._ids, post.pk]
+        for target, person in step.likes:
+            # What the person cannot see (any more) they cannot like: the site's people are free.
+            with contextlib.suppress(AppError):
+                interactions.like(self._author(person), SubjectType.POST, ids[target])
+        for thread in step.threads:
+            with contextlib.suppress(AppError):
+                self._say(thread, ids[thread.step], at)
+        return post.pk
+
+    def _say(self, thread: Any, post_id: int, at: int) -> None:
+        said = thread.comment
+        comment = interactions.comment(self._author(said.person), post_id, said.words, at_ms=at)
+        for reply in thread.replies:
+            at += 1
+            interactions.comment(
+                self._author(reply.person), post_id, reply.words, comment.pk, at_ms=at
+            )
+
+    # --- pace -----------------------------------------------------------------------------------
+    def _each(self, what: str, items: list[Any], done: int = 0) -> Iterator[Any]:
+        """Yield items with progress, pauses and a share of the background work in between."""
+        total = done + len(items)
+        self._progress(what, done, total)
+        for number, item in enumerate(items, start=done + 1):
+            self._check()
+            began = time.perf_counter()
+            yield item
+            time.sleep(max(REST_MIN_SECONDS, REST * (time.perf_counter() - began)))
+            self._progress(what, number, total)
+            self._turns += 1
+            if self._turns % LOOK_EVERY == 0:
+                self._help()
+
+    def _help(self) -> None:
+        """Keep the queues short, so that what people do meanwhile does not wait behind the demo."""
+        waiting = Event.objects.filter(dead=False).count()
+        if waiting > BACKLOG:
+            relay.relay(waiting - BACKLOG // 2)
+        if FanOutChunk.objects.filter(done=False).count() > BACKLOG:
+            fanout.sweep()
+
+    def _finish(self) -> None:
+        while relay.relay() + fanout.sweep():
+            self._check()
+
+    def _check(self) -> None:
+        if self._stop():
+            raise Stopped
+
+
+@db.atomic
+def _register(person: Person, hashed: str) -> User:
+    user = accounts.register(
+        person.username, person.nickname, PASSWORD, person.email, password_hash=hashed
+    )
+    return accounts.edit_profile(user, bio=person.bio)
+
+
+DEMO_LOGINS: list[tuple[str, str]] = [(p.username, PASSWORD) for p in make(LOGINS)[:LOGINS]]

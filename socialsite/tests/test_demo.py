@@ -1,0 +1,175 @@
+"""The demo: names by the rules, the shape of the follows, nothing twice, exact feeds."""
+
+import io
+from collections import Counter
+
+import pytest
+from django.core.management import call_command
+from PIL import Image
+
+from accounts import actions as accounts
+from accounts import queries as people_queries
+from accounts import rules
+from accounts.models import User
+from feeds import actions as feeds
+from feeds import queries
+from feeds.models import FanOut, Mode, Post, RecommendedAuthor
+from interactions.models import Comment, Like
+from relations import actions as relation_actions
+from relations import queries as relations
+from relations.models import Relationship
+from socialsite.core.models import Event, Media
+from socialsite.demo import DEMO_LOGINS, graph, pictures, seed, words
+from socialsite.demo.people import BIG_AUTHOR, LOGINS, PASSWORD, make
+from socialsite.demo.plan import Plan
+from socialsite.env import DEMO_PUSH_ALL_MAX
+
+SIZE = {"people": 20, "posts": 30}
+
+pytestmark = pytest.mark.embedded
+
+
+@pytest.fixture(autouse=True)
+def _media_elsewhere(settings, tmp_path) -> None:
+    settings.MEDIA_ROOT = tmp_path
+
+
+def counts() -> list[int]:
+    models = (User, Relationship, RecommendedAuthor, Post, FanOut, Comment, Like, Media)
+    return [model._default_manager.count() for model in models]
+
+
+def seed_until(number: int) -> None:
+    """Seed, and stop as if killed when this many posts are there."""
+    seed(stop=lambda: Post.objects.count() >= number, **SIZE)
+
+
+@pytest.mark.django_db
+def test_seeding_twice_adds_nothing() -> None:
+    seen = []
+    seed(lambda *progress: seen.append(progress), **SIZE)
+    before = counts()
+    assert before[0] == SIZE["people"]
+    assert before[3] == SIZE["posts"]
+    assert min(before) > 0
+    assert not Event.objects.exists()
+    assert not FanOut.objects.filter(state__lt=FanOut.State.DONE).exists()
+    assert ("posts", SIZE["posts"], SIZE["posts"]) in seen
+    # Nor does it undo what people did to the demo.
+    alice, author = User.objects.get(username="alice"), Post.objects.first().author
+    feeds.publish(alice, content="my own")
+    feeds.delete(author, Post.objects.filter(author=author).first().pk)
+    followed = people_queries.by_id(relations.following_ids(alice.pk)[0])
+    relation_actions.unfollow(alice, followed)
+    before = counts()
+    seed(**SIZE)
+    assert counts() == before
+    assert followed.pk not in relations.following_ids(alice.pk)
+
+
+@pytest.mark.django_db
+def test_a_run_goes_on_where_the_last_one_stopped() -> None:
+    seed(stop=lambda: User.objects.count() >= 7, **SIZE)
+    assert User.objects.count() == 7
+    seed_until(11)
+    assert Post.objects.count() == 11
+    seed(**SIZE)
+    texts = list(Post.objects.order_by("position").values_list("content_row__content", flat=True))
+    whole = Plan(make(SIZE["people"]), graph.make(SIZE["people"]), SIZE["posts"])
+    assert texts == [step.text.content for step in whole.steps()]
+    assert User.objects.count() == SIZE["people"]
+    pairs = {frozenset(pair) for pair in graph.make(SIZE["people"])}
+    assert Relationship.objects.count() == 2 * len(pairs)
+
+
+@pytest.mark.django_db
+def test_a_site_with_people_of_its_own_is_left_alone(make_user) -> None:
+    make_user("somebody")
+    seed(**SIZE)
+    assert counts()[0] == 1
+
+
+@pytest.mark.django_db
+def test_feeds_are_exact_and_a_name_taken_meanwhile_stays_its_owners(make_user, settings) -> None:
+    settings.PUSH_ALL_MAX = 5
+    seed(stop=lambda: User.objects.count() >= 5, **SIZE)
+    owner = make_user(make(SIZE["people"])[9].username)
+    seed(**SIZE)
+    assert not Post.objects.filter(author=owner).exists()
+    alice = people_queries.by_name("alice")
+    page = queries.home_feed(alice, None, 20)
+    oracle = queries.oracle_feed(alice, None, 20)
+    assert [card["id"] for card in page.items] == [card["id"] for card in oracle.items]
+    assert len(page.items) > 5
+    assert {post.mode for post in Post.objects.all()} == {Mode.ALL, Mode.ACTIVE}
+    begun = min(user.created_at for user in User.objects.all()).timestamp() * 1000
+    assert all(post.position < begun for post in Post.objects.all())
+    assert queries.recommended(None, None, 5).items
+
+
+@pytest.mark.django_db
+def test_one_can_sign_in_and_the_first_is_an_admin(real_hasher) -> None:
+    call_command("demo", people=6, posts=2)
+    for name, password in DEMO_LOGINS:
+        user, _pair = accounts.login(name, password)
+        assert user.is_superuser == (name == "alice")
+
+
+def test_people_are_valid_and_all_different() -> None:
+    people = make(300)
+    assert len({person.username for person in people}) == 300
+    for person in people:
+        assert not rules.username(person.username)
+        assert not rules.nickname(person.nickname)
+        assert not rules.password(PASSWORD, person.username, person.nickname)
+        assert len(person.bio) <= accounts.BIO_MAX
+    languages = Counter(person.language for person in people)
+    assert min(languages.values()) > 100
+    assert people[:10] == make(10)
+
+
+def test_follows_have_the_shape_of_the_specification() -> None:
+    pairs = graph.make(300)
+    assert len(set(pairs)) == len(pairs)
+    big = sum(author == BIG_AUTHOR for _follower, author in pairs)
+    assert big > DEMO_PUSH_ALL_MAX
+    rest = [pair for pair in pairs if pair[1] != BIG_AUTHOR]
+    follows = Counter(follower for follower, _author in rest)
+    fans = Counter(author for _follower, author in rest)
+    assert len(follows) / 300 == pytest.approx(0.40, abs=0.01)
+    assert len(fans) / 300 == pytest.approx(0.35, abs=0.015)
+    assert len(follows.keys() & fans.keys()) / 300 == pytest.approx(0.26, abs=0.01)
+    assert follows.total() / len(follows) == pytest.approx(7.9, abs=0.3)
+    assert fans.total() / len(fans) == pytest.approx(9.2, abs=0.3)
+    assert max(fans.values()) < DEMO_PUSH_ALL_MAX * 0.8
+    assert all(follows[number] >= 30 for number in range(LOGINS))
+
+
+def test_texts_do_not_repeat_themselves_on_a_page() -> None:
+    steps = list(Plan(make(300), graph.make(300), 1500).steps())
+    contents = [step.text.content for step in steps]
+    assert len(set(contents)) > 0.97 * len(contents)
+    for start in range(0, len(contents) - 20):
+        assert len(set(contents[start : start + 20])) == 20
+    assert not any("{" in text or "}" in text for text in contents)
+    assert {step.text.kind for step in steps} == {"micro", "article", "video"}
+    assert any(step.visibility == "followers" for step in steps)
+    ages = [step.age_ms for step in steps]
+    assert sorted(set(ages), reverse=True) == ages
+    said = Counter((t.step, t.comment.words) for step in steps for t in step.threads)
+    assert said.most_common(1)[0][1] == 1
+
+
+@pytest.mark.parametrize("topic", words.topics())
+def test_every_topic_has_a_picture_that_draws(topic) -> None:
+    for number in range(3):
+        drawing = pictures.choose(f"{topic}{number}", topic, "zh")
+        assert Image.open(pictures.draw(drawing)).size == (pictures.WIDTH, pictures.HEIGHT)
+        assert drawing.alt
+    side = pictures.AVATAR_SIDE
+    assert Image.open(io.BytesIO(pictures.avatar(topic).getvalue())).size == (side, side)
+
+
+def test_the_same_seed_draws_the_same_picture() -> None:
+    drawing = pictures.choose("7/0", "film", "en")
+    assert pictures.draw(drawing).getvalue() == pictures.draw(drawing).getvalue()
