@@ -16,6 +16,8 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
+# The demo has 300 people; with this threshold its biggest author is one whose posts are pulled, too.
+DEMO_PUSH_ALL_MAX = 100
 
 
 class Env(BaseSettings):
@@ -56,7 +58,9 @@ class Env(BaseSettings):
     REFRESH_DAYS: int = Field(30, ge=1, le=365, description="life of a refresh token")
     FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
     PUSH_ALL_MAX: int = Field(
-        5000, ge=0, description="followers up to which a post is pushed to all"
+        5000,
+        ge=0,
+        description="followers up to which a post is pushed to all; embedded with DEMO: 100",
     )
     PUSH_ACTIVE_MAX: int = Field(
         100_000, ge=0, description="followers up to which a post is pushed to active followers"
@@ -102,6 +106,12 @@ class Env(BaseSettings):
         if value and not value.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must start with redis://, rediss:// or unix://")
         return value
+
+    @model_validator(mode="after")
+    def _demo_threshold(self) -> "Env":
+        if self.embedded and self.DEMO and "PUSH_ALL_MAX" not in self.model_fields_set:
+            self.PUSH_ALL_MAX = min(DEMO_PUSH_ALL_MAX, self.PUSH_ACTIVE_MAX)
+        return self
 
     @model_validator(mode="after")
     def _consistent(self) -> "Env":
