@@ -234,11 +234,11 @@ def _locked_subject(post_id: int) -> Subject:
 
 def _words(content: str) -> str:
     """Return the text of a comment; InvalidInput unless it has 1 to COMMENT_MAX characters."""
-    text = content.replace("\r\n", "\n").strip()
-    if any(c == "\0" or unicodedata.category(c) == "Cs" for c in text):
+    if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
         raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
-    text = "".join(c for c in text if c in "\n\t" or unicodedata.category(c) != "Cc").strip()
-    if not text or all(unicodedata.category(c) in ("Cc", "Cf", "Zs", "Zl", "Zp") for c in text):
+    # Browsers send lines that end in CR LF; of control characters line feed and tab stay.
+    text = "".join(c for c in content if c in "\n\t" or unicodedata.category(c) != "Cc").strip()
+    if all(unicodedata.category(c) in ("Cc", "Cf", "Zs", "Zl", "Zp") for c in text):
         raise InvalidInput(fields={"content": [_("Write something.")]})
     if len(text) > COMMENT_MAX:
         message = _("At most %(limit)s characters.") % {"limit": COMMENT_MAX}

@@ -227,6 +227,7 @@ def test_comments_of_closed_accounts_are_hidden_from_everybody(post, author, mak
 
 # --- tombstones ---------------------------------------------------------------------------------
 def test_a_tombstone_stays_while_it_has_live_replies(post, author, reader) -> None:
+    actions.comment(reader, post.pk, "a live one of the same person")
     root = actions.comment(reader, post.pk, "secret words")
     reply = actions.comment(author, post.pk, "reply", root.pk)
     actions.like(author, COMMENT, root.pk)
@@ -239,7 +240,7 @@ def test_a_tombstone_stays_while_it_has_live_replies(post, author, reader) -> No
         assert tomb["reply_count"] == 1
         assert words(queries.replies(viewer, root.pk)) == ["reply"]
     actions.delete_comment(author, reply.pk)
-    assert queries.comments(author, post.pk).items == []
+    assert words(queries.comments(author, post.pk)) == ["a live one of the same person"]
     with pytest.raises(NotFound):
         queries.replies(author, root.pk)
 
