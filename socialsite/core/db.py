@@ -65,11 +65,14 @@ def _is_test_transaction() -> bool:
 
 
 def now_ms() -> int:
-    """Return the database's clock, Unix time in ms: the one clock that positions come from."""
+    """Return the database's clock, Unix time in ms: the one clock that positions come from.
+
+    From UTC: UNIX_TIMESTAMP(NOW()) goes by local time, which repeats an hour when summer ends.
+    """
     if not is_mysql():
         return time.time_ns() // 1_000_000
     with connection.cursor() as cursor:
-        cursor.execute("SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS UNSIGNED)")
+        cursor.execute("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(3)) DIV 1000")
         return int(cursor.fetchone()[0])
 
 
