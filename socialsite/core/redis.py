@@ -25,15 +25,21 @@ class RedisDown(Exception):
 
 
 class _Breaker:
-    """Opens for BREAK_SECONDS after a failure; then one caller at a time may try."""
+    """Opens for BREAK_SECONDS after a failure; then one caller tries, and the others stay out."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open_until = 0.0
 
     def check(self) -> None:
-        if time.monotonic() < self._open_until:
-            raise RedisDown("circuit open")
+        if not self._open_until:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if now < self._open_until:
+                raise RedisDown("circuit open")
+            if self._open_until:
+                self._open_until = now + BREAK_SECONDS  # ours to try; its success resets
 
     def trip(self) -> None:
         with self._lock:
@@ -55,11 +61,15 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
     """Run a function on the client; RedisDown instead of any Redis error."""
     breaker.check()
     try:
-        return function(client())
+        answer = function(client())
     except redis.RedisError as error:
         if isinstance(error, redis.ConnectionError | redis.TimeoutError):
             breaker.trip()
+        else:
+            breaker.reset()
         raise RedisDown(str(error)) from error
+    breaker.reset()
+    return answer
 
 
 class Promise(Generic[T]):

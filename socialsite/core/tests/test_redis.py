@@ -47,6 +47,22 @@ def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
     assert redis.call(lambda connection: connection.ping())
 
 
+def test_after_its_time_one_caller_tries_and_the_others_stay_out(broken, monkeypatch) -> None:
+    monkeypatch.setattr(redis, "BREAK_SECONDS", 0.05)
+    with pytest.raises(redis.RedisDown):
+        redis.call(lambda connection: connection.ping())
+    time.sleep(0.06)
+    monkeypatch.undo()
+
+    def another_caller_meanwhile(connection):
+        with pytest.raises(redis.RedisDown, match="circuit open"):
+            redis.call(lambda connection: connection.ping())
+        return connection.ping()
+
+    assert redis.call(another_caller_meanwhile)
+    assert redis.call(lambda connection: connection.ping())
+
+
 def test_a_wrong_command_is_redis_down_but_opens_no_breaker() -> None:
     redis.call(lambda connection: connection.set("text", "x"))
     with pytest.raises(redis.RedisDown):
