@@ -61,4 +61,5 @@ def publish(event: DomainEvent) -> None:
     )
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)
-    transaction.on_commit(lambda: doorbell.ring("core.relay_events"))
+    # Robust: the fact is committed, so nothing that happens to the hint may fail the request.
+    transaction.on_commit(lambda: doorbell.ring("core.relay_events"), robust=True)

@@ -115,6 +115,16 @@ def test_the_relay_is_hurried_after_the_commit_only(
     assert rung == ["core.relay_events"]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_whatever_happens_to_the_hint_the_request_succeeds(monkeypatch) -> None:
+    def fail(task: str) -> None:
+        raise RuntimeError("no more threads")
+
+    monkeypatch.setattr("socialsite.core.doorbell.ring", fail)
+    ring()
+    assert Event.objects.count() == 1
+
+
 def test_a_handler_has_one_stage() -> None:
     with pytest.raises(ValueError, match="one stage"):
         registry.on(Rang, within=True, after=True)
