@@ -8,7 +8,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
-from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.exceptions import (
+    BadRequest,
+    PermissionDenied,
+    RequestDataTooBig,
+    SuspiciousOperation,
+)
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -109,7 +114,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
             return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))
         case RequestDataTooBig():
             return errors.PayloadTooLarge()
-        case SuspiciousOperation():
+        case SuspiciousOperation() | BadRequest():
             return errors.InvalidInput(_("The request could not be read."))
         case OperationalError() | InterfaceError():
             logger.error("database unavailable: %s", error)
