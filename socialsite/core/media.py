@@ -37,6 +37,8 @@ logger = logging.getLogger(__name__)
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 MAX_BYTES = 10 * 1024 * 1024
 MAX_PIXELS = 25_000_000
+# For WEBP and CMYK, whose decoders take 20 bytes a pixel and not 4 to 8.
+MAX_HEAVY_PIXELS = 8_000_000
 SIDE, THUMB_SIDE = 2048, 480
 BAND = 64
 JPEG_QUALITY, WEBP_QUALITY = 85, 82
@@ -49,7 +51,7 @@ MAX_JPEG_SCANS = 100
 DECODERS = 1
 WAIT_SECONDS = 10
 
-TOO_LARGE = _("A picture may have at most 10 MB and 25 megapixels (WEBP: 12).")
+TOO_LARGE = _("A picture may have at most 10 MB and 25 megapixels (WEBP: 8).")
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
@@ -220,8 +222,8 @@ def _decode(raw: bytes) -> Image.Image:
 
 
 def _pixels_allowed(source: Image.Image) -> int:
-    """Return the limit of pixels: half for what takes twice the memory a pixel to decode."""
-    return MAX_PIXELS // 2 if source.format == "WEBP" or source.mode == "CMYK" else MAX_PIXELS
+    heavy = source.format == "WEBP" or source.mode == "CMYK"
+    return MAX_HEAVY_PIXELS if heavy else MAX_PIXELS
 
 
 def _reduced(source: Image.Image) -> Image.Image:
