@@ -1,12 +1,16 @@
 """ASGI entry: `/ws/` in the full stack, HTTP and `/ws/` in the embedded mode."""
 
 import os
+import warnings
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+
+# Files are served here in the embedded mode only; they are small and read whole.
+warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
 http = get_asgi_application()
 

@@ -282,5 +282,8 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"socialsite": {"level": "INFO"}},
+    "loggers": {
+        "socialsite": {"level": "INFO"},
+        "django.request": {"level": "ERROR"},  # a 404 is no news
+    },
 }
