@@ -24,6 +24,7 @@ from feeds.models import (
     PostContent,
     Visibility,
 )
+from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core import db, media
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound
@@ -126,13 +127,15 @@ def mode_for(followers: int, before: Mode) -> Mode:
 def delete(actor: "User", post_id: int) -> None:
     """Delete a post: its author, or staff. Emits PostDeleted; deleting twice changes nothing.
 
-    Raises NotFound when there is no such post, Forbidden when it is somebody else's.
+    Raises NotFound when there is no such post or the actor may not see it, Forbidden when it is
+    somebody else's.
     """
     post = Post.objects.select_for_update().filter(pk=post_id).first()
     if post is None or (post.is_deleted and post.author_id != actor.pk):
         raise NotFound
     if post.author_id != actor.pk and not actor.is_staff:
-        raise Forbidden
+        seen = visible_to(actor.pk).filter(pk=post_id).exists()
+        raise Forbidden if seen else NotFound
     if post.is_deleted:
         return
     Post.objects.filter(pk=post_id).update(is_deleted=True)

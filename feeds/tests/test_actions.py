@@ -1,0 +1,94 @@
+"""Publishing, deleting and the read mark."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from feeds import actions, queries
+from feeds.models import InboxState, Post
+from relations import actions as relations
+from socialsite.core.errors import Forbidden, NotFound
+from socialsite.core.pagination import Position
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+
+
+def read_first_page(reader: User, size: int = 10) -> None:
+    actions.saw_first_page(reader.pk, queries.home_feed(reader, None, size).items)
+
+
+def test_deleting_a_post_one_may_not_see_answers_as_if_there_were_none(
+    make_user: Make, make_post: Make
+) -> None:
+    author, stranger, blocked = make_user(), make_user(), make_user()
+    relations.block(author, blocked)
+    public, private = make_post(author), make_post(author, visibility="followers")
+    with pytest.raises(Forbidden):
+        actions.delete(stranger, public.pk)
+    for actor, post in ((stranger, private), (blocked, public), (blocked, private)):
+        with pytest.raises(NotFound):
+            actions.delete(actor, post.pk)
+    assert Post.objects.filter(is_deleted=True).count() == 0
+    actions.delete(author, private.pk)
+    with pytest.raises(NotFound):
+        actions.delete(stranger, private.pk)
+
+
+def test_new_posts_of_others_are_counted_until_the_first_page_was_read(
+    make_user: Make, make_post: Make, drain: Make
+) -> None:
+    reader, author, other = make_user(), make_user(), make_user()
+    relations.follow(reader, author)
+    make_post(author)
+    make_post(other)
+    make_post(reader)
+    assert queries.new_count(reader) == (1, False)
+    read_first_page(reader)
+    assert queries.new_count(reader) == (0, False)
+    gone = make_post(author)
+    make_post(author)
+    drain()
+    assert queries.new_count(reader) == (2, False)
+    actions.delete(author, gone.pk)
+    assert queries.new_count(reader) == (1, False)
+    relations.unfollow(reader, author)
+    assert queries.new_count(reader) == (0, False)
+
+
+def test_the_count_stops_at_99(
+    make_user: Make, make_post: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "NEW_COUNT_MAX", 4)
+    reader, author = make_user(), make_user()
+    relations.follow(reader, author)
+    for _ in range(4):
+        make_post(author)
+    assert queries.new_count(reader) == (4, False)
+    make_post(author)
+    assert queries.new_count(reader) == (4, True)
+
+
+def test_the_count_fetches_no_texts(
+    make_user: Make, make_post: Make, django_assert_max_num_queries: Make
+) -> None:
+    reader, author = make_user(), make_user()
+    relations.follow(reader, author)
+    make_post(author)
+    with django_assert_max_num_queries(10) as captured:
+        queries.new_count(reader)
+    assert not any("postcontent" in query["sql"] for query in captured.captured_queries)
+
+
+def test_the_read_mark_never_moves_back(make_user: Make) -> None:
+    reader = make_user()
+    for position in ((5, 7), (5, 6), (4, 9), (5, 8), (6, 1)):
+        actions.mark_read(reader.pk, Position(*position))
+    state = InboxState.objects.get(viewer=reader)
+    assert (state.read_ts, state.read_id) == (6, 1)
+    actions.mark_read(reader.pk, Position(5, 99))
+    state.refresh_from_db()
+    assert (state.read_ts, state.read_id) == (6, 1)
