@@ -1,6 +1,7 @@
 """Reads of feeds."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from feeds import timeline
@@ -45,11 +46,13 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
 
     While nobody is picked, of everybody.
     """
-    posts = visible_to(_id(viewer)).filter(visibility=Visibility.PUBLIC)
+    # Places first, from an index; the gate after: joined in one query, MariaDB reads every post.
+    posts = Post.objects.filter(visibility=Visibility.PUBLIC, is_deleted=False)
     picked = list(RecommendedAuthor.objects.values_list("author_id", flat=True))
     if picked:
         posts = posts.filter(author_id__in=picked)
-    return _page(viewer, posts, cursor, size)
+    runs = timeline.walk(partial(timeline.newest, posts, "id"), cursor, size + 1)
+    return timeline.fill(_id(viewer), runs, size)
 
 
 def _page(

@@ -18,14 +18,16 @@ it" (fan-out done, backfill done) is read before the inbox, what says "the inbox
 floor) after.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.db.models import QuerySet
 
+from accounts.models import User
 from feeds.cards import Card, cards
 from feeds.merge import merge
 from feeds.models import AuthorHead, FanOut, InboxEdge, InboxEntry, InboxState, Post
+from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core.pagination import Page, Position, before
 
@@ -41,35 +43,25 @@ class Timeline:
 
     def __init__(self, viewer_id: int) -> None:
         self.viewer_id = viewer_id
-        self.follows = set(relations.following_ids(viewer_id))
+        # Without banned and closed accounts: the gate would hide all they ever posted, row by row.
+        follows = relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
+        self.follows = set(follows)
         edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
         pairs = edges.values_list("author_id", "backfilled_from")
         self.backfilled = {author: floor or 0 for author, floor in pairs}
-
-    def walk(self, cursor: Position | None, first_round: int) -> Iterator[list[Position]]:
-        """Yield ever older runs of positions, before the visibility gate."""
-        size = first_round
-        while True:
-            run = self.run(cursor, size)
-            if run:
-                yield run
-            if len(run) < size:
-                return
-            cursor = run[-1]
-            size = min(size * 2, ROUND_MAX)
 
     def run(self, cursor: Position | None, size: int) -> list[Position]:
         """Return the first `size` positions after the cursor."""
         open_fanouts = FanOut.objects.filter(
             state__lt=FanOut.State.DONE, author_id__in=self.follows
         )
-        unfinished = _newest(open_fanouts, "post_id", cursor, size)
+        unfinished = newest(open_fanouts, "post_id", cursor, size)
         pushed = self._pushed(cursor, size)
         # With a full run of the inbox, nothing older than its end is among the first `size`.
         horizon = pushed[-1].ts_ms if len(pushed) == size else 0
         authors = [*self._pulled_authors(horizon), self.viewer_id]
         pulled = Post.objects.filter(author_id__in=authors, is_deleted=False)
-        return merge([pushed, unfinished, _newest(pulled, "id", cursor, size)], size)
+        return merge([pushed, unfinished, newest(pulled, "id", cursor, size)], size)
 
     def _pushed(self, cursor: Position | None, size: int) -> list[Position]:
         """Read the inbox; rows of people who are not followed now are passed over (T41)."""
@@ -108,22 +100,35 @@ class Timeline:
         return list(heads.values_list("author_id", flat=True))
 
 
-def _newest(
-    rows: "QuerySet[Any]", ident: str, cursor: Position | None, size: int
-) -> list[Position]:
+def newest(rows: "QuerySet[Any]", ident: str, cursor: Position | None, size: int) -> list[Position]:
+    """Return the first `size` positions of rows after the cursor."""
     found = rows.filter(before(cursor, "position", ident)).order_by("-position", f"-{ident}")
     return [Position(*pair) for pair in found.values_list("position", ident)[:size]]
 
 
-def page(viewer_id: int, cursor: Position | None, size: int) -> Page[Card]:
-    """Return one page; posts that the gate hides are made up for from further down (A27, T39).
+def walk(
+    run: Callable[[Position | None, int], list[Position]], cursor: Position | None, size: int
+) -> Iterator[list[Position]]:
+    """Yield ever older runs of positions after the cursor, the first of `size`."""
+    while True:
+        found = run(cursor, size)
+        if found:
+            yield found
+        if len(found) < size:
+            return
+        cursor = found[-1]
+        size = min(size * 2, ROUND_MAX)
 
-    The page is full, or the feed ends with it; only after ROUNDS_MAX rounds of hidden posts is it
+
+def fill(viewer_id: int | None, runs: Iterator[list[Position]], size: int) -> Page[Card]:
+    """Make one page of runs; what the gate hides is made up for from further down (A27, T39).
+
+    The page is full, or the list ends with it; only after ROUNDS_MAX rounds of hidden posts is it
     short and has a `next` all the same.
     """
     kept: list[Card] = []
     last: Position | None = None
-    for number, run in enumerate(Timeline(viewer_id).walk(cursor, size + 1), start=1):
+    for number, run in enumerate(runs, start=1):
         visible = {int(card["id"]): card for card in cards(viewer_id, [p.id for p in run])}
         for position in run:
             if position.id not in visible:
@@ -138,13 +143,18 @@ def page(viewer_id: int, cursor: Position | None, size: int) -> Page[Card]:
     return Page(kept, None)
 
 
+def page(viewer_id: int, cursor: Position | None, size: int) -> Page[Card]:
+    """Return one page of the home feed."""
+    return fill(viewer_id, walk(Timeline(viewer_id).run, cursor, size + 1), size)
+
+
 def count_newer(viewer_id: int, mark: Position, limit: int) -> int:
     """Return how many visible posts of others stand above the mark, at most `limit`."""
     count = 0
-    for number, run in enumerate(Timeline(viewer_id).walk(None, limit), start=1):
-        newer = [position for position in run if position > mark]
-        found = cards(viewer_id, [position.id for position in newer])
-        count += sum(not card["mine"] for card in found)
+    of_others = visible_to(viewer_id).exclude(author_id=viewer_id)
+    for number, run in enumerate(walk(Timeline(viewer_id).run, None, limit), start=1):
+        newer = [position.id for position in run if position > mark]
+        count += of_others.filter(pk__in=newer).count()
         if count >= limit or len(newer) < len(run) or number == ROUNDS_MAX:
             break
     return min(count, limit)
