@@ -32,7 +32,8 @@ def forget(viewer_id: int, author_id: int) -> None:
 def _backfill(viewer_id: int, author_id: int) -> None:
     """Insert the newest BACKFILL_MAX pushed posts; what is at or below the next one stays pulled.
 
-    Posts that are not pushed to all are always pulled, so they need no row.
+    Posts that are not pushed to all are always pulled, so they need no row. The posts are locked in
+    share mode: a deletion and its cleaning come before the insert or after it.
     """
     posts = Post.objects.filter(author_id=author_id, mode=Mode.ALL, is_deleted=False)
     positions = posts.newest_first().values_list("position", flat=True)
@@ -44,6 +45,7 @@ def _backfill(viewer_id: int, author_id: int) -> None:
         posts.filter(position__gt=boundary).values_list(
             Value(viewer_id), "position", "id", "author_id"
         ),
+        lock_source=True,
     )
     db.upsert(
         InboxEdge,

@@ -3,7 +3,7 @@
 from accounts import sockets
 from feeds import fanout, inbox
 from feeds.events import PostDeleted, PostPublished
-from feeds.models import InboxEntry, Post
+from feeds.models import InboxEntry, Mode, Post
 from relations import queries as relations
 from relations.events import FollowCanceled, FollowCreated
 from socialsite.core import doorbell
@@ -51,6 +51,8 @@ def hint_followers(event: PostPublished) -> None:
 def clean_inboxes(event: PostDeleted) -> None:
     """Remove the copies of a deleted post's index; readers filter it already (A29)."""
     post = Post.objects.get(pk=event.id)
+    if post.mode == Mode.NONE:
+        return  # it is in no inbox
     followers = list(relations.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):
         InboxEntry.objects.filter(
