@@ -210,8 +210,8 @@ def _decode(raw: bytes) -> Image.Image:
         image = _plain(image, profile)
         if orientation in _TURNS:
             image = image.transpose(_TURNS[orientation])
-        # A copy from pixels alone: nothing that the file said besides can be written again.
-        return Image.frombytes(image.mode, image.size, image.tobytes())
+        image.info.clear()
+        return image
     except (PayloadTooLarge, UnsupportedMedia):
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
@@ -229,7 +229,8 @@ def _pixels_allowed(source: Image.Image) -> int:
 def _reduced(source: Image.Image) -> Image.Image:
     """Decode, and return the picture in a mode that can be scaled, its longer side below 2 x SIDE.
 
-    Works in bands: converting or averaging the whole would hold it in memory two or three times.
+    A new picture of pixels alone: what else the file says stays behind. Works in bands: converting
+    or averaging the whole would hold it in memory two or three times.
     """
     source.load()
     factor = max(1, max(source.size) // SIDE)
