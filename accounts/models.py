@@ -141,5 +141,8 @@ class TokenBatch(models.Model):
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
 
+    class Meta:
+        verbose_name_plural = "token batches"
+
     def __str__(self) -> str:
         return f"{self.user_id} {self.batch}"

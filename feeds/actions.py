@@ -27,7 +27,7 @@ from feeds.models import (
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core import db, media
-from socialsite.core.errors import Forbidden, InvalidInput, NotFound
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.events import publish as tell
 from socialsite.core.pagination import Position
 
@@ -60,8 +60,14 @@ def publish(
     pulled anyway. Only the read mark may already be past it.
     Raises InvalidInput (with `fields`) for what the limits of design section 5 refuse.
     """
-    words = PostContent(title=_clean(title), content=_clean(content), video_url=video_url.strip())
-    _check(kind, words, images, visibility)
+    words = compose(
+        content=content,
+        kind=kind,
+        title=title,
+        video_url=video_url,
+        visibility=visibility,
+        images=len(images),
+    )
     words.images = [
         {
             "id": str(item.pk),
@@ -167,10 +173,17 @@ def _clean(text: str) -> str:
     return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
 
 
-def _check(kind: str, words: PostContent, images: Sequence[int], visibility: str) -> None:
-    wrong: dict[str, list[object]] = {}
+def compose(
+    *, content: str, kind: str, title: str, video_url: str, visibility: str, images: int
+) -> PostContent:
+    """Return the words of a post as they would be kept; `images` is how many pictures it has.
 
-    def refuse(field: str, message: object) -> None:
+    Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
+    """
+    words = PostContent(title=_clean(title), content=_clean(content), video_url=video_url.strip())
+    wrong: dict[str, list[Text]] = {}
+
+    def refuse(field: str, message: Text) -> None:
         wrong.setdefault(field, []).append(message)
 
     if kind not in (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO):
@@ -183,8 +196,8 @@ def _check(kind: str, words: PostContent, images: Sequence[int], visibility: str
         refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
     if len(words.title) > TITLE_MAX:
         refuse("title", _("At most %(limit)s characters.") % {"limit": TITLE_MAX})
-    if len(images) > IMAGES_MAX:
-        refuse("images", too_many_pictures())
+    if images > IMAGES_MAX:
+        refuse("images", _("At most %(limit)s pictures.") % {"limit": IMAGES_MAX})
     if kind == Kind.MICRO and not words.content and not images:
         refuse("content", _("Write something or add a picture."))
     if kind == Kind.ARTICLE and not words.title:
@@ -196,12 +209,8 @@ def _check(kind: str, words: PostContent, images: Sequence[int], visibility: str
     if kind != Kind.VIDEO and words.video_url:
         refuse("video_url", _("Only a video has a video address."))
     if wrong:
-        raise InvalidInput(fields=wrong)  # type: ignore[arg-type]
-
-
-def too_many_pictures() -> str:
-    """Return what is said when a post has more pictures than a post may have."""
-    return _("At most %(limit)s pictures.") % {"limit": IMAGES_MAX}
+        raise InvalidInput(fields=wrong)
+    return words
 
 
 def _is_https(address: str) -> bool:

@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 LEASE_MS = 8_000
 SWEEP_LIMIT = 200
+KEEP_MS = 7 * 86_400_000
+PURGE_LIMIT = 1000
 
 
 @db.atomic
@@ -105,6 +107,16 @@ def _finish(fanouts: QuerySet[FanOut]) -> int:
     ready = fanouts.filter(~Exists(open_chunk), state=FanOut.State.RUNNING)
     ids = list(ready.values_list("pk", flat=True))
     return FanOut.objects.filter(pk__in=ids).update(state=FanOut.State.DONE)
+
+
+def purge(limit: int = PURGE_LIMIT) -> int:
+    """Forget finished deliveries of more than a week ago; returns how many."""
+    limit_ms = db.now_ms() - KEEP_MS
+    old = FanOut.objects.filter(state=FanOut.State.DONE, position__lt=limit_ms)
+    ids = list(old.values_list("pk", flat=True)[:limit])
+    FanOutChunk.objects.filter(fanout_id__in=ids).delete()
+    FanOut.objects.filter(pk__in=ids).delete()
+    return len(ids)
 
 
 def sweep(limit: int = SWEEP_LIMIT) -> int:

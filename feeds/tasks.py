@@ -11,6 +11,13 @@ def run_chunk(chunk_id: int) -> None:
     fanout.run_chunk(chunk_id)
 
 
+@shared_task(name="feeds.purge_fanouts")
+def purge_fanouts() -> None:
+    """Forget finished deliveries of more than a week ago."""
+    while fanout.purge():
+        pass
+
+
 @shared_task(name="feeds.sweep_fanouts")
 def sweep_fanouts() -> None:
     """Deliver what messages lost and workers left."""

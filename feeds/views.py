@@ -1,5 +1,6 @@
 """Pages of feeds: home, recommended, profile, post, search, publish and delete."""
 
+from itertools import zip_longest
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -111,7 +112,11 @@ def post_create(request: HttpRequest) -> HttpResponse:
     if values["kind"] != "video":
         values["video_url"] = ""
     try:
-        images = _store_pictures(request) if values["kind"] != "video" else []
+        files = [file for file in request.FILES.getlist("images") if file.size]
+        if values["kind"] == "video":
+            files = []
+        actions.compose(images=len(files), **values)  # before a picture is kept for nothing
+        images = _store_pictures(request, files)
         actions.publish(request.user, images=images, **values)
     except (errors.InvalidInput, errors.UnsupportedMedia, errors.PayloadTooLarge) as error:
         wrong = error.fields or {"images": [error.detail]}
@@ -128,16 +133,10 @@ def post_create(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("home"), status=303)
 
 
-def _store_pictures(request: HttpRequest) -> list[int]:
-    files = [file for file in request.FILES.getlist("images") if file.size]
-    if len(files) > actions.IMAGES_MAX:
-        raise errors.InvalidInput(fields={"images": [actions.too_many_pictures()]})
-    alts = request.POST.getlist("alt")
-    texts = [*alts, *[""] * len(files)]
-    return [
-        media.store(request.user.pk, file, text[:ALT_MAX]).pk
-        for file, text in zip(files, texts, strict=False)
-    ]
+def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
+    texts = [text[:ALT_MAX] for text in request.POST.getlist("alt")]
+    uploads = zip_longest(files, texts[: len(files)], fillvalue="")
+    return [item.pk for item in media.store_all(request.user.pk, list(uploads))]
 
 
 @require_POST

@@ -16,7 +16,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
-# The demo has 300 people; with this threshold its biggest author is one whose posts are pulled, too.
+# The demo has 300 people: with this threshold the posts of its biggest author are pulled.
 DEMO_PUSH_ALL_MAX = 100
 
 
@@ -96,8 +96,8 @@ class Env(BaseSettings):
     @field_validator("DATABASE_URL")
     @classmethod
     def _database(cls, value: str) -> str:
-        if value and not value.startswith(("mysql://", "sqlite://")):
-            raise ValueError("must start with mysql:// or sqlite://")
+        if value and not value.startswith("mysql://"):
+            raise ValueError("must start with mysql://")
         return value
 
     @field_validator("REDIS_URL")
@@ -158,7 +158,7 @@ def _with_keys(env: Env) -> Env:
     """Fill in the keys that were not given from DATA_DIR/keys.json, generated once."""
     if env.SECRET_KEY and env.JWT_KEYS:
         return env
-    if env.DATABASE_URL.startswith("mysql") and env.https:
+    if env.DATABASE_URL and env.https:
         raise SystemExit("Bad configuration:\n  SECRET_KEY and JWT_KEYS must be set on a real site")
     path = env.DATA_DIR / "keys.json"
     env.DATA_DIR.mkdir(parents=True, exist_ok=True)

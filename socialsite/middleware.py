@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
 from socialsite.core import api, errors
 from socialsite.views import error_page
@@ -30,6 +31,8 @@ CSP = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
+CHARSETS = ("utf-8", "utf8", "us-ascii")
+LENGTH_DIGITS = 12
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -44,21 +47,28 @@ def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBa
 
 
 class RequestGuard:
-    """Refuse bodies that are too large before anything reads them."""
+    """Refuse bodies that must not be read; innermost, as bodies are read after all middleware."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer 413 to a large body, 400 to one whose length is not told."""
+        """Answer 413 to a large body, 400 to one of unknown length, 415 to an odd charset."""
+        error = self._fault(request)
+        return self.get_response(request) if error is None else error_answer(request, error)
+
+    @staticmethod
+    def _fault(request: HttpRequest) -> errors.AppError | None:
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isascii() or not length.isdigit():
-            return api.error_response(errors.InvalidInput())
-        if int(length) > settings.MAX_BODY_BYTES:
-            return api.error_response(errors.PayloadTooLarge())
-        if "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
-            return api.error_response(errors.InvalidInput("Send a Content-Length."))
-        return self.get_response(request)
+        chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+        if chunked or not (length.isascii() and length.isdigit()):
+            return errors.InvalidInput(_("Send a Content-Length."))
+        if len(length) > LENGTH_DIGITS or int(length) > settings.MAX_BODY_BYTES:
+            return errors.PayloadTooLarge()
+        # Python has codecs that are no charsets; Django would take any of them.
+        if (request.content_params or {}).get("charset", "utf-8").lower() not in CHARSETS:
+            return errors.UnsupportedMedia(_("Send UTF-8."))
+        return None
 
 
 class SecurityHeaders:

@@ -49,9 +49,13 @@ def _title(status: int) -> str:
 
 
 def _answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Answer outside of middleware, where an error of the page itself would go uncaught."""
     if request.path.startswith("/api/"):
         return api.error_response(error)
-    return error_page(request, error)
+    try:
+        return error_page(request, error)
+    except (DatabaseError, InterfaceError, errors.AppError) as failure:
+        return error_page(request, api.to_app_error(failure))
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:

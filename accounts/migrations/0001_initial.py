@@ -71,6 +71,7 @@ class Migration(migrations.Migration):
                 ("access_floor", models.PositiveIntegerField(default=0)),
                 ("refresh_floor", models.PositiveIntegerField(default=0)),
             ],
+            options={"verbose_name_plural": "token batches"},
         ),
         migrations.CreateModel(
             name="TokenVersion",

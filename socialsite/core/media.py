@@ -91,11 +91,19 @@ def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
     Decoding takes up to seconds: call it outside of transactions. Raises PayloadTooLarge (bytes,
     pixels, quota), UnsupportedMedia, InvalidInput (`alt`), Unavailable.
     """
-    text = clean_alt(alt)
+    return store_all(owner_id, [(upload_file, alt)])[0]
+
+
+def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[Media]:
+    """Keep several pictures, each with its `alt`, in their order; one bad one and none is kept."""
+    texts = [clean_alt(alt) for _file, alt in uploads]
     check_quota(owner_id)
-    picture = encode(upload_file)
-    with no_orphans(picture):
-        return keep(owner_id, picture, text)
+    pictures = [encode(upload_file) for upload_file, _alt in uploads]
+    kept = []
+    for picture, text in zip(pictures, texts, strict=True):
+        with no_orphans(picture):
+            kept.append(keep(owner_id, picture, text))
+    return kept
 
 
 def keep(owner_id: int, picture: Picture, alt: str) -> Media:

@@ -99,5 +99,6 @@ def revive(rows: "QuerySet[Event]") -> int:
 
 def lag_ms() -> int:
     """Return the age in ms of the oldest event that is not done, 0 when there is none."""
-    oldest = Event.objects.order_by("created_at").values_list("created_at", flat=True).first()
+    alive = Event.objects.filter(dead=False)
+    oldest = alive.order_by("created_at").values_list("created_at", flat=True).first()
     return 0 if oldest is None else max(0, int(time.time() * 1000 - oldest.timestamp() * 1000))

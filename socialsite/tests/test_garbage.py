@@ -177,6 +177,23 @@ def test_bad_bodies_are_refused(
         assert accepted or rows() == before, f"{method} {path}"
 
 
+@pytest.mark.parametrize("charset", ["idna", "hex", "zlib", "undefined", "utf-16", "x"])
+def test_odd_charsets_are_refused(client: APIClient, charset: str) -> None:
+    kind = f"multipart/form-data; boundary=x; charset={charset}"
+    for path in ("/api/v1/media", "/api/v1/posts"):
+        assert_refused(client.generic("POST", path, b"--x--", content_type=kind), path)
+    page = client.generic("POST", "/posts", b"--x--", content_type=kind)
+    assert page.status_code == 415
+    assert b"<html" in page.content
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "13000000", "-1", "x", "٣"])
+def test_odd_lengths_are_refused(client: APIClient, length: str) -> None:
+    for path in ("/api/v1/posts", "/posts"):
+        answer = client.post(path, CONTENT_LENGTH=length)
+        assert answer.status_code in (400, 413), path
+
+
 def test_wrong_methods_and_unknown_addresses_are_refused(
     document: dict[str, Any], client: APIClient
 ) -> None:
