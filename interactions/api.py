@@ -27,7 +27,7 @@ PAGE_PARAMETERS = [
     OpenApiParameter("cursor", str, description="`next` of the page before"),
     OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
 ]
-SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default new")
+SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
 LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
 
 
@@ -79,7 +79,7 @@ class PostComments(APIView):
     def get(self, request: Request, post_id: str) -> Response:
         """Return a page of the comments on the post itself; replies have their own address."""
         cursor, size = api.page_params(request)
-        sort = request.GET.get("sort") or "new"
+        sort = request.GET.get("sort") or "hot"
         if sort not in ("new", "hot"):
             raise InvalidInput(fields={"sort": [_("Must be new or hot.")]})
         ident = api.parse_id(post_id)

@@ -109,7 +109,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
         case exceptions.MethodNotAllowed():
             return errors.MethodNotAllowed()
         case exceptions.UnsupportedMediaType() | exceptions.NotAcceptable():
-            return errors.UnsupportedMedia(_("Send and accept application/json."))
+            return errors.UnsupportedMedia(_("This content type is not taken here."))
         case exceptions.Throttled():
             return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))
         case RequestDataTooBig():
