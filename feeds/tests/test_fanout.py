@@ -1,0 +1,414 @@
+"""The durable fan-out: the plan, chunks under a lease, the sweeper."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import User
+from feeds import actions, fanout, queries
+from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
+from feeds.tests.test_timeline import assert_exact
+from relations import actions as relations
+from relations.tests.helpers import at_once
+from socialsite.core import db, doorbell
+from socialsite.core.ids import MAX_ID
+from socialsite.core.models import Event
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+
+
+class Killed(Exception):
+    """Stands for the end of a worker."""
+
+
+@pytest.fixture
+def author(make_user: Make) -> User:
+    return make_user()
+
+
+@pytest.fixture
+def fans(author: User, make_user: Make, drain: Make) -> list[User]:
+    """Five followers whose backfills are done, by id ascending."""
+    found = [make_user() for _ in range(5)]
+    for fan in found:
+        relations.follow(fan, author)
+    drain()
+    return found
+
+
+def receivers(post: Post) -> list[int]:
+    rows = InboxEntry.objects.filter(post=post, publish_time=post.position, author=post.author_id)
+    return sorted(rows.values_list("user_id", flat=True))
+
+
+def ids(people: list[User]) -> list[int]:
+    return sorted(person.pk for person in people)
+
+
+def ranges(post: Post) -> list[tuple[int, int]]:
+    rows = FanOutChunk.objects.filter(fanout_id=post.pk).order_by("number")
+    return list(rows.values_list("lower", "upper"))
+
+
+def state(post: Post) -> int:
+    return FanOut.objects.get(pk=post.pk).state
+
+
+def planned(author: User) -> tuple[Post, list[int]]:
+    """Publish and write the plan; nothing is delivered."""
+    post = actions.publish(author, content="hello")
+    fanout.plan(post.pk)
+    return post, fanout.open_chunks(post.pk)
+
+
+def at_point(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], None]) -> None:
+    """Do something, once, when a fan-out comes to a failpoint."""
+    waiting = [act]
+
+    def hit(reached: str) -> None:
+        if reached == name and waiting:
+            waiting.pop()()
+
+    monkeypatch.setattr(fanout, "failpoint", hit)
+
+
+def die() -> None:
+    raise Killed
+
+
+# --- the plan -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("size", "chunks"), [(1, 5), (2, 3), (3, 2), (4, 2), (5, 1), (6, 1), (1000, 1)]
+)
+def test_the_ranges_of_a_plan_cover_all_ids_whatever_the_size_of_a_chunk(
+    author: User, fans: list[User], settings: LazySettings, size: int, chunks: int
+) -> None:
+    settings.FANOUT_CHUNK = size
+    post, _ = planned(author)
+    found = ranges(post)
+    assert len(found) == chunks == FanOut.objects.get(pk=post.pk).total
+    assert [found[0][0], found[-1][1]] == [0, MAX_ID]
+    assert [lower for lower, _ in found[1:]] == [upper for _, upper in found[:-1]]
+    inside = [sum(lower < fan.pk <= upper for fan in fans) for lower, upper in found]
+    assert sum(inside) == 5
+    assert min(inside) >= 1
+    assert max(inside) <= size
+    assert state(post) == FanOut.State.RUNNING
+    while fanout.sweep():
+        pass
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_plan_without_followers_is_done_at_once(author: User) -> None:
+    post, chunks = planned(author)
+    assert chunks == []
+    assert FanOut.objects.get(pk=post.pk).total == 0
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_plan_is_written_once(
+    author: User, fans: list[User], make_user: Make, settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, _ = planned(author)
+    before = ranges(post)
+    relations.follow(make_user(), author)
+    settings.FANOUT_CHUNK = 1
+    fanout.plan(post.pk)
+    assert ranges(post) == before
+    while fanout.sweep():
+        pass
+    fanout.plan(post.pk)
+    assert fanout.open_chunks(post.pk) == []
+    assert state(post) == FanOut.State.DONE
+
+
+def test_there_is_no_plan_for_a_post_that_is_not_pushed(
+    author: User, fans: list[User], settings: LazySettings, drain: Make
+) -> None:
+    settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0
+    post, chunks = planned(author)
+    drain()
+    assert (post.mode, chunks, receivers(post)) == (Mode.NONE, [], [])
+    assert not FanOut.objects.filter(pk=post.pk).exists()
+    assert_exact(fans[0])
+
+
+# --- followers come and go ----------------------------------------------------------------------
+def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
+    make_user: Make, drain: Make, settings: LazySettings
+) -> None:
+    """T28: by a list read again, or by counting from its start, some of `old` were skipped."""
+    settings.FANOUT_CHUNK = 2
+    author = make_user()
+    new, old = [make_user() for _ in range(5)], [make_user() for _ in range(5)]
+    for person in old:
+        relations.follow(person, author)
+    drain()
+    post, (first, second, third) = planned(author)
+    assert fanout.run_chunk(second)
+    for person in new:
+        relations.follow(person, author)
+    fanout.plan(post.pk)
+    assert fanout.run_chunk(third)
+    assert fanout.run_chunk(first)
+    assert receivers(post) == ids(old + new)
+    assert state(post) == FanOut.State.DONE
+    for person in old + new:
+        assert_exact(person)
+    drain()
+    assert receivers(post) == ids(old + new)
+
+
+def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    # The first and a bound of a range.
+    relations.unfollow(fans[0], author)
+    relations.unfollow(fans[2], author)
+    for chunk in chunks:
+        assert fanout.run_chunk(chunk)
+    assert receivers(post) == ids([fans[1], fans[3], fans[4]])
+
+
+def test_a_plan_written_late_reaches_everybody_who_follows_then(
+    author: User, fans: list[User], make_user: Make, settings: LazySettings, drain: Make
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post = actions.publish(author, content="hello")
+    relations.unfollow(fans[4], author)
+    joined = make_user()
+    relations.follow(joined, author)
+    drain()
+    assert receivers(post) == ids([*fans[:4], joined])
+
+
+# --- chunks -------------------------------------------------------------------------------------
+def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) -> None:
+    post, (chunk,) = planned(author)
+    assert fanout.run_chunk(chunk)
+    assert not fanout.run_chunk(chunk)
+    assert not fanout.run_chunk(chunk + 1)
+    assert receivers(post) == ids(fans)
+
+
+@pytest.mark.parametrize("point", ["chunk-leased", "chunk-inserted", "chunk-delivered"])
+def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, point, die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert receivers(post) == (ids(fans) if point == "chunk-delivered" else [])
+    assert not fanout.run_chunk(chunk)
+    assert fanout.sweep() == 0
+    assert state(post) == FanOut.State.RUNNING
+    assert_exact(fans[0])
+    later = db.now_ms() + fanout.LEASE_MS + 1
+    monkeypatch.setattr(db, "now_ms", lambda: later)
+    assert fanout.sweep() > 0
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+    assert fanout.sweep() == 0
+
+
+def test_who_lost_the_lease_writes_nothing(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, (chunk,) = planned(author)
+
+    def somebody_else_takes_it() -> None:
+        FanOutChunk.objects.filter(pk=chunk).update(lease=1)
+
+    at_point(monkeypatch, "chunk-leased", somebody_else_takes_it)
+    assert not fanout.run_chunk(chunk)
+    assert receivers(post) == []
+    row = FanOutChunk.objects.get(pk=chunk)
+    assert (row.done, row.lease) == (False, 1)
+
+
+def test_a_slow_worker_does_not_close_the_chunk_of_the_next(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, (chunk,) = planned(author)
+
+    def somebody_else_takes_it() -> None:
+        FanOutChunk.objects.filter(pk=chunk).update(lease=1)
+
+    at_point(monkeypatch, "chunk-delivered", somebody_else_takes_it)
+    fanout.run_chunk(chunk)
+    assert fanout.open_chunks(post.pk) == [chunk]
+    assert state(post) == FanOut.State.RUNNING
+
+
+def test_the_fan_out_is_open_until_its_last_chunk_is_done(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    for number, chunk in enumerate(chunks, start=1):
+        assert state(post) == FanOut.State.RUNNING
+        assert len(fanout.open_chunks(post.pk)) == 4 - number
+        assert fanout.run_chunk(chunk)
+        for fan in fans:
+            assert_exact(fan)
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_deleted_post_is_not_delivered(
+    author: User, fans: list[User], settings: LazySettings, drain: Make
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, (first, second, third) = planned(author)
+    assert fanout.run_chunk(first)
+    actions.delete(author, post.pk)
+    assert fanout.run_chunk(second)
+    assert receivers(post) == ids(fans[:2])
+    assert fanout.run_chunk(third)
+    assert state(post) == FanOut.State.DONE
+    drain()
+    assert receivers(post) == []
+
+
+# --- active followers ---------------------------------------------------------------------------
+def test_only_active_followers_are_pushed_to_and_all_see_the_post(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.PUSH_ALL_MAX, settings.FANOUT_CHUNK = 2, 2
+    long_ago = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=1)
+    just = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=-1)
+    User.objects.filter(pk__in=[fans[0].pk, fans[3].pk]).update(last_seen=long_ago)
+    User.objects.filter(pk=fans[1].pk).update(last_seen=just)
+    post, _ = planned(author)
+    assert post.mode == Mode.ACTIVE
+    while fanout.sweep():
+        pass
+    assert receivers(post) == ids([fans[1], fans[2], fans[4]])
+    assert state(post) == FanOut.State.DONE
+    for fan in fans:
+        assert [c["id"] for c in queries.home_feed(fan, None, 10).items] == [str(post.pk)]
+
+
+# --- the sweeper --------------------------------------------------------------------------------
+def test_the_sweeper_closes_plans_whose_last_worker_died_before_it_could(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, "chunk-done", die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert state(post) == FanOut.State.RUNNING
+    assert_exact(fans[0])
+    assert fanout.sweep() > 0
+    assert state(post) == FanOut.State.DONE
+    assert fanout.sweep() == 0
+
+
+def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
+    author: User, fans: list[User], drain: Make
+) -> None:
+    post = actions.publish(author, content="hello")
+    assert fanout.sweep() == 0
+    assert state(post) == FanOut.State.NEW
+    drain()
+    assert receivers(post) == ids(fans)
+
+
+def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 1
+    post, chunks = planned(author)
+    fanout.sweep(2)
+    assert fanout.open_chunks(post.pk) == chunks[2:]
+    assert receivers(post) == ids(fans[:2])
+
+
+# --- real threads -------------------------------------------------------------------------------
+full = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers"),
+]
+
+
+class TestAtOnce:
+    """The same work in two workers at the same moment."""
+
+    pytestmark = full
+
+    @pytest.mark.parametrize("lease_ms", [fanout.LEASE_MS, -1], ids=["held", "over at once"])
+    def test_two_workers_deliver_the_same_chunk_exactly_once(
+        self,
+        author: User,
+        fans: list[User],
+        settings: LazySettings,
+        monkeypatch: pytest.MonkeyPatch,
+        lease_ms: int,
+    ) -> None:
+        settings.FANOUT_CHUNK = 3
+        monkeypatch.setattr(fanout, "LEASE_MS", lease_ms)
+        for _ in range(5):
+            post, chunks = planned(author)
+            for chunk in chunks:
+                ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk)] * 2)
+                assert sorted(ran) == [False, True] if lease_ms > 0 else True in ran
+                assert not [result for result in ran if not isinstance(result, bool)]
+            assert receivers(post) == ids(fans)
+            assert state(post) == FanOut.State.DONE
+
+    def test_workers_that_finish_the_last_chunks_at_once_close_the_plan(
+        self, author: User, fans: list[User], settings: LazySettings
+    ) -> None:
+        settings.FANOUT_CHUNK = 2
+        for _ in range(5):
+            post, chunks = planned(author)
+            ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk) for chunk in chunks])
+            assert ran == [True] * 3
+            assert state(post) == FanOut.State.DONE
+            assert receivers(post) == ids(fans)
+
+    def test_two_workers_write_one_plan(
+        self, author: User, fans: list[User], settings: LazySettings
+    ) -> None:
+        settings.FANOUT_CHUNK = 2
+        post = actions.publish(author, content="hello")
+        assert at_once([lambda: fanout.plan(post.pk)] * 3) == [None] * 3
+        assert len(fanout.open_chunks(post.pk)) == 3
+
+    def test_a_deletion_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
+        self, author: User, fans: list[User], drain: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with doorbell.silence():
+            post, (chunk,) = planned(author)
+            inserted, deleted = threading.Event(), threading.Event()
+
+            def hold_on() -> None:
+                inserted.set()
+                assert not deleted.wait(0.5)
+
+            at_point(monkeypatch, "chunk-inserted", hold_on)
+
+            def delete() -> None:
+                assert inserted.wait(5)
+                with doorbell.silence():
+                    actions.delete(author, post.pk)
+                deleted.set()
+
+            assert at_once([lambda: fanout.run_chunk(chunk), delete]) == [True, None]
+            assert receivers(post) == ids(fans)
+            drain()
+        assert receivers(post) == []
+        assert not Event.objects.exists()
