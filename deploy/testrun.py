@@ -1,10 +1,10 @@
 """`make test`: the checks, then every test twice over, on throw-away services.
 
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
-directory on free ports, runs pytest against them ("full stack"), then the tests marked `embedded`
-with no service configured ("embedded"), and stops and removes everything, also after a failure,
-Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a closing
-line in pytest's form, the sum of both passes; the lines before it give each.
+directory on free ports, runs pytest against them ("full stack"), beside it the tests marked
+`embedded` with no service configured ("embedded"), and stops and removes everything, also after a
+failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a
+closing line in pytest's form, the sum of both passes; the lines before it give each.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy import check, services
@@ -100,27 +100,56 @@ def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
             service.stop()
 
 
-def run_pytest(
-    title: str, env: Mapping[str, str], report: Path, arguments: Sequence[str]
-) -> tuple[int, Result]:
-    """Run pytest to its end and return its exit code and its counts."""
-    print(f"\n--- {title} ---", flush=True)
-    process = subprocess.Popen(
-        [*tied(), *services.python("-m", "pytest", f"--junit-xml={report}", *arguments)],
-        env=dict(env),
-        cwd=services.PROJECT_DIR,
-    )
-    try:
-        code = process.wait()
-    except BaseException:
-        # After Ctrl-C pytest got the signal too; it stops the processes of its tests itself.
-        process.send_signal(signal.SIGINT)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GRACE_SECONDS)
-        process.kill()
-        process.wait()
-        raise
-    return code, read_report(report)
+@dataclass
+class Pass:
+    """One run of pytest; with `output` what it says is kept there until the end."""
+
+    title: str
+    env: Mapping[str, str]
+    report: Path
+    arguments: Sequence[str]
+    output: Path | None = None
+    process: subprocess.Popen[bytes] = field(init=False, repr=False)
+
+    def start(self) -> None:
+        """Start pytest."""
+        if self.output is None:
+            print(f"\n--- {self.title} ---", flush=True)
+        with contextlib.ExitStack() as stack:
+            target = stack.enter_context(self.output.open("wb")) if self.output else None
+            pytest = services.python("-m", "pytest", f"--junit-xml={self.report}")
+            self.process = subprocess.Popen(
+                [*tied(), *pytest, *self.arguments],
+                env=dict(self.env),
+                cwd=services.PROJECT_DIR,
+                stdout=target,
+                stderr=subprocess.STDOUT if target else None,
+            )
+
+    def finish(self) -> tuple[int, Result]:
+        """Wait for the end, show output that was kept back, return the exit code and the counts."""
+        code = self.process.wait()
+        if self.output is not None:
+            print(f"\n--- {self.title} ---\n{self.output.read_text(errors='replace')}", flush=True)
+        return code, read_report(self.report)
+
+    def end(self) -> None:
+        """Make sure that pytest is gone; after Ctrl-C it stops its tests' processes itself."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE_SECONDS)
+            self.process.kill()
+            self.process.wait()
+
+
+def run_passes(passes: Sequence[Pass]) -> list[tuple[int, Result]]:
+    """Run them side by side, as each uses one core, and return what each came to."""
+    with contextlib.ExitStack() as stack:
+        for one in passes:
+            one.start()
+            stack.callback(one.end)
+        return [one.finish() for one in passes]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -133,18 +162,23 @@ def run(arguments: Sequence[str]) -> int:
         directory.chmod(0o711)  # the services may run under another account
         base = {**inherited, "PYTHONUNBUFFERED": "1"}
         with throw_away_services(directory) as urls:
-            full = run_pytest(
-                "full stack: MariaDB and Redis",
-                {**base, **urls, "DATA_DIR": str(directory / "data-full")},
-                directory / "full.xml",
-                arguments,
+            full, embedded = run_passes(
+                [
+                    Pass(
+                        "full stack: MariaDB and Redis",
+                        {**base, **urls, "DATA_DIR": str(directory / "data-full")},
+                        directory / "full.xml",
+                        arguments,
+                    ),
+                    Pass(
+                        "embedded: SQLite, Redis in the process",
+                        {**base, "DATA_DIR": str(directory / "data-embedded")},
+                        directory / "embedded.xml",
+                        ["-m", "embedded and not chaos", "-p", "no:cacheprovider", *arguments],
+                        directory / "embedded.log",
+                    ),
+                ]
             )
-        embedded = run_pytest(
-            "embedded: SQLite, Redis in the process",
-            {**base, "DATA_DIR": str(directory / "data-embedded")},
-            directory / "embedded.xml",
-            ["-m", "embedded and not chaos", *arguments],
-        )
     good = {0, NO_TESTS} if arguments else {0}
     passed = checked and full[0] in good and embedded[0] in good
     if {full[0], embedded[0]} == {NO_TESTS}:
