@@ -113,6 +113,7 @@ def test_what_the_limits_refuse_names_its_fields_and_leaves_nothing(
         "http://video.example/a",
         "HTTPS://video.example/a",
         "//video.example/a",
+        "video.example/a",
         "javascript:alert(1)//https://video.example",
         "https://",
         "https://./a",

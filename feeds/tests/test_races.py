@@ -1,0 +1,190 @@
+"""Real threads on the real database: a feed is exact at every moment, not only when it is quiet."""
+
+import itertools
+import random
+import threading
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import connection, connections
+
+from accounts.models import User
+from feeds import actions, fanout, queries
+from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Post
+from feeds.tests.test_timeline import assert_exact
+from relations import actions as relations
+from relations import queries as relation_queries
+from relations.tests.helpers import counted, facts
+from socialsite.core import doorbell, relay
+from socialsite.core.models import Event
+from socialsite.core.pagination import Position
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers"),
+]
+
+Make = Callable[..., Any]
+SECONDS = 6
+
+
+@dataclass
+class Journal:
+    """What was answered so far; a list only grows, and its length is read before its items."""
+
+    published: list[tuple[int, str]] = field(default_factory=list)  # author, post
+    deleting: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+
+    def of(self, author: User) -> set[str]:
+        return {post for owner, post in list(self.published) if owner == author.pk}
+
+
+def walk(reader: User, size: int) -> list[str]:
+    """Read a feed to its end; the order is checked by what the reader is shown."""
+    found: list[str] = []
+    places: list[tuple[str, str]] = []
+    cursor = None
+    while True:
+        page = queries.home_feed(reader, cursor, size)
+        found += [card["id"] for card in page.items]
+        places += [(card["created_at"], card["id"]) for card in page.items]
+        if page.next is None:
+            break
+        assert len(page.items) == size, "a short page has no next one"
+        cursor = Position.decode(page.next)
+    assert all(one > two for one, two in itertools.pairwise(places)), "out of order"
+    return found
+
+
+class Race:
+    """Threads that go on until the time is over or one of them finds something wrong."""
+
+    def __init__(self) -> None:
+        self.over = time.monotonic() + SECONDS
+        self.errors: list[str] = []
+        self.done: Counter[str] = Counter()
+        self.threads: list[threading.Thread] = []
+
+    def add(self, name: str, step: Callable[[random.Random], None], pause: float = 0) -> None:
+        dice = random.Random(f"{name}{len(self.threads)}")
+
+        def run() -> None:
+            try:
+                with doorbell.silence():
+                    while time.monotonic() < self.over and not self.errors:
+                        step(dice)
+                        self.done[name] += 1
+                        time.sleep(pause)
+            except BaseException:
+                self.errors.append(traceback.format_exc())
+            finally:
+                connections.close_all()
+
+        self.threads.append(threading.Thread(target=run, name=name))
+
+    def run(self) -> None:
+        for thread in self.threads:
+            thread.start()
+        for thread in self.threads:
+            thread.join()
+        assert not self.errors, self.errors[0]
+
+
+def settle() -> None:
+    """Deliver everything; nobody is left who could hold a lease."""
+    with doorbell.silence():
+        for _ in range(20):
+            Event.objects.update(available_at=0)
+            FanOutChunk.objects.update(leased_until=0)
+            while relay.relay() + fanout.sweep():
+                pass
+            if not Event.objects.exists():
+                return
+
+
+@pytest.mark.timeout(90)
+def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_order(
+    make_user: Make, settings: LazySettings
+) -> None:
+    settings.BACKFILL_MAX, settings.FANOUT_CHUNK = 2, 2
+    # Three always follow; with two more an author is ACTIVE, with three NONE, alone again ALL.
+    settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = 4, 5
+    authors, readers, togglers = ([make_user() for _ in range(3)] for _ in range(3))
+    with doorbell.silence():
+        for reader in readers:
+            for author in authors:
+                relations.follow(reader, author)
+    journal, race = Journal(), Race()
+
+    def publish(author: User) -> Callable[[random.Random], None]:
+        def step(dice: random.Random) -> None:
+            visibility = dice.choice(["public", "followers"])
+            post = actions.publish(author, content="x", visibility=visibility)
+            journal.published.append((author.pk, str(post.pk)))
+            if dice.random() < 0.2:
+                victim = dice.choice(sorted(journal.of(author)))
+                journal.deleting.add(victim)
+                actions.delete(author, int(victim))
+                journal.deleted.add(victim)
+
+        return step
+
+    def read(reader: User) -> Callable[[random.Random], None]:
+        def step(dice: random.Random) -> None:
+            gone, wanted = set(journal.deleted), {post for _, post in list(journal.published)}
+            found = set(walk(reader, dice.choice([2, 7, 20])))
+            missing = wanted - found - set(journal.deleting)
+            assert not missing, f"missing {missing}"
+            assert not found & gone, f"deleted {found & gone}"
+
+        return step
+
+    def toggle(person: User) -> Callable[[random.Random], None]:
+        def step(dice: random.Random) -> None:
+            author = dice.choice(authors)
+            follow = dice.random() < 0.6
+            (relations.follow if follow else relations.unfollow)(person, author)
+            wanted = journal.of(author)
+            found = set(walk(person, dice.choice([3, 20])))
+            if follow:
+                missing = wanted - found - set(journal.deleting)
+                assert not missing, f"missing after a follow: {missing}"
+            else:
+                assert not found & wanted, f"ghosts after an unfollow: {found & wanted}"
+
+        return step
+
+    for author in authors:
+        race.add("publish", publish(author), pause=0.15)
+    for _ in range(2):
+        race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
+        race.add("sweep", lambda dice: fanout.sweep() and None, pause=0.01)
+    for reader in readers[:2]:
+        race.add("read", read(reader))
+    for person in togglers:
+        race.add("toggle", toggle(person))
+    race.run()
+
+    assert min(race.done[name] for name in ("publish", "read", "toggle")) >= 10
+    settle()
+    assert not Event.objects.exists()
+    assert not FanOut.objects.exclude(state=FanOut.State.DONE).exists()
+    for person in (*authors, *readers, *togglers):
+        assert_exact(person, 7)
+        followed = relation_queries.following_ids(person.pk)
+        rows = InboxEntry.objects.filter(user_id=person.pk)
+        assert not rows.exclude(author_id__in=followed).exists()
+        assert counted(person) == facts(person)
+    alive = {post for _, post in journal.published} - journal.deleted
+    assert set(walk(readers[2], 20)) == alive
+    for author in authors:
+        own = Post.objects.filter(author_id=author.pk, is_deleted=False)
+        assert AuthorHead.objects.get(pk=author.pk).post_count == own.count()
