@@ -14,6 +14,7 @@ from accounts.models import User
 from feeds import actions, fanout, queries
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.test_timeline import assert_exact
+from feeds.timeline import Timeline
 from relations import actions as relations
 from relations.tests.helpers import at_once
 from socialsite.core import db, doorbell
@@ -280,6 +281,27 @@ def test_a_deleted_post_is_not_delivered(
     assert state(post) == FanOut.State.DONE
     drain()
     assert receivers(post) == []
+
+
+@pytest.mark.parametrize("moment", ["before the inbox is read", "after it"])
+def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Decision 1: what says that the inbox has a post is read before the inbox."""
+    post, _ = planned(author)
+    read = Timeline._pushed
+
+    def deliver_and_read(self: Timeline, *args: Any) -> Any:
+        if moment == "after it":
+            found = read(self, *args)
+            fanout.sweep()
+            return found
+        fanout.sweep()
+        return read(self, *args)
+
+    monkeypatch.setattr(Timeline, "_pushed", deliver_and_read)
+    assert [c["id"] for c in queries.home_feed(fans[0], None, 10).items] == [str(post.pk)]
+    assert state(post) == FanOut.State.DONE
 
 
 # --- active followers ---------------------------------------------------------------------------
