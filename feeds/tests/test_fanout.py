@@ -348,6 +348,23 @@ def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
     assert receivers(post) == ids(fans)
 
 
+def test_finished_deliveries_are_forgotten_after_a_week_and_open_ones_never(
+    author: User, fans: list[User], drain: Make
+) -> None:
+    long_ago = db.now_ms() - fanout.KEEP_MS - 1000
+    actions.publish(author, content="old and delivered", at_ms=long_ago)
+    new = actions.publish(author, content="new and delivered")
+    drain()
+    still_open = actions.publish(author, content="old and open", at_ms=long_ago)
+    fanout.plan(still_open.pk)
+    assert fanout.purge() == 1
+    assert set(FanOut.objects.values_list("pk", flat=True)) == {new.pk, still_open.pk}
+    assert set(FanOutChunk.objects.values_list("fanout_id", flat=True)) == {new.pk, still_open.pk}
+    assert fanout.purge() == 0
+    for fan in fans:
+        assert_exact(fan)
+
+
 def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
     author: User, fans: list[User], settings: LazySettings
 ) -> None:
