@@ -73,7 +73,7 @@ def make(count: int) -> list[Person]:
                 language=language,
                 topics=topics,
                 bio=_bio(rng, language, topics[0]),
-                avatar=rng.random() < 0.45,
+                avatar=rng.random() < 0.35,
             )
         )
     return found

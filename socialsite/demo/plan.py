@@ -17,18 +17,18 @@ DAY_MS = 86_400_000
 SPAN_MS = 35 * DAY_MS
 # Above 1: more posts a day towards the end, so that "a few minutes ago" is not empty.
 CROWDING = 1.6
-LIKES_A_POST = 4.1
-THREADS_A_POST = 0.55
+LIKES_A_POST = 1.5
+THREADS_A_POST = 0.56
 BIG_SHARE = 0.04
 LOGIN_SHARE = 0.007
 FOLLOWERS_ONLY = 0.06
 RECENT_POSTS = 80
 NOVELTY = 6
-BUSY, BUSY_END = 3, 25
+BUSY, BUSY_END = 5, 60
 KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
 # How often a post of a kind has pictures; photographers have more.
-PICTURED = {"micro": 0.06, "article": 0.15, "video": 0.0}
-PICTURED_FILM = 0.3
+PICTURED = {"micro": 0.055, "article": 0.12, "video": 0.0}
+PICTURED_FILM = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class Plan:
         # People answer in the language of the post; whoever follows can read it.
         comment = Said(person, self._writer.comment(target, post.language, post.topic))
         replies = []
-        if self._rng.random() < 0.38:
+        if self._rng.random() < 0.2:
             replies.append(Said(post.author, self._writer.reply(target, post.language)))
         if replies and self._rng.random() < 0.35:
             replies.append(Said(person, self._writer.reply(target, post.language)))
