@@ -304,7 +304,10 @@ def main() -> int:
         say("stack", "starting ...")
         stack.start()
         say("stack", f"serving {stack.url} - Ctrl-C stops everything")
-        if os.environ.get("DEMO", "1").lower() not in ("0", "false", "no", "off", ""):
+        # As in the site's settings: where people come by https, a demo has to be asked for.
+        public = os.environ.get("SITE_URL", "").startswith("https://")
+        wanted = os.environ.get("DEMO") or ("0" if public else "1")
+        if wanted.lower() not in ("0", "false", "no", "off"):
             demo = services.manage("demo", stack.env, "demo")
             demo.echo = say
             demo.start(wait=False)

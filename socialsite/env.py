@@ -45,7 +45,9 @@ class Env(BaseSettings):
     DATA_DIR: Path = Field(
         PROJECT_DIR / "data", description="database file, uploads, generated keys"
     )
-    DEMO: bool = Field(True, description="fill an empty site with demo data")
+    DEMO: bool = Field(
+        True, description="fill the site with demo data; needs to be asked for where it has https"
+    )
     DEBUG: bool = Field(False, description="Django's debug pages; never in production")
     LANGUAGE: Literal["en", "zh-hans"] = Field("en", description="language when none is asked for")
     TRUSTED_PROXIES: int = Field(
@@ -106,6 +108,12 @@ class Env(BaseSettings):
         if value and not value.startswith(("redis://", "rediss://", "unix://")):
             raise ValueError("must start with redis://, rediss:// or unix://")
         return value
+
+    @model_validator(mode="after")
+    def _no_demo_in_public(self) -> "Env":
+        if self.https and "DEMO" not in self.model_fields_set:
+            self.DEMO = False  # its logins, one of them an admin's, are known to everybody
+        return self
 
     @model_validator(mode="after")
     def _demo_threshold(self) -> "Env":

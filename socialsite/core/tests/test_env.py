@@ -89,3 +89,9 @@ def test_every_mistake_has_its_line(read) -> None:
     with pytest.raises(SystemExit) as caught:
         read(PORT="x", LANGUAGE="fr")
     assert len(str(caught.value).splitlines()) == 3
+
+
+def test_a_site_with_https_gets_demo_data_only_when_asked(read) -> None:
+    assert read().DEMO is True
+    assert read(SITE_URL="https://example.org").DEMO is False
+    assert read(SITE_URL="https://example.org", DEMO="1").DEMO is True
