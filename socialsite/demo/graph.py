@@ -45,8 +45,15 @@ def make(count: int) -> list[tuple[int, int]]:
             pairs.add((follower, BIG_AUTHOR))
     found = sorted(pairs)
     rng.shuffle(found)
-    # Whoever signs in at once finds their follows done.
-    return sorted(found, key=lambda pair: pair[0] >= LOGINS)
+    return sorted(found, key=lambda pair: not is_urgent(pair))
+
+
+def is_urgent(pair: tuple[int, int]) -> bool:
+    """True for follows that come before any post: of those one signs in as, and of the big author.
+
+    So whoever signs in at once finds a full feed, and no post of the big author is pushed to all.
+    """
+    return pair[0] < LOGINS or pair[1] == BIG_AUTHOR
 
 
 def fans_of(pairs: list[tuple[int, int]]) -> dict[int, list[int]]:

@@ -17,8 +17,8 @@ DAY_MS = 86_400_000
 SPAN_MS = 35 * DAY_MS
 # Above 1: more posts a day towards the end, so that "a few minutes ago" is not empty.
 CROWDING = 1.6
-LIKES_A_POST = 1.5
-THREADS_A_POST = 0.56
+LIKES_A_POST = 1.3
+THREADS_A_POST = 0.5
 BIG_SHARE = 0.04
 LOGIN_SHARE = 0.007
 FOLLOWERS_ONLY = 0.06
@@ -28,7 +28,7 @@ BUSY, BUSY_END = 5, 60
 KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
 # How often a post of a kind has pictures; photographers have more.
 PICTURED = {"micro": 0.055, "article": 0.12, "video": 0.0}
-PICTURED_FILM = 0.25
+PICTURED_FILM, PICTURED_LATE = 0.25, 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,16 @@ class Plan:
         """Yield all steps, oldest post first."""
         for number, age in enumerate(self._ages()):
             step = self._post(number, age)
-            # The posts on top of every page are not the ones that nobody has seen yet.
-            busy = BUSY if self._total - number <= BUSY_END else 1
+            busy = BUSY if self._is_late(number) else 1
             for _like in range(self._count(LIKES_A_POST * busy)):
                 step.likes.extend(self._like())
-            for _thread in range(self._count(THREADS_A_POST)):
+            for _thread in range(self._count(THREADS_A_POST * busy)):
                 step.threads.append(self._thread())
             yield step
+
+    def _is_late(self, number: int) -> bool:
+        """True for the posts on top of the pages: they are not to look as if nobody had seen them."""
+        return self._total - number <= BUSY_END
 
     def _ages(self) -> list[int]:
         """Return when the posts were made, each at another ms."""
@@ -133,6 +136,8 @@ class Plan:
         kind = rng.choices(list(KINDS), list(KINDS.values()))[0]
         followers_only = kind == "micro" and rng.random() < FOLLOWERS_ONLY
         share = PICTURED_FILM if topic == "film" and kind == "micro" else PICTURED[kind]
+        if self._is_late(number) and kind != "video":
+            share = PICTURED_LATE
         drawings = []
         if rng.random() < share:
             for place in range(rng.choices((1, 2, 3, 4), (70, 14, 10, 6))[0]):

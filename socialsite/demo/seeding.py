@@ -1,4 +1,4 @@
-"""Filling a site with the demo: people, follows, then posts with their likes and comments.
+"""Filling a site with the demo: people, some follows, then posts, and all else along with them.
 
 - Everything goes through the actions that requests use, while the site serves: short transactions with
   pauses in between, and never more events waiting than a moment's work.
@@ -41,11 +41,13 @@ Progress = Callable[[str, int, int], None]
 
 RECOMMENDED = 14
 # After a transaction, nothing for this share of its time: requests get their turn on the one lock.
-REST = 0.15
+REST = 0.12
 REST_MIN_SECONDS = 0.001
 # Above this many waiting events or chunks the seeding does its own share of the background work.
 BACKLOG = 40
 LOOK_EVERY = 8
+# Nobody waits for posts until all follows and avatars are made: steps make them, up to these shares.
+FOLLOWS_SHARE, AVATARS_SHARE = 0.2, 0.4
 # Steps whose pictures are drawn before their turn.
 AHEAD = 6
 
@@ -88,6 +90,8 @@ class _Seeding:
         self._people = make(people)
         self._posts = posts
         self._follows = graph.make(people)
+        self._urgent = [pair for pair in self._follows if graph.is_urgent(pair)]
+        self._later = self._follows[len(self._urgent) :]
         # Number in the list → account; a name that somebody else had taken is missing.
         self._users: dict[int, User] = {}
         self._turns = 0
@@ -108,7 +112,7 @@ class _Seeding:
         if done == 0:
             self._make_people()
             self._recommend()
-            self._follow()
+            self._follow_first()
         self._publish(done)
         self._finish()
 
@@ -124,9 +128,9 @@ class _Seeding:
         for person in self._each("people", missing, len(self._people) - len(missing)):
             with contextlib.suppress(DuplicatedUser):
                 self._users[person.number] = _register(person, hashed)
-        admin = self._users.get(0)
-        if admin is not None and not admin.is_superuser:
-            accounts.promote(admin, Role.MEMBER | Role.ADMIN)
+            # At once: whoever was signed in before a change of roles is signed out by it.
+            if person.number == 0 and 0 in self._users:
+                accounts.promote(self._users[0], Role.MEMBER | Role.ADMIN)
 
     def _recommend(self) -> None:
         """Pick the most followed authors for the guests' page, as staff would."""
@@ -135,11 +139,14 @@ class _Seeding:
         picked = [self._users[number] for number in best if number in self._users]
         db.insert_ignore(RecommendedAuthor, [RecommendedAuthor(author=user) for user in picked])
 
-    def _follow(self) -> None:
-        for follower, author in self._each("follows", self._follows):
-            if follower in self._users and author in self._users:
-                with contextlib.suppress(AppError):
-                    relations.follow(self._users[follower], self._users[author])
+    def _follow(self, follower: int, author: int) -> None:
+        if follower in self._users and author in self._users:
+            with contextlib.suppress(AppError):
+                relations.follow(self._users[follower], self._users[author])
+
+    def _follow_first(self) -> None:
+        for pair in self._each("follows", self._urgent):
+            self._follow(*pair)
         # Tiers of authors come from counters, counters from events.
         while relay.relay():
             self._check()
@@ -181,13 +188,20 @@ class _Seeding:
 
     def _draw(self, step: Step) -> _Drawings:
         """Draw the pictures of a step, and a share of the avatars; touches no database."""
-        # Avatars take the first half of the steps, so that words do not wait for pictures.
         people = [person for person in self._people if person.avatar]
-        first, last = (len(people) * 2 * n // self._posts for n in (step.number, step.number + 1))
         return _Drawings(
             [(media.encode(pictures.draw(each)), each.alt) for each in step.pictures],
-            {p.number: media.encode(pictures.avatar(p.username)) for p in people[first:last]},
+            {
+                person.number: media.encode(pictures.avatar(person.username))
+                for person in self._share(people, step.number, AVATARS_SHARE)
+            },
         )
+
+    def _share(self, items: list[R], step: int, share: float) -> list[R]:
+        """Return what one step does of something that is spread over a share of all steps."""
+        steps = self._posts * share
+        first, last = (int(len(items) * number / steps) for number in (step, step + 1))
+        return items[first:last]
 
     def _hang(self, avatars: dict[int, media.Picture]) -> None:
         for number, picture in avatars.items():
@@ -209,6 +223,8 @@ class _Seeding:
             visibility=step.visibility,
             at_ms=at,
         )
+        for pair in self._share(self._later, step.number, FOLLOWS_SHARE):
+            self._follow(*pair)
         ids = [*self._ids, post.pk]
         for target, person in step.likes:
             # What the person cannot see (any more) they cannot like: the site's people are free.
