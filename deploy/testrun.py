@@ -2,8 +2,8 @@
 
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
 directory on free ports, runs pytest against them ("full stack"), beside it the tests marked
-`embedded` with no service configured ("embedded"), and stops and removes everything, also after a
-failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a
+`embedded` with no service configured and those marked `e2e`, which start whole sites of their own
+("embedded"), and stops and removes everything, also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a
 closing line in pytest's form, the sum of both passes; the lines before it give each.
 """
 
@@ -168,13 +168,19 @@ def run(arguments: Sequence[str]) -> int:
                         "full stack: MariaDB and Redis",
                         {**base, **urls, "DATA_DIR": str(directory / "data-full")},
                         directory / "full.xml",
-                        arguments,
+                        ["-m", "not e2e and not chaos", *arguments],
                     ),
                     Pass(
-                        "embedded: SQLite, Redis in the process",
+                        "embedded: SQLite, Redis in the process; and sites of their own",
                         {**base, "DATA_DIR": str(directory / "data-embedded")},
                         directory / "embedded.xml",
-                        ["-m", "embedded and not chaos", "-p", "no:cacheprovider", *arguments],
+                        [
+                            "-m",
+                            "(embedded or e2e) and not chaos",
+                            "-p",
+                            "no:cacheprovider",
+                            *arguments,
+                        ],
                         directory / "embedded.log",
                     ),
                 ]
