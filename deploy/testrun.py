@@ -3,8 +3,9 @@
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
 directory on free ports, runs pytest against them ("full stack"), beside it the tests marked
 `embedded` with no service configured and those marked `e2e`, which start whole sites of their own
-("embedded"), and stops and removes everything, also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a
-closing line in pytest's form, the sum of both passes; the lines before it give each.
+("embedded"), and stops and removes everything, also after a failure, Ctrl-C or SIGTERM. With
+arguments the checks are skipped. The last line of the output is a closing line in pytest's form,
+the sum of both passes; the lines before it give each.
 """
 
 import contextlib
@@ -26,6 +27,9 @@ from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 
 NO_TESTS = 5  # pytest's exit code when nothing was collected
 GRACE_SECONDS = 30
+# Which tests run where: those that start a whole site of their own need no services of the run.
+ON_SERVICES = "(full or not e2e) and not chaos"
+WITHOUT = "(embedded or (e2e and not full)) and not chaos"
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ def run(arguments: Sequence[str]) -> int:
                         "full stack: MariaDB and Redis",
                         {**base, **urls, "DATA_DIR": str(directory / "data-full")},
                         directory / "full.xml",
-                        ["-m", "not e2e and not chaos", *arguments],
+                        ["-m", ON_SERVICES, *arguments],
                     ),
                     Pass(
                         "embedded: SQLite, Redis in the process; and sites of their own",
@@ -176,7 +180,7 @@ def run(arguments: Sequence[str]) -> int:
                         directory / "embedded.xml",
                         [
                             "-m",
-                            "(embedded or e2e) and not chaos",
+                            WITHOUT,
                             "-p",
                             "no:cacheprovider",
                             *arguments,
