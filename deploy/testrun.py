@@ -10,20 +10,20 @@ the sum of both passes; the lines before it give each.
 
 import contextlib
 import os
-import secrets
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy import check, services
-from deploy.service import ServiceError, free_port, tied
+from deploy.service import ServiceError, tied
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
+from deploy.throwaway import throw_away_services
 
 NO_TESTS = 5  # pytest's exit code when nothing was collected
 GRACE_SECONDS = 30
@@ -75,33 +75,6 @@ def read_report(path: Path) -> Result:
     )
     passed = max(tests - failed - errors - skipped, 0)
     return Result(failed, passed, skipped, errors, float(suite.get("time", "0")))
-
-
-@contextlib.contextmanager
-def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
-    """Run MariaDB, a cache and a broker in a directory; gives the environment that names them."""
-    password = secrets.token_hex(16)
-    database, cache, broker = free_port(), free_port(), free_port()
-    running = []
-    try:
-        for service in (
-            services.mariadb(directory / "mariadb", directory, database, password, durable=False),
-            services.redis_cache(directory, cache, password),
-            services.redis_broker(directory, broker, password),
-        ):
-            running.append(service)
-            service.start(wait=False)
-        for service in running:
-            service.wait_ready()
-        yield {
-            "DATABASE_URL": services.mysql_url(database, password),
-            "REDIS_URL": services.redis_url(cache, password),
-            "BROKER_URL": services.redis_url(broker, password),
-        }
-    finally:
-        for service in running:
-            service.stop_seconds = 2  # nothing here is worth a clean end
-            service.stop()
 
 
 @dataclass

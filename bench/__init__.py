@@ -1,0 +1,1 @@
+"""What the site costs, each figure beside a floor measured in the same run: `make bench`."""

@@ -1,0 +1,36 @@
+"""MariaDB and two Redis for tests and trials: private, on free ports, gone afterwards."""
+
+import contextlib
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from deploy import services
+from deploy.service import free_port
+
+
+@contextlib.contextmanager
+def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
+    """Run MariaDB, a cache and a broker in a directory; gives the environment that names them."""
+    password = secrets.token_hex(16)
+    database, cache, broker = free_port(), free_port(), free_port()
+    running = []
+    try:
+        for service in (
+            services.mariadb(directory / "mariadb", directory, database, password, durable=False),
+            services.redis_cache(directory, cache, password),
+            services.redis_broker(directory, broker, password),
+        ):
+            running.append(service)
+            service.start(wait=False)
+        for service in running:
+            service.wait_ready()
+        yield {
+            "DATABASE_URL": services.mysql_url(database, password),
+            "REDIS_URL": services.redis_url(cache, password),
+            "BROKER_URL": services.redis_url(broker, password),
+        }
+    finally:
+        for service in running:
+            service.stop_seconds = 2  # nothing here is worth a clean end
+            service.stop()
