@@ -2,15 +2,15 @@
 
 from django.urls import path
 
-from accounts import api
+from accounts.api import people, sign_in
 
 urlpatterns = [
-    path("auth/register", api.Register.as_view()),
-    path("auth/login", api.Login.as_view()),
-    path("auth/refresh", api.Refresh.as_view()),
-    path("auth/logout", api.Logout.as_view()),
-    path("users", api.Users.as_view()),
-    path("users/me", api.Me.as_view()),
-    path("users/by-name/<str:username>", api.UserByName.as_view()),
-    path("users/<str:user_id>", api.UserById.as_view()),
+    path("auth/register", sign_in.Register.as_view()),
+    path("auth/login", sign_in.Login.as_view()),
+    path("auth/refresh", sign_in.Refresh.as_view()),
+    path("auth/logout", sign_in.Logout.as_view()),
+    path("users", people.Users.as_view()),
+    path("users/me", people.Me.as_view()),
+    path("users/by-name/<str:username>", people.UserByName.as_view()),
+    path("users/<str:user_id>", people.UserById.as_view()),
 ]

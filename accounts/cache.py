@@ -1,15 +1,19 @@
 """The floors of access tokens in Redis, so that requests seldom ask MySQL about revocation.
 
 - A floor lives FLOOR_TTL_MS at most and is only ever raised: a lost write costs that time at most.
-- Before a revocation commits, its person is fenced: while the fence stands readers ask MySQL and
-  fill nothing in. After the commit the floors are raised. Without Redis MySQL answers.
+- While a revocation is under way its person is fenced: readers ask MySQL and fill nothing in. After
+  the commit the floors are raised, then the fence falls. Without Redis MySQL answers.
 - Refresh tokens are checked against MySQL always, so their floors are not kept here (T3).
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
+from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
 from accounts.models import TokenBatch, TokenVersion
@@ -23,10 +27,14 @@ FENCE_TTL_MS = 5_000
 
 
 class Floors(NamedTuple):
-    """Tokens of a client are dead when their batch or their version is at or below these."""
+    """Tokens of a client are dead when their batch or their version is at or below these.
+
+    `last_seen` of the client comes with floors that were read from MySQL.
+    """
 
     batch: int
     version: int
+    last_seen: datetime | None = None
 
 
 def _fence(user_id: int) -> str:
@@ -41,12 +49,24 @@ def _version(user_id: int, client: str) -> str:
     return f"access:{user_id}:{client}"
 
 
-def fence(user_id: int) -> None:
-    """Send readers of this person's floors to MySQL for a while; call before the transaction."""
+@contextmanager
+def fenced(user_id: int) -> Iterator[None]:
+    """Send readers of this person's floors to MySQL until what is done here is committed.
+
+    Several fences may stand at once, and one whose process died falls after FENCE_TTL_MS.
+    """
+    _move_fence(user_id, 1)
     try:
-        redis.call(lambda connection: connection.set(_fence(user_id), 1, px=FENCE_TTL_MS))
+        yield
+    finally:
+        transaction.on_commit(partial(_move_fence, user_id, -1))
+
+
+def _move_fence(user_id: int, step: int) -> None:
+    try:
+        redis.script(__file__, "move_fence")([_fence(user_id)], [step, FENCE_TTL_MS])
     except redis.RedisDown as error:
-        logger.warning("floors of %s are not fenced: %s", user_id, error)
+        logger.warning("the fence of %s is not moved by %s: %s", user_id, step, error)
 
 
 def raise_floors(user_id: int, batch: int | None, versions: Mapping[str, int]) -> None:
@@ -106,7 +126,8 @@ def stored_floors(user_id: int, client: str, kind: str = "access") -> Floors | N
     """Return the floors of a kind, `access` or `refresh`, from MySQL in one query."""
     batch = TokenBatch.objects.filter(pk=OuterRef("user_id")).values(f"{kind}_floor")
     rows = TokenVersion.objects.filter(user_id=user_id, client=client)
-    row = rows.annotate(batch=Subquery(batch)).values_list("batch", f"{kind}_floor").first()
+    columns = ("batch", f"{kind}_floor", "last_seen")
+    row = rows.annotate(batch=Subquery(batch)).values_list(*columns).first()
     return None if row is None or row[0] is None else Floors(*row)
 
 

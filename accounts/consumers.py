@@ -19,8 +19,7 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import DatabaseError
 from django.http.cookie import parse_cookie
 
-from accounts import actions, authentication, cache, cookies, sockets, tokens
-from accounts.models import User
+from accounts import authentication, cache, cookies, sockets, tokens
 from accounts.tokens import Principal
 from socialsite.core import redis
 from socialsite.core.errors import AppError, BannedAccessToken, ExpiredJwt, NotAuthenticated
@@ -45,7 +44,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.channel_layer.group_add(
                 sockets.group(self.principal.user_id), self.channel_name
             )
-            await database_sync_to_async(_arrive)(self.principal)
+            await database_sync_to_async(_look)(self.principal)
         except AppError as error:
             await self.accept()
             await self._refuse(error)
@@ -89,7 +88,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         number = principal.batch if event["client"] is None else principal.version
         if number > event["floor"]:
             return
-        if event["access_only"]:
+        if event["access_only"] or event["spared"] == principal.client:
             await self.close(REAUTHENTICATE)
         else:
             await self._sign_out(event["reason"])
@@ -154,15 +153,6 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return tokens.decode_access(token)
 
 
-def _arrive(principal: Principal) -> None:
-    """Check a new socket; runs in a thread."""
-    _look(principal)
-    user = User.objects.active().filter(pk=principal.user_id).first()
-    if user is None:
-        raise BannedAccessToken
-    actions.touch(user)
-
-
 def _look(principal: Principal) -> None:
     """Check the token's time and floors and note the presence, in one round trip to Redis."""
     if principal.expires <= time.time():
@@ -171,7 +161,7 @@ def _look(principal: Principal) -> None:
     floors = cache.ask(batch, principal.user_id, principal.client)
     sockets.heartbeat(batch, principal.user_id)
     batch.run()
-    tokens.compare(principal, cache.resolve(floors, principal.user_id, principal.client))
+    authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
 
 
 def _refresh_lives(principal: Principal) -> bool:

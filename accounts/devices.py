@@ -10,6 +10,7 @@ import re
 from django.conf import settings
 from django.db import models
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 USER_AGENT_MAX = 300
 
@@ -17,16 +18,16 @@ USER_AGENT_MAX = 300
 class Client(models.TextChoices):
     """The kinds of device; the `cli` of a token."""
 
-    ANDROID = "android"
-    IOS = "ios"
-    CHROME = "chrome"
-    FIREFOX = "firefox"
-    SAFARI = "safari"
-    EDGE = "edge"
-    WINDOWS = "windows"
-    MACOS = "macos"
-    LINUX = "linux"
-    OTHER = "other"
+    ANDROID = "android", "Android"
+    IOS = "ios", "iOS"
+    CHROME = "chrome", "Chrome"
+    FIREFOX = "firefox", "Firefox"
+    SAFARI = "safari", "Safari"
+    EDGE = "edge", "Edge"
+    WINDOWS = "windows", "Windows"
+    MACOS = "macos", "macOS"
+    LINUX = "linux", "Linux"
+    OTHER = "other", _("Another device")
 
 
 # The first match counts: nearly every browser also claims to be another one.
@@ -41,12 +42,30 @@ _BROWSERS = (
 )
 
 
+# Order counts here too: an Android calls itself Linux.
+_SYSTEMS = (
+    (re.compile(r"iPhone|iPad|iPod"), "iOS"),
+    (re.compile(r"Android"), "Android"),
+    (re.compile(r"Windows"), "Windows"),
+    (re.compile(r"Mac OS X|Macintosh"), "macOS"),
+    (re.compile(r"CrOS"), "ChromeOS"),
+    (re.compile(r"Linux|X11"), "Linux"),
+)
+
+
 def browser_of(user_agent: str) -> Client:
     """Return the kind of a browser; `other` for what is not known."""
     for pattern, client in _BROWSERS:
         if pattern.search(user_agent):
             return client
     return Client.OTHER
+
+
+def name_of(client: str, user_agent: str) -> str:
+    """Return what to call a device before its person: "Chrome, Windows", "Android"."""
+    kind = str(Client(client.partition(":")[0]).label)
+    system = next((name for pattern, name in _SYSTEMS if pattern.search(user_agent)), "")
+    return f"{kind}, {system}" if system and system != kind else kind
 
 
 def user_agent_of(request: HttpRequest) -> str:

@@ -1,9 +1,10 @@
 """People and the state of their tokens."""
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
-from django.db import models
+from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 
 from socialsite.core import media
@@ -65,6 +66,23 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return f"@{self.username}"
 
+    @classmethod
+    def known(cls, user_id: int) -> "User":
+        """Return a person who is known to exist, without a query: the rest is read on first use."""
+        return cls.from_db(DEFAULT_DB_ALIAS, ["id"], [user_id])
+
+    def refresh_from_db(
+        self,
+        using: str | None = None,
+        fields: Iterable[str] | None = None,
+        from_queryset: "models.QuerySet[User] | None" = None,
+    ) -> None:
+        """Read again; the first deferred field that is asked for brings all of them."""
+        if fields is not None:
+            wanted, deferred = set(fields), self.get_deferred_fields()
+            fields = wanted | deferred if wanted & deferred else wanted
+        super().refresh_from_db(using, fields, from_queryset)
+
     def get_username(self) -> str:
         """Return the name as the person wrote it."""
         return self.username
@@ -125,6 +143,9 @@ class TokenVersion(models.Model):
     user_agent = models.CharField(max_length=300, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
     last_seen = models.DateTimeField(default=timezone.now)
+    # Why and from which device the last sign-in of this client was ended, for its person to read.
+    ended = models.CharField(max_length=16, blank=True, default="")
+    ended_by = models.CharField(max_length=80, blank=True, default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "client"], name="uk_token_version")]
@@ -140,9 +161,54 @@ class TokenBatch(models.Model):
     batch = models.PositiveIntegerField(default=1)
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
+    # Why all sign-ins were ended last, for their person to read.
+    ended = models.CharField(max_length=16, blank=True, default="")
 
     class Meta:
         verbose_name_plural = "token batches"
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.batch}"
+
+
+class AuditEntry(models.Model):
+    """Who did what to whom or what: acts of staff, and of people on their own accounts."""
+
+    id = models.BigAutoField(primary_key=True)
+    # Nobody for what a command on the server did.
+    actor = models.ForeignKey(
+        User, null=True, on_delete=models.CASCADE, db_index=False, related_name="+"
+    )
+    action = models.CharField(max_length=32)
+    subject_type = models.CharField(max_length=16)
+    subject_id = models.BigIntegerField()
+    detail = models.JSONField(default=dict, blank=True)
+    address = models.CharField(max_length=45, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = [
+            models.Index(fields=["subject_type", "subject_id", "id"], name="ix_audit_subject"),
+            models.Index(fields=["actor", "id"], name="ix_audit_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.subject_type} {self.subject_id}"
+
+
+class Failures(models.Model):
+    """Failed attempts counted under one key, and until when the next one must wait."""
+
+    # What is counted: an account at an address, an address, an account; hashed where it is long.
+    key = models.CharField(max_length=64, primary_key=True)
+    count = models.PositiveIntegerField(default=0)
+    # Unix ms.
+    first_at = models.BigIntegerField(default=0)
+    wait_until = models.BigIntegerField(default=0, db_index=True)
+
+    class Meta:
+        verbose_name_plural = "failures"
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.count}"

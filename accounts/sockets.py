@@ -8,11 +8,13 @@ import functools
 import logging
 import time
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from channels.layers import get_channel_layer
 from django.conf import settings
 
+from accounts.events import TokensRevoked
 from socialsite.core import redis
 
 logger = logging.getLogger(__name__)
@@ -33,13 +35,12 @@ def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
     _send(user_ids, {"type": "session.message", "message": message})
 
 
-def kick(user_id: int, client: str | None, floor: int, reason: str, *, access_only: bool) -> None:
+def kick(event: TokensRevoked) -> None:
     """Close the sockets whose token is at or below a floor: of a client, or of all by batch.
 
     Called after the floors are committed: a lost kick costs seconds, the socket looks itself (T7).
     """
-    event = {"client": client, "floor": floor, "reason": reason, "access_only": access_only}
-    _send([user_id], {"type": "session.kick", **event})
+    _send([event.user_id], {"type": "session.kick", **asdict(event)})
 
 
 def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:

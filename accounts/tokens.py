@@ -17,7 +17,6 @@ from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.exceptions import ExpiredTokenError, TokenError
 from rest_framework_simplejwt.tokens import Token
 
-from accounts import cache
 from accounts.cache import Floors
 from accounts.models import User
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
@@ -221,17 +220,6 @@ def _decode(kind: type[_SiteToken], token: str) -> Principal:
         raise ExpiredJwt from None
     except TokenError:
         raise InvalidToken from None
-
-
-def authenticate(access_token: str) -> Principal:
-    """Return whom a live access token stands for.
-
-    Raises InvalidToken, ExpiredJwt, or BannedAccessToken when it was revoked. One Redis round trip;
-    without an answer of Redis one query.
-    """
-    principal = decode_access(access_token)
-    compare(principal, cache.access_floors(principal.user_id, principal.client))
-    return principal
 
 
 def compare(principal: Principal, floors: Floors | None) -> None:

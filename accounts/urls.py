@@ -2,14 +2,14 @@
 
 from django.urls import path
 
-from accounts import views
+from accounts.views import admin, sign_in
 
 urlpatterns = [
-    path("login", views.login, name="login"),
-    path("register", views.register, name="register"),
-    path("logout", views.logout, name="logout"),
-    path("admin/login/", views.admin_login),
-    path("admin/logout/", views.logout),
-    path("admin/password_change/", views.admin_password),
-    path("admin/password_change/done/", views.admin_password),
+    path("login", sign_in.login, name="login"),
+    path("register", sign_in.register, name="register"),
+    path("logout", sign_in.logout, name="logout"),
+    path("admin/login/", admin.login),
+    path("admin/logout/", sign_in.logout),
+    path("admin/password_change/", admin.password),
+    path("admin/password_change/done/", admin.password),
 ]

@@ -8,7 +8,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions as accounts_actions
 from accounts import queries as accounts
 from feeds import actions, queries
 from feeds.cards import Card
@@ -84,7 +83,6 @@ class HomeFeed(APIView):
         page = queries.home_feed(request.user, cursor, size)
         if cursor is None:
             actions.saw_first_page(request.user.pk, page.items)
-        accounts_actions.touch(request.user)
         return Response(_bodies(request.user, page))
 
 

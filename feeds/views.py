@@ -8,7 +8,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import actions as accounts_actions
 from accounts import queries as accounts
 from feeds import actions, queries
 from feeds.cards import Card
@@ -48,7 +47,6 @@ def home(request: HttpRequest) -> HttpResponse:
     page = queries.home_feed(request.user, cursor, PAGE_SIZE)
     if cursor is None:
         actions.saw_first_page(request.user.pk, page.items)
-    accounts_actions.touch(request.user)
     context = _posts(request, page) | {"is_first_page": cursor is None}
     return _page(request, "feeds/home.html", context)
 

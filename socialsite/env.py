@@ -58,6 +58,20 @@ class Env(BaseSettings):
     )
     ACCESS_MINUTES: int = Field(15, ge=1, le=1440, description="life of an access token")
     REFRESH_DAYS: int = Field(30, ge=1, le=365, description="life of a refresh token")
+    CLIENT_POLICY: Literal["type", "device"] = Field(
+        "type", description="one sign-in of a person per type of device, or per device"
+    )
+    PASSWORD_POLICY: Literal["seed", "asvs"] = Field(
+        "seed", description="6 to 16 of A-Za-z0-9@#$&. (seed), or 8 to 128 of anything (asvs)"
+    )
+    LOGIN_ERRORS: Literal["merged", "separate"] = Field(
+        "merged", description="one answer to a failed login, or codes 1 and 2 apart"
+    )
+    STAFF_TOTP: bool = Field(False, description="staff need a second factor to use the admin")
+    EMAIL_URL: str = Field(
+        "", description="smtp://user:password@host:port/?tls=True; empty: files in DATA_DIR/mail"
+    )
+    EMAIL_FROM: str = Field("", description="sender of mails; empty: noreply@ the site's host")
     FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
     PUSH_ALL_MAX: int = Field(
         5000,

@@ -5,8 +5,10 @@ Everything a deployer may turn comes from `socialsite.env`; nothing else reads t
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import dj_database_url
+import dj_email_url
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -42,6 +44,9 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
+    "django_otp.plugins.otp_static",
     "socialsite",
     "socialsite.core",
     "relations",
@@ -207,6 +212,20 @@ SIMPLE_JWT: dict[str, Any] = {
     "JTI_CLAIM": "jti",
 }
 TRUSTED_PROXIES = ENV.TRUSTED_PROXIES
+CLIENT_POLICY = ENV.CLIENT_POLICY
+PASSWORD_POLICY = ENV.PASSWORD_POLICY
+LOGIN_ERRORS = ENV.LOGIN_ERRORS
+STAFF_TOTP = ENV.STAFF_TOTP
+OTP_TOTP_ISSUER = "socialsite"
+
+# --- mail ---------------------------------------------------------------------------------------
+if ENV.EMAIL_URL:
+    vars().update(dj_email_url.parse(ENV.EMAIL_URL))
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = str(DATA_DIR / "mail")
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
 
 # --- relations and feeds ------------------------------------------------------------------------
 FOLLOW_LIMIT = ENV.FOLLOW_LIMIT

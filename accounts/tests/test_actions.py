@@ -11,7 +11,7 @@ from django.contrib.auth.hashers import identify_hasher
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import actions, cache, passwords, queries, tokens
+from accounts import actions, authentication, cache, passwords, queries, tokens
 from accounts.models import Role, TokenBatch, TokenVersion, User
 from socialsite.core import redis, relay
 from socialsite.core.errors import (
@@ -45,7 +45,7 @@ def told() -> list[str]:
 
 def lives(access: str) -> bool:
     try:
-        tokens.authenticate(access)
+        authentication.by_access(access)[1]
     except BannedAccessToken:
         return False
     return True
@@ -143,12 +143,28 @@ def test_a_hash_that_is_there_already_is_not_made_again(monkeypatch, db) -> None
 
 
 def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_num_queries) -> None:
+    access = actions.sign_in(user, "chrome").access
+    with django_assert_num_queries(1):
+        authentication.by_access(access)  # the floors; nothing is noted
+    long_ago = timezone.now() - timedelta(minutes=6)
+    User.objects.update(last_seen=long_ago)
+    TokenVersion.objects.update(last_seen=long_ago)
+    with cache.fenced(user.pk):
+        authentication.by_access(access)
+    for row in (User.objects.get(), TokenVersion.objects.get()):
+        assert timezone.now() - row.last_seen < timedelta(seconds=5)
+
+
+def test_of_a_person_who_is_known_by_token_one_query_reads_the_rest(
+    user, django_assert_num_queries
+) -> None:
+    person = User.known(user.pk)
     with django_assert_num_queries(0):
-        actions.touch(user)
-    user.last_seen = timezone.now() - timedelta(minutes=6)
-    user.save()
-    actions.touch(user)
-    assert timezone.now() - User.objects.get().last_seen < timedelta(seconds=5)
+        assert (person, person.pk) == (user, user.pk)
+    with django_assert_num_queries(1):
+        assert (person.username, person.nickname) == (user.username, user.nickname)
+        assert person.is_active
+        assert not person.is_staff
 
 
 # --- signing in ---------------------------------------------------------------------------------
@@ -156,7 +172,7 @@ def test_login_takes_the_name_in_any_case_and_returns_a_live_pair(make_user) -> 
     user = make_user("alice1")
     found, pair = actions.login("ALICE1", PASSWORD, "chrome", "Mozilla/5.0", "127.0.0.1")
     assert found == user
-    assert tokens.authenticate(pair.access).user_id == user.pk
+    assert authentication.by_access(pair.access)[1].user_id == user.pk
     row = TokenVersion.objects.get()
     assert (row.client, row.user_agent, row.address) == ("chrome", "Mozilla/5.0", "127.0.0.1")
 

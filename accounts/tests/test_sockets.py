@@ -15,6 +15,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from accounts import actions, consumers, sockets, tokens
+from accounts.events import TokensRevoked
 from socialsite.asgi import application
 from socialsite.core import redis
 
@@ -227,7 +228,7 @@ def test_a_kick_of_one_device_leaves_the_others_and_a_newer_sign_in_alone(user) 
         new = Socket.by_cookie(pair.access)
         assert await new.open()
         assert (await old.code())[0] == 4001
-        await in_thread(sockets.kick, user.pk, "chrome", 1, "login", access_only=False)
+        await in_thread(sockets.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
         assert await new.hears_nothing()
         assert await other.hears_nothing()
         await new.leave()
@@ -293,16 +294,16 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
 def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 60)
-    arrive = consumers._arrive
+    look = consumers._look
 
     def late(principal: tokens.Principal) -> None:
         if first == "the check":
-            arrive(principal)
+            look(principal)
         actions.log_out(user, "chrome")
         if first == "the revocation":
-            arrive(principal)
+            look(principal)
 
-    monkeypatch.setattr(consumers, "_arrive", late)
+    monkeypatch.setattr(consumers, "_look", late)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)

@@ -8,7 +8,7 @@ import jwt
 import pytest
 from django.conf import settings
 
-from accounts import actions, cache, tokens
+from accounts import actions, authentication, cache, tokens
 from accounts.models import TokenVersion
 from socialsite.core import redis
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
@@ -218,11 +218,11 @@ def roundtrips(monkeypatch) -> list[object]:
 def test_a_request_with_known_floors_costs_one_round_trip_and_no_query(
     pair, monkeypatch, django_assert_num_queries
 ) -> None:
-    redis.call(lambda connection: connection.flushdb())  # the fence of the sign-in
-    tokens.authenticate(pair.access)
+    redis.call(lambda connection: connection.flushdb())  # this sign-in is not committed: its fence
+    authentication.by_access(pair.access)
     seen = roundtrips(monkeypatch)
     with django_assert_num_queries(0):
-        tokens.authenticate(pair.access)
+        authentication.by_access(pair.access)
     assert len(seen) == 1
 
 
@@ -231,7 +231,7 @@ def test_a_miss_costs_one_query_and_is_remembered_for_five_seconds_at_most(
 ) -> None:
     redis.call(lambda connection: connection.flushdb())
     with django_assert_num_queries(1):
-        tokens.authenticate(pair.access)
+        authentication.by_access(pair.access)
     for key in (f"access:{user.pk}", f"access:{user.pk}:chrome"):
         assert 0 < redis.call(lambda connection, key=key: connection.pttl(key)) <= 5000
 
@@ -241,22 +241,22 @@ def test_without_redis_the_database_answers(user, pair, monkeypatch) -> None:
         raise redis.RedisDown("cut off")
 
     monkeypatch.setattr(redis, "call", down)
-    tokens.authenticate(pair.access)
+    authentication.by_access(pair.access)
     actions.log_out(user, "chrome")
     with pytest.raises(BannedAccessToken):
-        tokens.authenticate(pair.access)
+        authentication.by_access(pair.access)
 
 
 def test_a_cached_floor_is_never_lowered(user, pair) -> None:
     cache.raise_floors(user.pk, 5, {"chrome": 7})
     cache.raise_floors(user.pk, 4, {"chrome": 6})
     redis.call(lambda connection: connection.delete(f"fence:{user.pk}"))
-    assert cache.access_floors(user.pk, "chrome") == (5, 7)
+    assert cache.access_floors(user.pk, "chrome")[:2] == (5, 7)
 
 
 def test_a_reader_that_is_late_does_not_bring_back_an_old_floor(user, pair) -> None:
     old = cache.stored_floors(user.pk, "chrome")
-    assert old == (0, 0)
+    assert old[:2] == (0, 0)
     cache.raise_floors(user.pk, None, {"chrome": 1})
     cache._raise(user.pk, "fill", {f"access:{user.pk}:chrome": old.version})
     redis.call(lambda connection: connection.delete(f"fence:{user.pk}"))
@@ -266,13 +266,30 @@ def test_a_reader_that_is_late_does_not_bring_back_an_old_floor(user, pair) -> N
 
 def test_behind_a_fence_the_database_answers_and_nothing_is_filled_in(user, pair) -> None:
     redis.call(lambda connection: connection.flushdb())
-    tokens.authenticate(pair.access)
+    authentication.by_access(pair.access)
     TokenVersion.objects.filter(user=user).update(access_floor=1)  # committed, not yet in Redis
-    tokens.authenticate(pair.access)  # what the cache may cost without a fence
-    cache.fence(user.pk)
-    with pytest.raises(BannedAccessToken):
-        tokens.authenticate(pair.access)
+    authentication.by_access(pair.access)[1]  # what the cache may cost without a fence
+    with cache.fenced(user.pk), pytest.raises(BannedAccessToken):
+        authentication.by_access(pair.access)
     assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"0"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_fences_stand_until_the_last_revocation_has_ended(user) -> None:
+    def stands() -> bool:
+        return bool(redis.call(lambda c: c.exists(f"fence:{user.pk}")))
+
+    with cache.fenced(user.pk):
+        with cache.fenced(user.pk):
+            assert stands()
+        assert stands()
+        redis.call(lambda c: c.flushdb())
+    assert not stands()
+    with pytest.raises(ZeroDivisionError), cache.fenced(user.pk):
+        raise ZeroDivisionError
+    assert not stands()
+    actions.log_out(user, "chrome")
+    assert not stands()
 
 
 def test_the_batch_counts_before_the_version_and_floors_count_alone(pair) -> None:
@@ -287,4 +304,4 @@ def test_a_token_of_a_client_that_never_signed_in_is_refused(user) -> None:
     mark = tokens.new_mark(1)
     pair = tokens.mint(user, "edge", 1, 1, mark)
     with pytest.raises(BannedAccessToken):
-        tokens.authenticate(pair.access)
+        authentication.by_access(pair.access)

@@ -1,6 +1,6 @@
 """The one family of errors that domain code raises; a stable code and an HTTP status each.
 
-Codes 0-8 are the seed's (A1), 9-24 the project's own; all are frozen, new ones go on from 25.
+Codes 0-8 are the seed's (A1), 9-28 the project's own; all are frozen, new ones go on from 29.
 An error becomes the API's envelope in `core.api` and a page in `socialsite.middleware`.
 """
 
@@ -205,3 +205,31 @@ class IdempotencyConflict(AppError):
 
     code, name, status = 24, "IDEMPOTENCY_CONFLICT", 409
     message = _("This Idempotency-Key was used for another request.")
+
+
+class OtpRequired(AppError):
+    """The password is right, and the account asks for a code of its second factor too."""
+
+    code, name, status = 25, "OTP_REQUIRED", 401
+    message = _("Please give the code of your authenticator app.")
+
+
+class OtpNotCorrected(AppError):
+    """The code of the second factor is wrong, was used before, or is too old."""
+
+    code, name, status = 26, "OTP_NOT_CORRECTED", 401
+    message = _("This code is wrong or was used before.")
+
+
+class TwoFactorNeeded(AppError):
+    """Staff must set up a second factor before they use their powers."""
+
+    code, name, status = 27, "TWO_FACTOR_NEEDED", 403
+    message = _("Please set up two-factor sign-in first.")
+
+
+class WrongLink(AppError):
+    """A link of an e-mail that was used, is too old, or is not complete."""
+
+    code, name, status = 28, "WRONG_LINK", 400
+    message = _("This link is no longer valid. Please ask for a new one.")

@@ -1,0 +1,89 @@
+"""Accounts and profiles (A15-A17)."""
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_lazy as _
+
+from accounts import passwords, queries, rules
+from accounts.events import ProfileChanged, UserRegistered
+from accounts.models import TokenBatch, User
+from socialsite.core import db, media
+from socialsite.core.errors import DuplicatedUser, InvalidInput
+from socialsite.core.events import publish
+
+BIO_MAX = 200
+
+
+def register(
+    username: str, nickname: str, password: str, email: str = "", *, password_hash: str = ""
+) -> User:
+    """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser.
+
+    `password_hash` is one that `passwords.hash_password` made of this password before: who makes
+    hundreds of accounts with one password hashes it once.
+    """
+    rules.check(
+        username=rules.username(username),
+        nickname=rules.nickname(nickname),
+        password=rules.password(password, username, nickname),
+    )
+    if queries.any_by_name(username):
+        raise _duplicated()  # before the costly hash
+    hashed = password_hash or passwords.hash_password(password)
+    return _create(username, nickname, hashed, email)
+
+
+@db.atomic
+def _create(username: str, nickname: str, password: str, email: str) -> User:
+    user = User(
+        username=username,
+        username_key=username.lower(),
+        nickname=nickname,
+        nickname_key=nickname.lower(),
+        password=password,
+        email=email,
+    )
+    try:
+        with transaction.atomic():
+            user.save(force_insert=True)
+    except IntegrityError:
+        raise _duplicated() from None
+    TokenBatch.objects.create(user=user)
+    publish(UserRegistered(user.pk))
+    return user
+
+
+def _duplicated() -> DuplicatedUser:
+    return DuplicatedUser(fields={"username": [_("This username is taken.")]})
+
+
+@db.atomic
+def edit_profile(
+    user: User, *, nickname: str | None = None, bio: str | None = None, avatar: int | None = None
+) -> User:
+    """Change what is given of a person's profile; `avatar` is the id of a picture of theirs, or 0.
+
+    Raises RegMatchError for the nickname, InvalidInput for the others.
+    """
+    row = User.objects.select_for_update().get(pk=user.pk)
+    before = (row.nickname, row.bio, row.avatar_name)
+    if nickname is not None:
+        rules.check(nickname=rules.nickname(nickname))
+        row.nickname, row.nickname_key = nickname, nickname.lower()
+    if bio is not None:
+        if len(bio) > BIO_MAX:
+            raise InvalidInput(fields={"bio": [_("At most 200 characters.")]})
+        row.bio = bio
+    if avatar is not None:
+        row.avatar_name = _avatar(row, avatar) if avatar else ""
+    if (row.nickname, row.bio, row.avatar_name) != before:
+        row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
+        publish(ProfileChanged(row.pk))
+    return row
+
+
+def _avatar(user: User, media_id: int) -> str:
+    try:
+        return media.by_ids(user.pk, [media_id])[0].thumb_name
+    except InvalidInput as error:
+        texts = [text for part in (error.fields or {}).values() for text in part]
+        raise InvalidInput(fields={"avatar": texts}) from None

@@ -1,0 +1,149 @@
+"""Ending sign-ins: the scenarios of S0 (A9, A11-A14), and what they are made of.
+
+- Every change of a person's tokens happens under the lock of that person's TokenBatch row, so
+  logins, refreshes and revocations of one person come one after the other.
+- To revoke: floor := current, current += 1. What is issued afterwards lives (T1).
+- `@fenced` actions send readers to MySQL before they commit; call them outside of transactions.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import cache, sockets
+from accounts.events import RolesChanged, TokensRevoked, UserBanned, UserUnbanned
+from accounts.models import TokenBatch, TokenVersion, User
+from socialsite.core import db
+from socialsite.core.events import publish
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def fenced(
+    function: Callable[Concatenate[User, P], R],
+) -> Callable[Concatenate[User, P], R]:
+    """Fence the person's cached floors, then run the action in one transaction."""
+
+    @functools.wraps(function)
+    def run(user: User, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with cache.fenced(user.pk):
+            return db.atomic(function)(user, *args, **kwargs)
+
+    return run
+
+
+@fenced
+def log_out(
+    user: User, client: str, version: int | None = None, reason: str = "logout", by: str = ""
+) -> bool:
+    """End the sign-in of a client, access and refresh (A9, A11, T8).
+
+    With `version`, only a sign-in that is not newer than that. `by` names the device that does it.
+    Returns whether one was ended.
+    """
+    locked_batch(user)
+    row = TokenVersion.objects.filter(user=user, client=client).first()
+    if row is None or (version is not None and row.version > version):
+        return False
+    revoke_version(row, reason, by)
+    return True
+
+
+@fenced
+def ban(user: User) -> User:
+    """Ban: every token is dead, logins are refused, what they wrote is hidden (A14)."""
+    batch = locked_batch(user)
+    user.refresh_from_db()
+    if user.banned_at is None:
+        user.banned_at = timezone.now()
+        user.save(update_fields=["banned_at"])
+        revoke_batch(batch, "ban")
+        publish(UserBanned(user.pk))
+    return user
+
+
+@fenced
+def unban(user: User) -> User:
+    """Lift a ban; new sign-ins live, old tokens stay dead (T1)."""
+    locked_batch(user)
+    user.refresh_from_db()
+    if user.banned_at is not None:
+        user.banned_at = None
+        user.save(update_fields=["banned_at"])
+        publish(UserUnbanned(user.pk))
+    return user
+
+
+@fenced
+def promote(user: User, roles: int) -> User:
+    """Give a person exactly these roles.
+
+    Access tokens with other roles are dead; refresh tokens live and fetch new ones (A13).
+    """
+    batch = locked_batch(user)
+    user.refresh_from_db()
+    if user.roles != roles:
+        user.roles = roles
+        user.save(update_fields=["roles"])
+        revoke_batch(batch, "roles", access_only=True)
+        publish(RolesChanged(user.pk, roles))
+    return user
+
+
+def locked_batch(user: User) -> TokenBatch:
+    """Lock a person's numbers; made on first use for people who were not made by `register`."""
+    rows = TokenBatch.objects.select_for_update()
+    row = rows.filter(pk=user.pk).first()
+    if row is None:
+        db.insert_ignore(TokenBatch, [TokenBatch(user=user)])
+        row = rows.get(pk=user.pk)
+    return row
+
+
+def revoke_batch(
+    row: TokenBatch,
+    reason: str,
+    *,
+    access_only: bool = False,
+    by: str = "",
+    spared: str | None = None,
+) -> None:
+    """Kill the tokens of all clients; the caller holds the lock, and signs `spared` in again."""
+    row.access_floor = row.batch
+    if not access_only:
+        row.refresh_floor, row.ended = row.batch, reason
+    row.batch += 1
+    row.save()
+    _tell(TokensRevoked(row.user_id, None, row.access_floor, reason, access_only, by, spared))
+
+
+def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
+    """Kill the tokens of one client; the caller holds the lock of the batch.
+
+    Without a refresh token in force the row says that nobody is signed in there.
+    """
+    row.access_floor = row.refresh_floor = row.version
+    row.version += 1
+    row.refresh_jti = row.previous_jti = row.oldest_jti = ""
+    row.ended, row.ended_by = reason, by
+    row.save()
+    _tell(TokensRevoked(row.user_id, row.client, row.access_floor, reason, False, by))
+
+
+def _tell(event: TokensRevoked) -> None:
+    """Publish, and act on it right after the commit: the event repeats it after a crash."""
+    publish(event)
+    transaction.on_commit(lambda: announce(event))
+
+
+def announce(event: TokensRevoked) -> None:
+    """Make a committed revocation felt at once: the cached floors, then the open sockets (T7)."""
+    if event.client is None:
+        cache.raise_floors(event.user_id, event.floor, {})
+    else:
+        cache.raise_floors(event.user_id, None, {event.client: event.floor})
+    sockets.kick(event)

@@ -1,0 +1,133 @@
+"""Signing in, and exchanging refresh tokens (A8, A10, T4-T6, T15)."""
+
+import logging
+
+from django.utils import timezone
+
+from accounts import cache, devices, passwords, queries, tokens
+from accounts.actions.presence import touch
+from accounts.actions.revocation import fenced, locked_batch, revoke_version
+from accounts.events import UserSignedIn
+from accounts.models import TokenBatch, TokenVersion, User
+from accounts.tokens import Mark, Principal, TokenPair
+from socialsite.core import db
+from socialsite.core.errors import BannedRefreshToken, PasswordNotCorrected
+from socialsite.core.errors import UserBanned as UserBannedError
+from socialsite.core.events import publish
+
+logger = logging.getLogger(__name__)
+
+GRACE_MS = 10_000
+
+
+def login(
+    username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
+) -> tuple[User, TokenPair]:
+    """Sign in by password. Raises PasswordNotCorrected, also when there is nobody of that name, at
+    the same cost (T14); UserBanned only when the password is right (A14)."""
+    user = queries.any_by_name(username)
+    if not passwords.is_right(user, password) or user is None or user.deleted_at:
+        raise PasswordNotCorrected
+    return user, sign_in(user, client, user_agent, address)
+
+
+@fenced
+def sign_in(
+    user: User, client: str = "other", user_agent: str = "", address: str = ""
+) -> TokenPair:
+    """Issue a pair for a client; an older sign-in of that client ends. UserBanned when banned."""
+    batch = locked_batch(user)
+    row = TokenVersion.objects.filter(user=user, client=client).first()
+    if row is None:
+        row = TokenVersion(user=user, client=client)
+    else:
+        revoke_version(row, "login", devices.name_of(client, user_agent))
+    current = User.objects.get(pk=user.pk)
+    if current.banned_at:
+        raise UserBannedError
+    if current.deleted_at:
+        raise PasswordNotCorrected
+    row.user_agent, row.address = user_agent[:300], address[:45]
+    publish(UserSignedIn(user.pk, client))
+    return issue(current, batch, row)
+
+
+def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
+    """Put a new refresh token of a client in force and return the pair; the caller locks."""
+    mark = tokens.new_mark(batch.batch)
+    row.refresh_jti, row.refresh_iat, row.refresh_bat = mark
+    row.previous_jti = row.oldest_jti = ""
+    row.rotated_at = db.now_ms()
+    row.last_seen = timezone.now()
+    row.save()
+    return tokens.mint(user, row.client, row.version, batch.batch, mark)
+
+
+def refresh(refresh_token: str) -> tuple[User, TokenPair]:
+    """Exchange a refresh token for a new pair with the batch and the roles of now (A8, T4, T5).
+
+    The token before the one in force gets the same successor again, until that was used and ten
+    seconds beyond; an older one ends the sign-in of its client (T15).
+    Raises InvalidToken, ExpiredJwt or BannedRefreshToken.
+    """
+    principal = tokens.decode_refresh(refresh_token)
+    found = _rotate(principal)
+    if found is None:
+        with cache.fenced(principal.user_id):
+            _end_reused(principal)
+        raise BannedRefreshToken
+    return found
+
+
+@db.atomic
+def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
+    """Validate and mint under the lock; None when the token was already replaced."""
+    user, batch, row = _locked_sign_in(principal)
+    current = Mark(row.refresh_jti, row.refresh_iat, row.refresh_bat)
+    now = db.now_ms()
+    if principal.jti == row.refresh_jti:
+        successor = tokens.new_mark(batch.batch)
+        row.oldest_jti = row.previous_jti
+        row.previous_jti, row.previous_iat, row.previous_bat = current
+        row.refresh_jti, row.refresh_iat, row.refresh_bat = successor
+        row.rotated_at = now
+        touch(user.pk, row.client, row.last_seen)
+        row.last_seen = timezone.now()
+        row.save()
+    elif principal.jti == row.previous_jti:
+        successor = current
+    elif principal.jti == row.oldest_jti and now - row.rotated_at <= GRACE_MS:
+        successor = Mark(row.previous_jti, row.previous_iat, row.previous_bat)
+    else:
+        return None
+    return user, tokens.mint(user, row.client, row.version, batch.batch, successor)
+
+
+@db.atomic
+def _end_reused(principal: Principal) -> None:
+    try:
+        _, _, row = _locked_sign_in(principal)
+    except BannedRefreshToken:
+        return
+    logger.warning("refresh token reused: user %s client %s", row.user_id, row.client)
+    revoke_version(row, "reuse")
+
+
+def _locked_sign_in(principal: Principal) -> tuple[User, TokenBatch, TokenVersion]:
+    """Lock the rows of a refresh token; BannedRefreshToken when it is at or below a floor."""
+    user = User.objects.filter(pk=principal.user_id).first()
+    if user is None:
+        raise BannedRefreshToken
+    batch = locked_batch(user)
+    rows = TokenVersion.objects.filter(user=user, client=principal.client)
+    row = rows.first()
+    # Roles and ban as of the lock: what changes them revokes under it.
+    user.refresh_from_db()
+    if (
+        not user.is_active
+        or row is None
+        or principal.batch <= batch.refresh_floor
+        or principal.version <= row.refresh_floor
+    ):
+        raise BannedRefreshToken
+    return user, batch, row

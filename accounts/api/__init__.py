@@ -1,0 +1,1 @@
+"""API of accounts: signing in and out, people."""

@@ -1,0 +1,101 @@
+"""API of signing up, in and out."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import actions, devices, schema, serializers  # noqa: F401  (schema: its effect)
+from accounts.api.people import user_body
+from accounts.authentication import signed_in
+from accounts.models import User
+from accounts.tokens import TokenPair
+from socialsite.core import api
+from socialsite.core.api import ErrorSerializer as Errors
+
+Body = dict[str, Any]
+
+
+class OpenView(APIView):
+    """A view that looks at no credential: a dead one must not keep anyone from signing in."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+
+class Register(OpenView):
+    """Making an account."""
+
+    @extend_schema(
+        request=serializers.RegisterSerializer,
+        responses={201: serializers.SignInSerializer, 400: Errors, 409: Errors, 503: Errors},
+    )
+    def post(self, request: Request) -> Response:
+        """Make an account and sign in."""
+        data = api.read(serializers.RegisterSerializer, request.data)
+        client = data.pop("client")
+        user = actions.register(**data)
+        return Response(_answer(user, _sign_in(request, user, client)), status=201)
+
+
+class Login(OpenView):
+    """Signing in."""
+
+    @extend_schema(
+        request=serializers.LoginSerializer,
+        responses={
+            200: serializers.SignInSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            503: Errors,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Sign in; an older sign-in of the same kind of device ends."""
+        data = api.read(serializers.LoginSerializer, request.data)
+        user, pair = actions.login(
+            data["username"],
+            data["password"],
+            data["client"],
+            devices.user_agent_of(request._request),
+            devices.address_of(request._request),
+        )
+        return Response(_answer(user, pair))
+
+
+class Refresh(OpenView):
+    """Exchanging a refresh token."""
+
+    @extend_schema(
+        request=serializers.RefreshSerializer,
+        responses={200: serializers.PairSerializer, 400: Errors, 401: Errors},
+    )
+    def post(self, request: Request) -> Response:
+        """Get a new pair; the old refresh token may be repeated until the new one is used."""
+        data = api.read(serializers.RefreshSerializer, request.data)
+        _user, pair = actions.refresh(data["refresh"])
+        return Response(pair._asdict())
+
+
+class Logout(APIView):
+    """Signing out."""
+
+    @extend_schema(request=None, responses={204: None, 401: Errors, 403: Errors})
+    def post(self, request: Request) -> Response:
+        """End the sign-in of this device: its access and refresh tokens are dead."""
+        user, principal = signed_in(request)
+        actions.log_out(user, principal.client, principal.version)
+        return Response(status=204)
+
+
+def _sign_in(request: Request, user: User, client: str) -> TokenPair:
+    raw = request._request
+    return actions.sign_in(user, client, devices.user_agent_of(raw), devices.address_of(raw))
+
+
+def _answer(user: User, pair: TokenPair) -> Body:
+    return {"user": user_body(user, user), **pair._asdict()}

@@ -1,0 +1,74 @@
+"""What the forms of accounts have in common: reading, showing mistakes, where to go afterwards."""
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+
+from accounts import cookies, devices
+from accounts.tokens import TokenPair
+from socialsite.core import errors
+
+INPUT_MAX = 200
+# What a form shows again instead of an error page.
+SHOWN = (
+    errors.PasswordNotCorrected,
+    errors.UserBanned,
+    errors.RegMatchError,
+    errors.DuplicatedUser,
+    errors.InvalidInput,
+)
+
+
+def safe_next(request: HttpRequest) -> str:
+    """Return where to go afterwards: a path of this site, or the home page."""
+    wanted = request.POST.get("next") or request.GET.get("next") or ""
+    if wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
+        return wanted
+    return reverse("home")
+
+
+def redirect(address: str) -> HttpResponse:
+    return HttpResponseRedirect(address, status=303)
+
+
+def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
+    """Send a person who just signed in on their way, with cookies and a new CSRF secret."""
+    rotate_token(request)
+    response = redirect(safe_next(request))
+    cookies.put(response, pair)
+    return response
+
+
+def fields(request: HttpRequest, *names: str) -> dict[str, str]:
+    values = {name: request.POST.get(name, "") for name in names}
+    if any(len(value) > INPUT_MAX for value in values.values()):
+        raise errors.InvalidInput(_("That is too long."))
+    missing = {name: [_("Please fill this in.")] for name, value in values.items() if not value}
+    if missing:
+        raise errors.InvalidInput(fields=missing)
+    return values
+
+
+def form(
+    request: HttpRequest, template: str, names: tuple[str, ...], error: errors.AppError | None
+) -> HttpResponse:
+    """Show a form, after a mistake with what was typed except the password."""
+    found: dict[str, list[str]] = {}
+    if error is not None:
+        texts = error.fields or {"__all__": [error.detail]}
+        found = {name: [str(text) for text in part] for name, part in texts.items()}
+    wanted = safe_next(request)
+    context = {
+        "form_errors": found,
+        "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
+        "next": "" if wanted == reverse("home") else wanted,
+    }
+    return render(request, template, context, status=error.status if error else 200)
+
+
+def device(request: HttpRequest) -> tuple[str, str, str]:
+    user_agent = devices.user_agent_of(request)
+    return devices.browser_of(user_agent), user_agent, devices.address_of(request)

@@ -1,0 +1,57 @@
+"""Pages: log in, sign up, log out."""
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import actions, cookies
+from accounts.authentication import signed_in
+from accounts.views import forms
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def login(request: HttpRequest) -> HttpResponse:
+    """Log in; whoever is logged in already goes on."""
+    if request.user.is_authenticated:
+        return forms.redirect(forms.safe_next(request))
+    error = None
+    if request.method == "POST":
+        try:
+            values = forms.fields(request, "username", "password")
+            _user, pair = actions.login(
+                values["username"].strip(),
+                values["password"],
+                *forms.device(request),
+            )
+            return forms.entered(request, pair)
+        except forms.SHOWN as found:
+            error = found
+    return forms.form(request, "accounts/login.html", ("username",), error)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def register(request: HttpRequest) -> HttpResponse:
+    """Make an account and log in."""
+    if request.user.is_authenticated:
+        return forms.redirect(forms.safe_next(request))
+    error = None
+    if request.method == "POST":
+        try:
+            user = actions.register(**forms.fields(request, "username", "nickname", "password"))
+            return forms.entered(request, actions.sign_in(user, *forms.device(request)))
+        except forms.SHOWN as found:
+            error = found
+    return forms.form(request, "accounts/register.html", ("username", "nickname"), error)
+
+
+@require_POST
+def logout(request: HttpRequest) -> HttpResponse:
+    """End the sign-in of this browser, also on the server (T8)."""
+    if request.user.is_authenticated:
+        user, principal = signed_in(request)
+        actions.log_out(user, principal.client, principal.version)
+    response = forms.redirect(reverse("home"))
+    cookies.clear(response)
+    rotate_token(request)
+    return response
