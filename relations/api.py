@@ -21,6 +21,7 @@ from relations.serializers import (
 )
 from socialsite.core import api, errors
 from socialsite.core.api import ErrorSerializer as Errors
+from socialsite.core.ratelimit import Grant
 
 IDS_MAX = 100
 PAGE_PARAMETERS = [
@@ -36,6 +37,20 @@ CHANGED = {
     409: Errors,
     429: Errors,
 }
+BUDGET = [
+    OpenApiParameter(
+        name,
+        int,
+        OpenApiParameter.HEADER,
+        response=[200, 400, 403, 404, 409, 429],
+        description=f"{text}; not there without Redis",
+    )
+    for name, text in (
+        ("RateLimit-Limit", "most follows and unfollows, together, of one burst"),
+        ("RateLimit-Remaining", "how many of them are left now"),
+        ("RateLimit-Reset", "seconds until all are back; in a 429 the same as Retry-After"),
+    )
+]
 Action = Callable[[User, User], Relation | None]
 
 
@@ -46,19 +61,34 @@ def _change(request: Request, user_id: str, action: Action) -> Response:
 
 
 class Follow(APIView):
-    """Following one person."""
+    """Following one person; every answer tells what is left of the budget of both methods."""
 
-    @extend_schema(request=None, responses=CHANGED)
+    grant: Grant | None = None
+
+    @extend_schema(request=None, responses=CHANGED, parameters=BUDGET)
     def post(self, request: Request, user_id: str) -> Response:
-        """Follow; someone whom I block stays blocked, and the answer says so."""
-        limits.FOLLOW.spend(request.user.pk)
+        """Follow. Of someone whom I block: nothing changes, `relation` stays BLACKLISTING."""
+        self._spend(request)
         return _change(request, user_id, actions.follow)
 
-    @extend_schema(responses=CHANGED)
+    @extend_schema(responses=CHANGED, parameters=BUDGET)
     def delete(self, request: Request, user_id: str) -> Response:
         """Unfollow."""
-        limits.FOLLOW.spend(request.user.pk)
+        self._spend(request)
         return _change(request, user_id, actions.unfollow)
+
+    def _spend(self, request: Request) -> None:
+        self.grant = limits.FOLLOW.take(request.user.pk)
+        self.grant.check()
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Add the budget to every answer, also to one that refuses."""
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        for name, value in (self.grant.headers() if self.grant else {}).items():
+            answer.headers[name] = value
+        return answer
 
 
 class Block(APIView):

@@ -1,4 +1,8 @@
-"""Limits of relations, taken at the entry. Without Redis they let everything pass (T27)."""
+"""Limits of relations, taken at the entry (D9, T27).
+
+Without Redis they let everything pass and no budget is told: the limit keeps the work of backfills
+and purges fair, the follow cap, which the database holds, stands in any case.
+"""
 
 from socialsite.core.ratelimit import Bucket
 

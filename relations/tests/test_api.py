@@ -1,5 +1,7 @@
 """The API of relations: bodies, codes, who may see what, the limit of follows."""
 
+import time
+
 import pytest
 from django.conf import settings
 from django.db import connection
@@ -110,17 +112,49 @@ def test_follow_and_unfollow_share_one_bucket_and_blocks_have_none(people, api_f
     response = client.post(address(b, "follow"))
     wrong(response, 429, 11)
     assert response["Retry-After"] == "1"
+    assert budget(response) == ("100", "0", "1")
     wrong(client.delete(address(b, "follow")), 429, 11)
     assert client.post(address(b, "block")).status_code == 200
     assert api_for(b).delete(address(a, "follow")).status_code == 200
 
 
-def test_without_redis_follows_are_not_limited(people, api_for) -> None:
+def budget(response) -> tuple[str | None, ...]:
+    """Limit, Remaining and Reset of an answer, None where it does not tell."""
+    names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+    return tuple(response.headers.get(name) for name in names)
+
+
+def test_every_answer_of_follow_and_unfollow_tells_the_budget(people, api_for) -> None:
+    a, b = people
+    client = api_for(a)
+    assert budget(client.post(address(b, "follow"))) == ("100", "99", "1")
+    assert budget(client.delete(address(b, "follow")))[:2] == ("100", "98")
+    assert budget(client.post(address(a, "follow")))[:2] == ("100", "97")  # refused: oneself
+    assert budget(client.post(address(b, "block"))) == (None, None, None)
+
+
+def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(people, api_for) -> None:
+    a, b = people
+    client = api_for(a)
+    start = time.monotonic()
+    answers = [client.delete(address(b, "follow")) for _ in range(200)]
+    refilled = time.monotonic() - start + 1
+    granted = sum(answer.status_code == 200 for answer in answers)
+    assert 100 <= granted <= 100 + refilled
+    for answer in answers:
+        assert answer.status_code in (200, 429)
+        assert ("Retry-After" in answer.headers) == (answer.status_code == 429)
+        assert None not in budget(answer)
+
+
+def test_without_redis_follows_are_not_limited_and_no_budget_is_told(people, api_for) -> None:
     a, b = people
     client = api_for(a)
     limits.FOLLOW.take(a.pk, cost=100)
     redis.breaker.trip()
-    assert client.post(address(b, "follow")).json() == {"relation": "FOLLOWING"}
+    answer = client.post(address(b, "follow"))
+    assert answer.json() == {"relation": "FOLLOWING"}
+    assert budget(answer) == (None, None, None)
 
 
 # --- lists --------------------------------------------------------------------------------------

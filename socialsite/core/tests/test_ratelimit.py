@@ -85,6 +85,33 @@ def test_a_clock_that_goes_back_neither_refills_nor_takes() -> None:
     assert BUCKET.take(1).remaining == 98
 
 
-def test_without_redis_everything_is_granted() -> None:
+def test_ten_minutes_of_resting_and_bursting_earn_no_more_than_was_refilled() -> None:
+    """The seed's key, gone after 60 s, granted 1000 of these; 100 and 9 times 60 are earned."""
+    found = granted(150)
+    for _ in range(9):
+        idle(60)
+        found += granted(150)
+    assert 640 <= found <= 645
+
+
+def test_the_budget_travels_in_headers() -> None:
+    assert BUCKET.take(1, cost=30).headers() == {
+        "RateLimit-Limit": "100",
+        "RateLimit-Remaining": "70",
+        "RateLimit-Reset": "30",
+    }
+
+
+def test_a_refusal_resets_when_one_may_come_back() -> None:
+    granted(110)
+    grant = BUCKET.take(1, cost=30)
+    with pytest.raises(RateLimited) as caught:
+        grant.check()
+    assert grant.headers()["RateLimit-Remaining"] == "0"
+    assert grant.headers()["RateLimit-Reset"] == str(caught.value.retry_after)
+
+
+def test_without_redis_everything_is_granted_and_no_budget_told() -> None:
     redis.breaker.trip()
     assert granted(150) == 150
+    assert BUCKET.take(1).headers() == {}
