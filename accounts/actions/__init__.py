@@ -3,12 +3,13 @@
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.revocation import announce, ban, log_out, promote, unban
-from accounts.actions.signing_in import login, refresh, sign_in
+from accounts.actions.signing_in import check_password, login, refresh, sign_in
 
 __all__ = [
     "BIO_MAX",
     "announce",
     "ban",
+    "check_password",
     "edit_profile",
     "log_out",
     "login",

@@ -23,12 +23,23 @@ GRACE_MS = 10_000
 def login(
     username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
 ) -> tuple[User, TokenPair]:
-    """Sign in by password. Raises PasswordNotCorrected, also when there is nobody of that name, at
-    the same cost (T14); UserBanned only when the password is right (A14)."""
+    """Sign in by password alone; errors as `check_password`."""
+    user = check_password(username, password)
+    return user, sign_in(user, client, user_agent, address)
+
+
+def check_password(username: str, password: str) -> User:
+    """Return the person of a name and a password.
+
+    Raises PasswordNotCorrected, also when there is nobody of that name, at the same cost (T14);
+    UserBanned only when the password is right (A14).
+    """
     user = queries.any_by_name(username)
     if not passwords.is_right(user, password) or user is None or user.deleted_at:
         raise PasswordNotCorrected
-    return user, sign_in(user, client, user_agent, address)
+    if user.banned_at:
+        raise UserBannedError
+    return user
 
 
 @fenced

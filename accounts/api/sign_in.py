@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, devices, schema, serializers  # noqa: F401  (schema: its effect)
+from accounts import actions, entry, schema, serializers  # noqa: F401  (schema: its effect)
 from accounts.api.people import user_body
 from accounts.authentication import signed_in
 from accounts.models import User
@@ -36,9 +36,8 @@ class Register(OpenView):
     def post(self, request: Request) -> Response:
         """Make an account and sign in."""
         data = api.read(serializers.RegisterSerializer, request.data)
-        client = data.pop("client")
-        user = actions.register(**data)
-        return Response(_answer(user, _sign_in(request, user, client)), status=201)
+        user, pair = entry.sign_up(request._request, **data)
+        return Response(_answer(user, pair), status=201)
 
 
 class Login(OpenView):
@@ -57,13 +56,7 @@ class Login(OpenView):
     def post(self, request: Request) -> Response:
         """Sign in; an older sign-in of the same kind of device ends."""
         data = api.read(serializers.LoginSerializer, request.data)
-        user, pair = actions.login(
-            data["username"],
-            data["password"],
-            data["client"],
-            devices.user_agent_of(request._request),
-            devices.address_of(request._request),
-        )
+        user, pair = entry.log_in(request._request, **data)
         return Response(_answer(user, pair))
 
 
@@ -90,11 +83,6 @@ class Logout(APIView):
         user, principal = signed_in(request)
         actions.log_out(user, principal.client, principal.version)
         return Response(status=204)
-
-
-def _sign_in(request: Request, user: User, client: str) -> TokenPair:
-    raw = request._request
-    return actions.sign_in(user, client, devices.user_agent_of(raw), devices.address_of(raw))
 
 
 def _answer(user: User, pair: TokenPair) -> Body:

@@ -69,6 +69,6 @@ def form(
     return render(request, template, context, status=error.status if error else 200)
 
 
-def device(request: HttpRequest) -> tuple[str, str, str]:
-    user_agent = devices.user_agent_of(request)
-    return devices.browser_of(user_agent), user_agent, devices.address_of(request)
+def browser(request: HttpRequest) -> str:
+    """Return the kind of the browser that asks."""
+    return devices.browser_of(devices.user_agent_of(request))

@@ -5,7 +5,7 @@ from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import actions, cookies
+from accounts import actions, cookies, entry
 from accounts.authentication import signed_in
 from accounts.views import forms
 
@@ -19,11 +19,8 @@ def login(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             values = forms.fields(request, "username", "password")
-            _user, pair = actions.login(
-                values["username"].strip(),
-                values["password"],
-                *forms.device(request),
-            )
+            values["username"] = values["username"].strip()
+            _user, pair = entry.log_in(request, **values, client=forms.browser(request))
             return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found
@@ -38,8 +35,9 @@ def register(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            user = actions.register(**forms.fields(request, "username", "nickname", "password"))
-            return forms.entered(request, actions.sign_in(user, *forms.device(request)))
+            values = forms.fields(request, "username", "nickname", "password")
+            _user, pair = entry.sign_up(request, **values, client=forms.browser(request))
+            return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found
     return forms.form(request, "accounts/register.html", ("username", "nickname"), error)

@@ -1,0 +1,30 @@
+"""The way in, for API and pages alike: password, second factor, then a pair for a device."""
+
+from django.http import HttpRequest
+
+from accounts import actions, devices
+from accounts.models import User
+from accounts.tokens import TokenPair
+
+
+def log_in(
+    request: HttpRequest, username: str, password: str, client: str
+) -> tuple[User, TokenPair]:
+    """Sign in by password. Raises PasswordNotCorrected; UserBanned after a right password only."""
+    user = actions.check_password(username, password)
+    return user, sign_in(request, user, client)
+
+
+def sign_up(
+    request: HttpRequest, username: str, nickname: str, password: str, client: str
+) -> tuple[User, TokenPair]:
+    """Make an account and sign in. Raises RegMatchError or DuplicatedUser."""
+    user = actions.register(username, nickname, password)
+    return user, sign_in(request, user, client)
+
+
+def sign_in(request: HttpRequest, user: User, client: str) -> TokenPair:
+    """Give the device of a request a pair, without asking for anything more."""
+    return actions.sign_in(
+        user, client, devices.user_agent_of(request), devices.address_of(request)
+    )
