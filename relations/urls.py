@@ -10,4 +10,6 @@ urlpatterns = [
         for kind in ("following", "followers", "friends")
     ),
     path("@<str:username>/follow", views.follow, name="follow"),
+    path("@<str:username>/block", views.block, name="block"),
+    path("settings/blocked", views.blocked, name="blocked"),
 ]

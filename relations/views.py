@@ -1,14 +1,25 @@
-"""Pages of relations: the lists of a person, the follow button."""
+"""Pages of relations: the lists of a person, the buttons that follow and block, whom I block.
+
+The buttons are plain forms; htmx gets the control in its new state. On the profile of a person a
+block changes the whole page, so there the browser is sent to it anew. Of somebody whom I block the
+profile shows the name and the way to unblock; where they block me too it stays 404, as for everyone
+they block, and `/settings/blocked` is the way.
+"""
+
+from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts
-from relations import actions, limits, queries
+from accounts.models import User
+from relations import actions, limits, queries, states
 from relations.models import Relation
 from socialsite.core import api, errors
 
@@ -24,28 +35,127 @@ def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("profile", args=[person.username]))
     cursor, size = api.page_params(request, default=PAGE_SIZE)
     page = queries.LISTS[kind](person.pk, cursor, size, request.user.pk)
-    context = {"profile": profile, "kind": kind, "people": page.items, "next": page.next}
+    context = {
+        "profile": profile,
+        "kind": kind,
+        "mine": person.pk == request.user.pk,
+        "people": page.items,
+        "next": page.next,
+    }
     partial = request.htmx and cursor is not None
     template = "relations/_page.html" if partial else "relations/list.html"
     return render(request, template, context)
 
 
+@require_safe
+def blocked(request: HttpRequest) -> HttpResponse:
+    """The people whom I block. `?username=` leads to blocking somebody by name.
+
+    That is the way to block someone who blocks me, whose pages I cannot see.
+    """
+    me = _member(request)
+    cursor, size = api.page_params(request, default=PAGE_SIZE)
+    username = request.GET.get("username", "").strip()
+    wrong: errors.AppError | None = None
+    if username:
+        try:
+            target = _other(me, username.removeprefix("@"))
+        except (errors.UserNotFound, errors.SelfRelation) as error:
+            wrong = error
+        else:
+            address = reverse("block", args=[target.username])
+            return HttpResponseRedirect(f"{address}?{urlencode({'next': request.path})}")
+    page = queries.blocked(me.pk, cursor, size)
+    context = {
+        "people": page.items,
+        "next": page.next,
+        "undo": True,
+        "values": {"username": username},
+        "form_errors": {"username": [wrong.detail]} if wrong else {},
+    }
+    partial = request.htmx and cursor is not None
+    template = "relations/_page.html" if partial else "relations/blocked.html"
+    return render(request, template, context, status=wrong.status if wrong else 200)
+
+
 @require_POST
 def follow(request: HttpRequest, username: str) -> HttpResponse:
-    """Follow or unfollow by the field `follow` = 1 or 0; htmx gets the button in its new state."""
+    """Follow or unfollow by the field `follow` = 1 or 0."""
+    me = _member(request)
+    act = actions.follow if _flag(request, "follow") else actions.unfollow
+    limits.FOLLOW.spend(me.pk)
+    target = accounts.by_name(username)
+    return _changed(request, target, act(me, target))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def block(request: HttpRequest, username: str) -> HttpResponse:
+    """Block or unblock by the field `block` = 1 or 0; the page asks, for lack of JavaScript."""
+    me = _member(request)
+    if request.method == "POST":
+        act = actions.block if _flag(request, "block") else actions.unblock
+        target = accounts.by_name(username)
+        return _changed(request, target, act(me, target))
+    target = _other(me, username)
+    state = queries.relation(me.pk, target.pk)
+    if states.blocks(state):
+        return HttpResponseRedirect(reverse("blocked"))
+    return render(
+        request,
+        "relations/block.html",
+        {"username": target.username, "next": _back(request, target, state)},
+    )
+
+
+def _member(request: HttpRequest) -> User:
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
-    wanted = request.POST.get("follow")
-    if wanted not in ("0", "1"):
-        raise errors.InvalidInput(fields={"follow": [_("Must be 0 or 1.")]})
-    limits.FOLLOW.spend(request.user.pk)
+    return request.user
+
+
+def _other(me: User, username: str) -> User:
     target = accounts.by_name(username)
-    act = actions.follow if wanted == "1" else actions.unfollow
-    relation = queries.name(act(request.user, target))
-    if request.htmx:
-        person = accounts.cards([target.pk])[target.pk] | {"relation": relation}
-        return render(request, "relations/_follow.html", {"person": person})
-    back = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(back, {request.get_host()}, request.is_secure()):
-        back = reverse("profile", args=[target.username])
-    return HttpResponseRedirect(back, status=303)
+    if target.pk == me.pk:
+        raise errors.SelfRelation
+    return target
+
+
+def _flag(request: HttpRequest, name: str) -> bool:
+    """Read a field that is 1 or 0; InvalidInput when it is neither."""
+    value = request.POST.get(name)
+    if value not in ("0", "1"):
+        raise errors.InvalidInput(fields={name: [_("Must be 0 or 1.")]})
+    return value == "1"
+
+
+def _back(request: HttpRequest, person: User, state: Relation | None) -> str:
+    """Return where the form came from, if it is on this site and the reader may still see it."""
+    profile = reverse("profile", args=[person.username])
+    wanted = request.POST.get("next") or request.GET.get("next") or profile
+    if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
+        wanted = profile
+    if states.is_blocked(state) and _path(wanted) == _path(profile):
+        return reverse("blocked")
+    return wanted
+
+
+def _path(address: str) -> str:
+    return urlsplit(address).path.lower()
+
+
+def _changed(request: HttpRequest, person: User, state: Relation | None) -> HttpResponse:
+    """Answer with the new state: htmx gets the control, others go back to where they were."""
+    back = _back(request, person, state)
+    if not request.htmx:
+        return HttpResponseRedirect(back, status=303)
+    profile = reverse("profile", args=[person.username])
+    came_from = _path(request.POST.get("next") or profile)
+    if "block" in request.POST and came_from == _path(profile):
+        return HttpResponseClientRedirect(back)
+    row: dict[str, Any] = {
+        "id": str(person.pk),
+        "username": person.username,
+        "relation": queries.name(state),
+    }
+    undo = came_from == reverse("blocked")
+    return render(request, "relations/_changed.html", {"person": row, "next": back, "undo": undo})

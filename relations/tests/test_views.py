@@ -1,14 +1,18 @@
 """Pages of relations: lists, the follow button with and without htmx, the admin."""
 
+import re
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts_actions
 from accounts import cookies
 from accounts.models import Role
-from relations import actions, limits
+from relations import actions, limits, views
 from relations.models import Relation, RelationLog, Relationship
-from relations.tests.helpers import pair
+from relations.tests.helpers import bring, pair
 
 pytestmark = pytest.mark.django_db
 
@@ -127,6 +131,227 @@ def test_the_button_needs_a_csrf_token(make_user, browser_of) -> None:
     browser.handler.enforce_csrf_checks = True
     assert browser.post(f"/@{b.username}/follow", {"follow": "1"}).status_code == 403
     assert pair(a, b)[0] is None
+
+
+# --- what stands between the two ----------------------------------------------------------------
+HTMX = {"HX-Request": "true"}
+SHOWN = {
+    None: ("", "Follow"),
+    Relation.FOLLOWING: ("", "Following"),
+    Relation.FOLLOWED: ("Follows you", "Follow back"),
+    Relation.BI_FOLLOWING: ("Friends", "Following"),
+}
+
+
+def said(page: str) -> tuple[str, str, bool]:
+    """The words beside the name, the label of the button, whether there is the menu to block."""
+    words = re.search(r'data-testid="relation"[^>]*>(.*?)</span>(?:</span>)?', page)
+    button = re.search(r"<button class=\"button[^>]*>\s*(.*?)<span", page)
+    assert words
+    assert button
+    return re.sub("<.*?>", "", words[1]), button[1], 'data-testid="person-menu"' in page
+
+
+@pytest.mark.parametrize("state", SHOWN)
+def test_the_state_is_shown_both_ways(make_user, browser_of, state) -> None:
+    me, other = make_user(), make_user("Otherone")
+    bring(me, other, state)
+    browser = browser_of(me)
+    for address in ("/@Otherone", "/search?q=otherone"):
+        page = browser.get(address).content.decode()
+        assert said(page[page.index("<main") :]) == (*SHOWN[state], True), address
+
+
+def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user, browser_of) -> None:
+    me = make_user()
+    for client in (Client(), browser_of(me)):
+        page = client.get(f"/@{me.username}").content.decode()
+        assert 'data-testid="block"' not in page
+        assert 'data-testid="follow"' not in page
+    guest = Client().get(f"/@{me.username}").content.decode()
+    assert f'href="/login?next=/%40{me.username}"' in guest
+
+
+def test_htmx_gets_the_words_beside_the_name_too(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    actions.follow(b, a)
+    response = browser_of(a).post(f"/@{b.username}/follow", {"follow": "1"}, headers=HTMX)
+    text = response.content.decode()
+    assert f'id="relation-{b.pk}"' in text
+    assert 'hx-swap-oob="true"' in text
+    assert said(text) == ("Friends", "Following", True)
+
+
+# --- block --------------------------------------------------------------------------------------
+def test_block_and_unblock_return_to_where_they_were_pressed(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    actions.follow(b, a)
+    browser = browser_of(a)
+    response = browser.post(f"/@{b.username.upper()}/block", {"block": "1"})
+    assert (response.status_code, response["Location"]) == (303, f"/@{b.username}")
+    assert pair(a, b) == (Relation.BLACKLISTING, Relation.BLACKLISTED)
+    response = browser.post(f"/@{b.username}/block", {"block": "0", "next": "/search?q=x"})
+    assert (response.status_code, response["Location"]) == (303, "/search?q=x")
+    assert pair(a, b) == (None, None)
+
+
+def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(
+    make_user, make_post, browser_of
+) -> None:
+    me, other = make_user(), make_user("Otherone", nickname="昵称在此")
+    accounts_actions.edit_profile(other, bio="words of theirs")
+    make_post(other, content="a post of theirs")
+    browser = browser_of(me)
+    browser.post("/@Otherone/block", {"block": "1"})
+    page = browser.get("/@Otherone").content.decode()
+    assert "昵称在此" in page
+    assert 'data-testid="unblock"' in page
+    for hidden in ("of theirs", "/@Otherone/following", 'data-testid="person-menu"'):
+        assert hidden not in page
+    assert browser_of(other).get(f"/@{me.username}").status_code == 404
+    for reader in (browser, browser_of(other)):
+        found = reader.get(f"/search?q={'otherone' if reader is browser else me.username}")
+        assert 'data-testid="person"' not in found.content.decode()
+
+
+def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(
+    make_user, browser_of
+) -> None:
+    a, b = make_user(), make_user()
+    browser = browser_of(a)
+    address = f"/@{b.username}/block"
+    response = browser.post(address, {"block": "1", "next": "/search?q=x"}, headers=HTMX)
+    text = response.content.decode()
+    assert "<html" not in text
+    assert said(text) == ("Blocked", "Unblock", False)
+    assert 'name="next" value="/search?q=x"' in text
+    response = browser.post(address, {"block": "0", "next": "/search?q=x"}, headers=HTMX)
+    assert said(response.content.decode()) == ("", "Follow", True)
+    for wanted in (f"/@{b.username.upper()}", ""):
+        response = browser.post(address, {"block": "1", "next": wanted}, headers=HTMX)
+        assert response["HX-Redirect"].lower() == f"/@{b.username}"
+    assert pair(a, b)[0] is Relation.BLACKLISTING
+
+
+def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    actions.block(b, a)
+    browser = browser_of(a)
+    profile = f"/@{b.username}"
+    assert browser.get(profile).status_code == 404
+    response = browser.post(f"{profile}/block", {"block": "1", "next": profile})
+    assert (response.status_code, response["Location"]) == (303, "/settings/blocked")
+    assert browser.get(profile).status_code == 404
+    page = browser.get("/settings/blocked").content.decode()
+    assert f"@{b.username}" in page
+    assert f'href="{profile}"' not in page
+    response = browser.post(f"{profile}/block", {"block": "0", "next": profile}, headers=HTMX)
+    assert response["HX-Redirect"] == "/settings/blocked"
+    assert pair(a, b) == (Relation.BLACKLISTED, Relation.BLACKLISTING)
+
+
+def test_without_javascript_a_page_asks_before_the_block(make_user, browser_of) -> None:
+    a, b = make_user(), make_user("Otherone")
+    browser = browser_of(a)
+    page = browser.get("/@otherone/block?next=/search%3Fq%3Dx").content.decode()
+    assert "Block @Otherone?" in page
+    assert 'name="next" value="/search?q=x"' in page
+    assert 'name="block" value="1"' in page
+    assert pair(a, b) == (None, None)
+    assert 'href="/@Otherone"' in browser.get("/@Otherone/block?next=//evil").content.decode()
+    actions.block(a, b)
+    assert browser.get("/@Otherone/block")["Location"] == "/settings/blocked"
+
+
+def test_what_a_block_cannot_do_is_said_on_a_page(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    browser = browser_of(a)
+    for data in ({}, {"block": "2"}, {"block": ""}):
+        assert browser.post(f"/@{b.username}/block", data).status_code == 400
+    assert browser.post(f"/@{a.username}/block", {"block": "1"}).status_code == 400
+    assert browser.get(f"/@{a.username}/block").status_code == 400
+    assert browser.post("/@nobody99/block", {"block": "1"}).status_code == 404
+    assert browser.get("/@nobody99/block").status_code == 404
+    assert browser.put(f"/@{b.username}/block").status_code == 405
+    assert Client().post(f"/@{b.username}/block", {"block": "1"}).status_code == 401
+    response = Client().get(f"/@{b.username}/block")
+    assert response["Location"].startswith("/login?next=")
+    browser.handler.enforce_csrf_checks = True
+    assert browser.post(f"/@{b.username}/block", {"block": "1"}).status_code == 403
+    assert pair(a, b) == (None, None)
+
+
+# --- the list of blocks -------------------------------------------------------------------------
+def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user, browser_of) -> None:
+    me, others = make_user(), [make_user() for _ in range(views.PAGE_SIZE + 1)]
+    for other in others:
+        actions.block(me, other)
+    actions.block(make_user("Whoblocks"), me)
+    browser = browser_of(me)
+    page = browser.get("/settings/blocked").content.decode()
+    rows = r'data-testid="person".*?<small>@(\w+)</small>'
+    names = re.findall(rows, page, re.DOTALL)
+    cursor = re.search(r"cursor=([\w-]+)", page)[1]
+    address = f"/settings/blocked?cursor={cursor}"
+    rest = browser.get(address, headers=HTMX).content.decode()
+    assert "<html" not in rest
+    assert "<html" in browser.get(address).content.decode()
+    names += re.findall(rows, rest, re.DOTALL)
+    assert names == [other.username for other in reversed(others)]
+    assert "Whoblocks" not in page + rest
+
+
+def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user, browser_of) -> None:
+    assert (
+        "You have blocked nobody"
+        in browser_of(make_user()).get("/settings/blocked").content.decode()
+    )
+    assert Client().get("/settings/blocked")["Location"] == "/login?next=%2Fsettings%2Fblocked"
+    assert browser_of(make_user()).get("/settings/blocked?cursor=x").status_code == 400
+    assert browser_of(make_user()).post("/settings/blocked").status_code == 405
+
+
+def test_an_unblock_there_can_be_taken_back(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    actions.block(a, b)
+    actions.block(b, a)
+    browser = browser_of(a)
+    data = {"next": "/settings/blocked"}
+    address = f"/@{b.username}/block"
+    text = browser.post(address, data | {"block": "0"}, headers=HTMX).content.decode()
+    assert said(text) == ("", "Block again", False)
+    text = browser.post(address, data | {"block": "1"}, headers=HTMX).content.decode()
+    assert said(text) == ("Blocked", "Unblock", False)
+    assert browser.post(address, data | {"block": "0"})["Location"] == "/settings/blocked"
+
+
+def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user, browser_of) -> None:
+    me, other = make_user("Myself01"), make_user("Otherone")
+    actions.block(other, me)
+    browser = browser_of(me)
+    response = browser.get("/settings/blocked", {"username": " @otherONE "})
+    assert response["Location"] == "/@Otherone/block?next=%2Fsettings%2Fblocked"
+    page = browser.get(response["Location"]).content.decode()
+    assert 'name="next" value="/settings/blocked"' in page
+    for name, status in (("nobody99", 404), ("<b>", 404), ("myself01", 400)):
+        response = browser.get("/settings/blocked", {"username": name})
+        assert response.status_code == status
+        assert 'id="err-username"' in response.content.decode()
+        assert "<b>" not in response.content.decode().split("<main")[1].split("</form>")[0]
+
+
+def test_the_blocked_page_costs_the_same_queries_whatever_its_length(make_user, browser_of) -> None:
+    counts = []
+    for length in (1, views.PAGE_SIZE):
+        me = make_user()
+        for _ in range(length):
+            actions.block(me, make_user())
+        browser = browser_of(me)
+        browser.get("/settings/blocked")
+        with CaptureQueriesContext(connection) as found:
+            browser.get("/settings/blocked")
+        counts.append(len(found))
+    assert counts[0] == counts[1]
 
 
 # --- admin --------------------------------------------------------------------------------------

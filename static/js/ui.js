@@ -1,4 +1,4 @@
-// What every page has: toasts, menus, the delete dialog, the picture viewer, dates in the reader's own time.
+// What every page has: toasts, menus, the dialog that asks first, the picture viewer, dates in the reader's own time.
 
 const toasts = document.getElementById("toasts");
 const icons = document.querySelector("use")?.getAttribute("href").split("#")[0];
@@ -69,29 +69,35 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
-// --- deleting asks first ---------------------------------------------------
+// --- deleting and blocking ask first ---------------------------------------------------
 
 const dialog = document.getElementById("confirm");
 
-function ask(text, onYes) {
-  dialog.querySelector("#confirm-text").textContent = text;
+/** Put the question of an element: `data-confirm`, and what else it has to say about it. */
+function ask({ confirm, confirmMore, confirmYes }, onYes) {
+  const yes = dialog.querySelector("[value=yes]");
+  const more = dialog.querySelector("#confirm-more");
+  dialog.querySelector("#confirm-text").textContent = confirm;
+  more.textContent = confirmMore || "";
+  more.hidden = !confirmMore;
+  yes.textContent = confirmYes || yes.dataset.default;
   dialog.returnValue = "no";
   dialog.addEventListener("close", () => dialog.returnValue === "yes" && onYes(), { once: true });
   dialog.showModal();
 }
 
 document.addEventListener("htmx:confirm", (event) => {
-  const text = event.detail.elt.dataset?.confirm;
-  if (!text) return;
+  const { dataset } = event.detail.elt;
+  if (!dataset?.confirm) return;
   event.preventDefault();
-  ask(text, () => event.detail.issueRequest(true));
+  ask(dataset, () => event.detail.issueRequest(true));
 });
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.dataset.confirm || form.hasAttribute("hx-post")) return;
   event.preventDefault();
-  ask(form.dataset.confirm, () => form.submit());
+  ask(form.dataset, () => form.submit());
 });
 
 // --- menus -----------------------------------------------------------------
