@@ -87,14 +87,22 @@ def people(
     size: int = 20,
     hidden: "QuerySet[Any, int] | None" = None,
 ) -> Page[Card]:
+def named(text: str) -> "QuerySet[User]":
+    """Return the people with open accounts whose username or nickname begins with a text.
+
+    Nobody for a text that is empty. For composition: who is looked for may be known above this app.
+    """
+    key = text.strip().removeprefix("@").lower()[:16]
+    if not key:
+        return User.objects.none()
+    return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))
+
+
     """Return people whose username or nickname begins with a text, the newest account first.
 
     `hidden` are ids to leave out, as a QuerySet: blocks are known above this app.
     """
-    key = text.strip().removeprefix("@").lower()[:16]
-    if not key:
-        return Page([], None)
-    rows = User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))
+    rows = named(text)
     if hidden is not None:
         rows = rows.exclude(pk__in=hidden)
     if cursor is not None:

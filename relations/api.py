@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -37,6 +37,11 @@ CHANGED = {
     409: Errors,
     429: Errors,
 }
+SEARCH = OpenApiParameter(
+    "q",
+    str,
+    description="beginning of a username or nickname; in one's own list only, else 400",
+)
 BUDGET = [
     OpenApiParameter(
         name,
@@ -120,8 +125,20 @@ class People(APIView):
         if queries.is_blocked(request.user.pk, person.pk):
             raise errors.UserNotFound
         cursor, size = api.page_params(request)
-        page = queries.LISTS[self.kind](person.pk, cursor, size, request.user.pk)
+        text = request.GET.get("q", "").strip()
+        if not text:
+            page = queries.LISTS[self.kind](person.pk, cursor, size, request.user.pk)
+        elif person.pk == request.user.pk and self.kind in queries.SEARCHED:
+            page = queries.search_own(person.pk, self.kind, text, cursor, size)
+        else:
+            message = _("Only the people you follow and your friends can be searched.")
+            raise errors.InvalidInput(fields={"q": [message]})
         return Response({"items": page.items, "next": page.next})
+
+
+@extend_schema_view(get=extend_schema(parameters=[*PAGE_PARAMETERS, SEARCH]))
+class SearchablePeople(People):
+    """A list that its owner may search: it is never longer than FOLLOW_LIMIT."""
 
 
 class BlockedPeople(APIView):

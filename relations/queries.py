@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
@@ -120,13 +120,20 @@ def search_people(
 
 
 # --- lists --------------------------------------------------------------------------------------
+def _following_rows(user_id: int) -> "QuerySet[Relationship]":
+    # A time stands iff its state holds; asking for the time alone keeps to the covering index.
+    return Relationship.objects.filter(from_user=user_id, followed_at__isnull=False)
+
+
+def _friend_rows(user_id: int) -> "QuerySet[Relationship]":
+    return _following_rows(user_id).filter(relation=Relation.BI_FOLLOWING)
+
+
 def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return whom a person follows, the latest follow first."""
-    # A time stands iff its state holds; asking for the time alone keeps to the covering index.
-    rows = Relationship.objects.filter(from_user=user_id, followed_at__isnull=False)
-    return _people(rows, "followed_at", cursor, size, viewer_id)
+    return _people(_following_rows(user_id), "followed_at", cursor, size, viewer_id)
 
 
 def followers(
@@ -141,10 +148,26 @@ def friends(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return whom a person follows and is followed by, by the person's own follow, latest first."""
-    rows = Relationship.objects.filter(
-        from_user=user_id, followed_at__isnull=False, relation=Relation.BI_FOLLOWING
-    )
-    return _people(rows, "followed_at", cursor, size, viewer_id)
+    return _people(_friend_rows(user_id), "followed_at", cursor, size, viewer_id)
+
+
+def search_own(
+    user_id: int, kind: str, text: str, cursor: Position | None = None, size: int = 20
+) -> Page[Person]:
+    """Return those of a person's own list, one of SEARCHED, whose name begins with a text.
+
+    In the order of the list, three queries a page. What is read is bounded by the rows of the list,
+    so by FOLLOW_LIMIT; followers have no such bound and no search.
+    """
+    named = accounts.named(text).filter(pk=OuterRef("to_user"))
+    rows = SEARCHED[kind](user_id).filter(Exists(named))
+    return _people(rows, "followed_at", cursor, size, user_id)
+
+
+SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
+    "following": _following_rows,
+    "friends": _friend_rows,
+}
 
 
 def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Page[Person]:

@@ -28,22 +28,36 @@ PAGE_SIZE = 20
 
 @require_safe
 def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
-    """A list of one person; whoever blocks that person is sent to the profile, to unblock."""
+    """A list of one person; whoever blocks that person is sent to the profile, to unblock.
+
+    `?q=` searches where the list is one's own and bounded; elsewhere there is nothing to ask it.
+    """
     person = accounts.by_name(username)
     profile = queries.profile(request.user, person)
     if profile["relation"] == Relation.BLACKLISTING.name:
         return HttpResponseRedirect(reverse("profile", args=[person.username]))
     cursor, size = api.page_params(request, default=PAGE_SIZE)
-    page = queries.LISTS[kind](person.pk, cursor, size, request.user.pk)
+    mine = person.pk == request.user.pk
+    searchable = mine and kind in queries.SEARCHED
+    text = request.GET.get("q", "").strip() if searchable else ""
+    if text:
+        page = queries.search_own(person.pk, kind, text, cursor, size)
+    else:
+        page = queries.LISTS[kind](person.pk, cursor, size, request.user.pk)
     context = {
         "profile": profile,
         "kind": kind,
-        "mine": person.pk == request.user.pk,
+        "mine": mine,
+        "searchable": searchable,
+        "q": text,
         "people": page.items,
         "next": page.next,
     }
-    partial = request.htmx and cursor is not None
-    template = "relations/_page.html" if partial else "relations/list.html"
+    template = "relations/list.html"
+    if request.htmx and cursor is not None:
+        template = "relations/_page.html"
+    elif request.htmx and request.htmx.target == "results":
+        template = "relations/_results.html"
     return render(request, template, context)
 
 
