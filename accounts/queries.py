@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from accounts import rules
+from accounts import rules, second_factor
 from accounts.models import User
 from socialsite.core import ids as core_ids
 from socialsite.core import media
@@ -53,6 +53,12 @@ def any_by_name(username: str) -> User | None:
     if not rules.USERNAME.fullmatch(username):
         return None
     return User.objects.filter(username_key=username.lower()).first()
+
+
+def moderates(user: User) -> bool:
+    """True for staff; TwoFactorNeeded when they lack the second factor the site asks of staff."""
+    second_factor.check_staff(user)
+    return user.is_staff
 
 
 def cards(ids: Iterable[int]) -> dict[int, Card]:

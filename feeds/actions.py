@@ -13,6 +13,8 @@ from django.conf import settings
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
+from accounts import actions as accounts
+from accounts import queries as people
 from feeds.events import PostDeleted, PostPublished
 from feeds.models import (
     AuthorHead,
@@ -130,16 +132,19 @@ def mode_for(followers: int, before: Mode) -> Mode:
 
 
 @db.atomic
-def delete(actor: "User", post_id: int) -> None:
+def delete(actor: "User", post_id: int, address: str = "") -> None:
     """Delete a post: its author, or staff. Emits PostDeleted; deleting twice changes nothing.
 
+    What staff delete is noted in the audit trail, with the address they did it from.
+
     Raises NotFound when there is no such post or the actor may not see it, Forbidden when it is
-    somebody else's.
+    somebody else's, TwoFactorNeeded for staff who may not use their powers yet.
     """
     post = Post.objects.select_for_update().filter(pk=post_id).first()
     if post is None or (post.is_deleted and post.author_id != actor.pk):
         raise NotFound
-    if post.author_id != actor.pk and not actor.is_staff:
+    own = post.author_id == actor.pk
+    if not own and not people.moderates(actor):
         seen = visible_to(actor.pk).filter(pk=post_id).exists()
         raise Forbidden if seen else NotFound
     if post.is_deleted:
@@ -147,6 +152,9 @@ def delete(actor: "User", post_id: int) -> None:
     Post.objects.filter(pk=post_id).update(is_deleted=True)
     AuthorHead.objects.filter(author_id=post.author_id).update(post_count=F("post_count") - 1)
     tell(PostDeleted(id=post.pk, author_id=post.author_id))
+    if not own:
+        detail = {"author": str(post.author_id)}
+        accounts.note(actor, accounts.Act.DELETE_POST, "post", post.pk, detail, address)
 
 
 def mark_read(viewer_id: int, newest: Position) -> None:

@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts.devices import address_of
 from feeds import actions
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
 from socialsite.core.admin import ReadOnlyAdmin
@@ -25,7 +26,7 @@ class PostAdmin(ReadOnlyAdmin):
     def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> None:
         """Delete as staff."""
         for ident in queryset.filter(is_deleted=False).values_list("pk", flat=True):
-            actions.delete(request.user, ident)
+            actions.delete(request.user, ident, address_of(request))
 
 
 @admin.register(FanOut)

@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
+from accounts.devices import address_of
 from feeds import actions, queries
 from feeds.cards import Card
 from feeds.serializers import (
@@ -69,7 +70,7 @@ class OnePost(APIView):
     def delete(self, request: Request, post_id: str) -> Response:
         """Delete one's own post."""
         ident = api.parse_id(post_id)
-        actions.delete(request.user, ident)
+        actions.delete(request.user, ident, address_of(request._request))
         return Response(status=204)
 
 

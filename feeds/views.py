@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries as accounts
+from accounts.devices import address_of
 from feeds import actions, queries
 from feeds.cards import Card
 from interactions import queries as interactions
@@ -142,7 +143,7 @@ def post_delete(request: HttpRequest, post_id: str) -> HttpResponse:
     """Delete one's own post."""
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
-    actions.delete(request.user, api.parse_id(post_id))
+    actions.delete(request.user, api.parse_id(post_id), address_of(request))
     if request.htmx:
         return HttpResponse()
     return HttpResponseRedirect(reverse("home"), status=303)

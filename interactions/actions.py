@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
+from accounts import actions as accounts
+from accounts import queries as people
 from feeds import queries as feeds
 from interactions import queries
 from interactions.events import CommentDeleted, Commented, Liked, Unliked
@@ -139,18 +141,21 @@ def comment(
 
 
 @db.atomic
-def delete_comment(user: "User", comment_id: int) -> Comment:
+def delete_comment(user: "User", comment_id: int, address: str = "") -> Comment:
     """Delete a comment: its author, the post's author, or staff. Emits CommentDeleted.
 
     Deleting twice changes nothing; while it has live replies a tombstone stays in its place (T54).
-    Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs.
+    What staff delete is noted in the audit trail, with the address they did it from.
+    Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs,
+    TwoFactorNeeded for staff who may not use their powers yet.
     """
     comment = Comment.objects.select_related("subject").filter(pk=comment_id).first()
     if comment is None:
         raise NotFound
     post_id = comment.subject.subj_id
     post_author = _post_author(user, post_id)
-    if user.pk not in (comment.author_id, post_author) and not user.is_staff:
+    own = user.pk in (comment.author_id, post_author)
+    if not own and not people.moderates(user):
         queries.visible_comment(user, comment_id)
         raise Forbidden
     subject = Subject.objects.select_for_update().get(pk=comment.subject_id)
@@ -173,6 +178,9 @@ def delete_comment(user: "User", comment_id: int) -> Comment:
             parent_id=comment.parent_id,
         )
     )
+    if not own:
+        detail = {"author": str(comment.author_id), "post": str(post_id)}
+        accounts.note(user, accounts.Act.DELETE_COMMENT, "comment", comment.pk, detail, address)
     return comment
 
 

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts.devices import address_of
 from interactions import actions
 from interactions.models import Comment, Like, Subject
 from socialsite.core.admin import ReadOnlyAdmin
@@ -47,4 +48,4 @@ class CommentAdmin(ReadOnlyAdmin):
     def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
         """Delete as staff."""
         for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
-            actions.delete_comment(request.user, ident)
+            actions.delete_comment(request.user, ident, address_of(request))

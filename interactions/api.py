@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.devices import address_of
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.queries import CommentCard
@@ -129,5 +130,5 @@ class OneComment(APIView):
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: Request, comment_id: str) -> Response:
         """Delete a comment: one's own, or any under one's own post."""
-        actions.delete_comment(request.user, api.parse_id(comment_id))
+        actions.delete_comment(request.user, api.parse_id(comment_id), address_of(request._request))
         return Response(status=204)

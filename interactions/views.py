@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts.devices import address_of
 from accounts.models import User
 from feeds import queries as feeds
 from interactions import actions, queries
@@ -64,7 +65,7 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
 def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Delete a comment and show what is left of the section."""
     user = _member(request)
-    comment = actions.delete_comment(user, api.parse_id(comment_id))
+    comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
     try:
         return _comments(request, comment.subject.subj_id)
     except errors.NotFound:  # one's own words on a post that one no longer sees

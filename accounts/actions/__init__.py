@@ -1,21 +1,27 @@
 """Writes of people and their sign-ins (A4-A14, T1-T8)."""
 
+from accounts.actions.audit import Act, note
+from accounts.actions.moderation import ban, force_offline, promote, role_names, unban
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
-from accounts.actions.revocation import announce, ban, log_out, promote, unban
+from accounts.actions.revocation import announce, log_out
 from accounts.actions.signing_in import check_password, login, refresh, sign_in
 
 __all__ = [
     "BIO_MAX",
+    "Act",
     "announce",
     "ban",
     "check_password",
     "edit_profile",
+    "force_offline",
     "log_out",
     "login",
+    "note",
     "promote",
     "refresh",
     "register",
+    "role_names",
     "sign_in",
     "touch",
     "unban",

@@ -1,4 +1,4 @@
-"""Ending sign-ins: the scenarios of S0 (A9, A11-A14), and what they are made of.
+"""Ending sign-ins (A9, A11), and what all scenarios of S0 are made of.
 
 - Every change of a person's tokens happens under the lock of that person's TokenBatch row, so
   logins, refreshes and revocations of one person come one after the other.
@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import transaction
-from django.utils import timezone
 
 from accounts import cache, sockets
-from accounts.events import RolesChanged, TokensRevoked, UserBanned, UserUnbanned
+from accounts.events import TokensRevoked
 from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.events import publish
@@ -51,47 +50,6 @@ def log_out(
         return False
     revoke_version(row, reason, by)
     return True
-
-
-@fenced
-def ban(user: User) -> User:
-    """Ban: every token is dead, logins are refused, what they wrote is hidden (A14)."""
-    batch = locked_batch(user)
-    user.refresh_from_db()
-    if user.banned_at is None:
-        user.banned_at = timezone.now()
-        user.save(update_fields=["banned_at"])
-        revoke_batch(batch, "ban")
-        publish(UserBanned(user.pk))
-    return user
-
-
-@fenced
-def unban(user: User) -> User:
-    """Lift a ban; new sign-ins live, old tokens stay dead (T1)."""
-    locked_batch(user)
-    user.refresh_from_db()
-    if user.banned_at is not None:
-        user.banned_at = None
-        user.save(update_fields=["banned_at"])
-        publish(UserUnbanned(user.pk))
-    return user
-
-
-@fenced
-def promote(user: User, roles: int) -> User:
-    """Give a person exactly these roles.
-
-    Access tokens with other roles are dead; refresh tokens live and fetch new ones (A13).
-    """
-    batch = locked_batch(user)
-    user.refresh_from_db()
-    if user.roles != roles:
-        user.roles = roles
-        user.save(update_fields=["roles"])
-        revoke_batch(batch, "roles", access_only=True)
-        publish(RolesChanged(user.pk, roles))
-    return user
 
 
 def locked_batch(user: User) -> TokenBatch:

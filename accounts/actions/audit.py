@@ -1,0 +1,56 @@
+"""The audit trail: who did what to whom.
+
+- A note is written in the transaction of the act: an act without its note does not exist, nor the
+  other way round. Notes are only ever added.
+- A note never holds a secret, nor what a person wrote: only what was done, and from where.
+"""
+
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from accounts.models import AuditEntry, User
+
+ADDRESS_MAX = 45
+
+
+class Act(models.TextChoices):
+    """What is noted. The values stand in the table and never change."""
+
+    BAN = "ban", _("banned")
+    UNBAN = "unban", _("lifted the ban")
+    FORCE_OFFLINE = "force_offline", _("ended all sign-ins")
+    ROLES = "roles", _("changed the roles")
+    OTP_RESET = "otp_reset", _("took the second factor away")
+    DELETE_POST = "delete_post", _("deleted a post")
+    DELETE_COMMENT = "delete_comment", _("deleted a comment")
+    PASSWORD = "password", _("changed the password")
+    RECOVER = "recover", _("set the password by e-mail")
+    EMAIL = "email", _("changed the e-mail address")
+    KICK = "kick", _("signed out a device")
+    OTP_ON = "otp_on", _("turned the second factor on")
+    OTP_OFF = "otp_off", _("turned the second factor off")
+    OTP_CODES = "otp_codes", _("made new recovery codes")
+
+
+def note(
+    actor: User | None,
+    action: str,
+    subject_type: str,
+    subject_id: int,
+    detail: dict[str, Any] | None = None,
+    address: str = "",
+) -> None:
+    """Write down an act; call it in the act's transaction. No actor: a command on the server.
+
+    `detail` holds a few plain values that the act itself does not tell: roles, a client.
+    """
+    AuditEntry.objects.create(
+        actor_id=actor.pk if actor is not None else None,
+        action=action,
+        subject_type=subject_type,
+        subject_id=subject_id,
+        detail=detail or {},
+        address=address[:ADDRESS_MAX],
+    )

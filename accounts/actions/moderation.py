@@ -1,0 +1,98 @@
+"""What staff do to people: ban and un-ban, force offline, roles (A13, A14, T1, T2).
+
+- `actor` is who does it, None for a command on the server, which may do everything. What the actor
+  may do is looked up under the lock of both people: a role in a token is a hint (T10), and of two
+  admins who take each other's role the second one is no admin any more, so one is always left.
+- Nobody acts on themselves; only admins act on staff, and only admins give roles.
+- Each act that changes something leaves one note in the audit trail.
+"""
+
+from django.utils import timezone
+
+from accounts import second_factor
+from accounts.actions.audit import Act, note
+from accounts.actions.revocation import fenced, locked_batch, revoke_batch
+from accounts.events import RolesChanged, UserBanned, UserUnbanned
+from accounts.models import STAFF_ROLES, Role, User
+from socialsite.core.errors import Forbidden
+from socialsite.core.events import publish
+
+
+@fenced
+def ban(user: User, actor: User | None = None, address: str = "") -> User:
+    """Ban: every token is dead, logins are refused, what they wrote is hidden (A14).
+
+    Raises Forbidden or TwoFactorNeeded, as all of these do.
+    """
+    batch = locked_batch(user)
+    _check_authority(actor, user)
+    user.refresh_from_db()
+    if user.banned_at is None:
+        user.banned_at = timezone.now()
+        user.save(update_fields=["banned_at"])
+        revoke_batch(batch, "ban")
+        publish(UserBanned(user.pk))
+        note(actor, Act.BAN, "user", user.pk, address=address)
+    return user
+
+
+@fenced
+def unban(user: User, actor: User | None = None, address: str = "") -> User:
+    """Lift a ban; new sign-ins live, old tokens stay dead (T1)."""
+    locked_batch(user)
+    _check_authority(actor, user)
+    user.refresh_from_db()
+    if user.banned_at is not None:
+        user.banned_at = None
+        user.save(update_fields=["banned_at"])
+        publish(UserUnbanned(user.pk))
+        note(actor, Act.UNBAN, "user", user.pk, address=address)
+    return user
+
+
+@fenced
+def force_offline(user: User, actor: User | None = None, address: str = "") -> None:
+    """End all sign-ins of a person, access and refresh; they may log in again at once."""
+    batch = locked_batch(user)
+    _check_authority(actor, user)
+    revoke_batch(batch, "forced")
+    note(actor, Act.FORCE_OFFLINE, "user", user.pk, address=address)
+
+
+@fenced
+def promote(user: User, roles: int, actor: User | None = None, address: str = "") -> User:
+    """Give a person exactly these roles.
+
+    Access tokens with other roles are dead; refresh tokens live and fetch new ones (A13).
+    """
+    batch = locked_batch(user)
+    _check_authority(actor, user, as_admin=True)
+    user.refresh_from_db()
+    if user.roles != roles:
+        detail = {"from": role_names(user.roles), "to": role_names(roles)}
+        user.roles = roles
+        user.save(update_fields=["roles"])
+        revoke_batch(batch, "roles", access_only=True)
+        publish(RolesChanged(user.pk, roles))
+        note(actor, Act.ROLES, "user", user.pk, detail, address)
+    return user
+
+
+def role_names(roles: int) -> list[str]:
+    """Spell out the bits of `User.roles`."""
+    return [role.name.lower() for role in Role if roles & role]
+
+
+def _check_authority(actor: User | None, user: User, *, as_admin: bool = False) -> None:
+    """Raise Forbidden unless this actor may act on this person now; both rows stay locked."""
+    if actor is None:
+        return
+    if actor.pk == user.pk:
+        raise Forbidden
+    rows = User.objects.select_for_update().filter(pk__in=[actor.pk, user.pk]).order_by("pk")
+    people = {row.pk: row for row in rows}
+    now = people[actor.pk]
+    as_admin = as_admin or bool(people[user.pk].roles & STAFF_ROLES)
+    if not (now.is_superuser if as_admin else now.is_staff):
+        raise Forbidden
+    second_factor.check_staff(now)
