@@ -1,12 +1,19 @@
 """Access and refresh tokens: minting, reading, and the check against the floors (A2-A7).
 
-Whatever is wrong with a token is InvalidToken; ExpiredJwt is one that is right but for its time.
-The algorithm is pinned, the key is found by its `kid` in JWT_KEYS: the first signs, all verify. A
-refresh token can be made again byte for byte from its `Mark`.
+- Whatever is wrong with a token is InvalidToken; ExpiredJwt is one that is right but for its time.
+- The key is found by its `kid` in JWT_KEYS, and the algorithm is the key's: the first signs, all
+  verify.
+- A refresh token can be made again byte for byte from its `Mark`: no key here signs by chance.
+- What an access token says may be remembered in the process, as it never changes. Whether it
+  still counts is asked every time.
 """
 
-import hashlib
+import base64
+import functools
+import json
+import re
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 from uuid import uuid4
@@ -14,17 +21,21 @@ from uuid import uuid4
 import jwt
 from django.conf import settings
 from rest_framework_simplejwt.backends import TokenBackend
-from rest_framework_simplejwt.exceptions import ExpiredTokenError, TokenError
+from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import Token
 
 from accounts.cache import Floors
 from accounts.models import User
+from socialsite.core import keys
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.ids import MAX_ID
 
 MAX_LENGTH = 4096
 MAX_NUMBER = 2**31 - 1
 CLIENT_MAX = 64
+# Access tokens whose claims a process remembers; one takes about a kilobyte.
+REMEMBERED = 4096
+COMPACT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 
 
 class TokenPair(NamedTuple):
@@ -56,47 +67,63 @@ class Principal:
 
 
 class KeyRing(TokenBackend):
-    """simplejwt's backend with a key id in the header and several keys to verify with."""
+    """simplejwt's backend with several keys, of which each has its own algorithm."""
 
-    def __init__(self, keys: list[str]) -> None:
+    def __init__(self, texts: Sequence[str]) -> None:
         options = settings.SIMPLE_JWT
+        self.keys = keys.ring(texts)
+        self._by_id = {key.kid: key for key in self.keys}
         super().__init__(
-            options["ALGORITHM"],
-            signing_key=keys[0],
+            self.keys[0].algorithm,
+            signing_key=self.keys[0].signing,
             audience=options["AUDIENCE"],
             issuer=options["ISSUER"],
         )
-        self._keys = {key_id(key): self._prepare_key(key) for key in keys}
-        self._signing_id = key_id(keys[0])
 
     def encode(self, payload: dict[str, Any]) -> str:
-        """Sign a payload, with audience, issuer and key id."""
+        """Sign a payload with the first key; adds audience, issuer and key id."""
+        key = self.keys[0]
         return jwt.encode(
             payload | {"aud": self.audience, "iss": self.issuer},
-            self._keys[self._signing_id],
-            algorithm=self.algorithm,
-            headers={"kid": self._signing_id},
+            key.signing,
+            algorithm=key.algorithm,
+            headers=key.header,
         )
 
     def decode(self, token: Any, verify: bool = True) -> dict[str, Any]:
-        """Return the payload of a token signed by one of the keys; its time is not looked at."""
+        """Return the payload of a token signed by one of the keys; its time is not looked at.
+
+        A header must be what the key of its `kid` would write, so that no token chooses an
+        algorithm or brings along a key, or an address of one. Raises TokenError.
+        """
+        # PyJWT also takes a padded signature, a second spelling of the same token.
+        if not COMPACT.fullmatch(token):
+            raise TokenError
         try:
-            key = self._keys[jwt.get_unverified_header(token)["kid"]]
+            header = _header(token)
+            key = self._by_id[header["kid"]]
+            if header != key.header:
+                raise TokenError
             return jwt.decode(
                 token,
-                key,
-                algorithms=[self.algorithm],
+                key.verifying,
+                algorithms=[key.algorithm],
                 audience=self.audience,
                 issuer=self.issuer,
                 options={"verify_exp": False, "verify_iat": False, "require": ["aud", "iss"]},
             )
-        except (jwt.PyJWTError, KeyError, ValueError):
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError, RecursionError):
             raise TokenError from None
 
 
-def key_id(key: str) -> str:
+def _header(token: str) -> Any:
+    head = token.partition(".")[0]
+    return json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+
+
+def key_id(text: str) -> str:
     """Return the public name of a key."""
-    return hashlib.sha256(b"kid:" + key.encode()).hexdigest()[:8]
+    return keys.parse(text).kid
 
 
 class _SiteToken(Token):
@@ -130,7 +157,7 @@ class _SiteToken(Token):
         return token
 
     def verify(self) -> None:
-        """Check type and shape of the claims, the time last; raises TokenError."""
+        """Check type and shape of the claims, but not the time; raises TokenError."""
         self.verify_token_type()
         for name, (low, high) in self.claims.items():
             value = self.payload.get(name)
@@ -145,8 +172,6 @@ class _SiteToken(Token):
             raise TokenError
         if not (isinstance(jti, str) and 0 < len(jti) <= 32):
             raise TokenError
-        if self.payload["exp"] <= time.time():
-            raise ExpiredTokenError
 
     @property
     def principal(self) -> Principal:
@@ -183,10 +208,10 @@ _rings: dict[tuple[str, ...], KeyRing] = {}
 
 def key_ring() -> KeyRing:
     """Return the ring of the configured keys."""
-    keys = tuple(settings.JWT_KEYS)
-    if keys not in _rings:
-        _rings[keys] = KeyRing(list(keys))
-    return _rings[keys]
+    texts = tuple(settings.JWT_KEYS)
+    if texts not in _rings:
+        _rings[texts] = KeyRing(texts)
+    return _rings[texts]
 
 
 def new_mark(batch: int) -> Mark:
@@ -203,23 +228,42 @@ def mint(user: User, client: str, version: int, batch: int, refresh: Mark) -> To
 
 def decode_access(token: str) -> Principal:
     """Read an access token; InvalidToken or ExpiredJwt. Says nothing about revocation."""
-    return _decode(AccessToken, token)
+    return _in_time(_remembered(key_ring(), token))
 
 
 def decode_refresh(token: str) -> Principal:
     """Read a refresh token; InvalidToken or ExpiredJwt. Says nothing about revocation."""
-    return _decode(RefreshToken, token)
+    return _in_time(_read(RefreshToken, token).principal)
 
 
-def _decode(kind: type[_SiteToken], token: str) -> Principal:
+def decode_any(token: str) -> dict[str, Any]:
+    """Return the claims of a token of either kind; InvalidToken or ExpiredJwt, as above."""
+    try:
+        found: _SiteToken = _read(AccessToken, token)
+    except InvalidToken:
+        found = _read(RefreshToken, token)
+    _in_time(found.principal)
+    return found.payload
+
+
+def _read(kind: type[_SiteToken], token: str) -> _SiteToken:
     if len(token) > MAX_LENGTH:
         raise InvalidToken
     try:
-        return kind(token).principal  # type: ignore[arg-type]  # simplejwt's annotation is wrong
-    except ExpiredTokenError:
-        raise ExpiredJwt from None
+        return kind(token)  # type: ignore[arg-type]  # simplejwt's annotation is wrong
     except TokenError:
         raise InvalidToken from None
+
+
+@functools.lru_cache(REMEMBERED)
+def _remembered(ring: KeyRing, token: str) -> Principal:
+    return _read(AccessToken, token).principal
+
+
+def _in_time(principal: Principal) -> Principal:
+    if principal.expires <= time.time():
+        raise ExpiredJwt
+    return principal
 
 
 def compare(principal: Principal, floors: Floors | None) -> None:

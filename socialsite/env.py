@@ -14,6 +14,8 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from socialsite.core import keys
+
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
 # The demo has 300 people: with this threshold the posts of its biggest author are pulled.
@@ -32,7 +34,8 @@ class Env(BaseSettings):
     )
     SECRET_KEY: str = Field("", description="Django's key; empty: generated and kept in DATA_DIR")
     JWT_KEYS: Annotated[list[str], NoDecode] = Field(
-        default=[], description="token signing key, at least 32 bytes; empty: generated and kept"
+        default=[],
+        description="keys of tokens, comma-separated; the first signs; empty: generated and kept",
     )
     ALLOWED_HOSTS: Annotated[list[str], NoDecode] = Field(
         default=[], description="comma-separated host names; empty: HOST and loopback names"
@@ -97,10 +100,8 @@ class Env(BaseSettings):
 
     @field_validator("JWT_KEYS")
     @classmethod
-    def _long_enough(cls, value: list[str]) -> list[str]:
-        if any(len(key.encode()) < 32 for key in value):
-            raise ValueError("a signing key needs at least 32 bytes")
-        return value
+    def _keys(cls, value: list[str]) -> list[str]:
+        return keys.read(value)
 
     @field_validator("SITE_URL")
     @classmethod
@@ -173,7 +174,11 @@ def load() -> Env:
             name = str(item["loc"][0]) if item["loc"] else "environment"
             lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
         raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines)) from None
-    return _with_keys(env)
+    env = _with_keys(env)
+    if env.SECRET_KEY in env.JWT_KEYS:
+        # Who learns one must not have the other: they do different things.
+        raise SystemExit("Bad configuration:\n  JWT_KEYS: SECRET_KEY must not be one of them")
+    return env
 
 
 def _with_keys(env: Env) -> Env:
@@ -181,21 +186,24 @@ def _with_keys(env: Env) -> Env:
     if env.SECRET_KEY and env.JWT_KEYS:
         return env
     if env.DATABASE_URL and env.https:
-        raise SystemExit("Bad configuration:\n  SECRET_KEY and JWT_KEYS must be set on a real site")
+        raise SystemExit(
+            "Bad configuration:\n  SECRET_KEY and JWT_KEYS must be set on a real site"
+            " (`make_key` prints one, without DATABASE_URL)"
+        )
     path = env.DATA_DIR / "keys.json"
     env.DATA_DIR.mkdir(parents=True, exist_ok=True)
     if not path.exists():
-        keys = {name: secrets.token_urlsafe(KEY_BYTES) for name in ("SECRET_KEY", "JWT_KEY")}
+        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in ("SECRET_KEY", "JWT_KEY")}
         draft = path.with_suffix(f".{os.getpid()}")
         draft.touch(mode=0o600)
-        draft.write_text(json.dumps(keys))
+        draft.write_text(json.dumps(made))
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)  # atomic and never replaces what another process wrote first
         draft.unlink()
-    keys = json.loads(path.read_text())
+    kept = json.loads(path.read_text())
     return env.model_copy(
         update={
-            "SECRET_KEY": env.SECRET_KEY or keys["SECRET_KEY"],
-            "JWT_KEYS": env.JWT_KEYS or [keys["JWT_KEY"]],
+            "SECRET_KEY": env.SECRET_KEY or kept["SECRET_KEY"],
+            "JWT_KEYS": env.JWT_KEYS or [kept["JWT_KEY"]],
         }
     )

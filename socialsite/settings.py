@@ -12,6 +12,7 @@ import dj_email_url
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from socialsite.core import keys
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -201,7 +202,7 @@ ACCESS_LIFETIME = timedelta(minutes=ENV.ACCESS_MINUTES)
 REFRESH_LIFETIME = timedelta(days=ENV.REFRESH_DAYS)
 JWT_KEYS = ENV.JWT_KEYS  # the first signs, all verify
 SIMPLE_JWT: dict[str, Any] = {
-    "ALGORITHM": "HS256",
+    "ALGORITHM": keys.parse(ENV.JWT_KEYS[0]).algorithm,
     "SIGNING_KEY": ENV.JWT_KEYS[0],
     "ISSUER": "socialsite",
     "AUDIENCE": "socialsite",

@@ -6,11 +6,12 @@ import time
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives import serialization
 from django.conf import settings
 
 from accounts import actions, authentication, cache, tokens
 from accounts.models import TokenVersion
-from socialsite.core import redis
+from socialsite.core import keys, redis
 from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 
 pytestmark = pytest.mark.django_db
@@ -198,12 +199,93 @@ def test_the_claims_are_those_of_the_specification(user, pair) -> None:
     assert refresh["exp"] - refresh["iat"] == settings.REFRESH_LIFETIME.total_seconds()
 
 
-def test_two_keys_live_during_a_rotation(pair, settings) -> None:
-    settings.JWT_KEYS = [OTHER_KEY, KEY]
-    assert tokens.decode_access(pair.access).client == "chrome"
+# --- keys ---------------------------------------------------------------------------------------
+def kid(token: str) -> str:
+    return jwt.get_unverified_header(token)["kid"]
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "rsa", "secret"])
+def test_keys_are_rotated_without_signing_anybody_out(kind, user, pair, api, settings) -> None:
+    """The steps of the README: add the new key last, put it first, take the old one away."""
+    new = keys.read([keys.new(kind)])[0]
+
+    def me(access: str) -> tuple[int, int | None]:
+        response = api.get("/api/v1/users/me", HTTP_AUTHORIZATION=f"Bearer {access}")
+        return response.status_code, response.json().get("code")
+
+    def refresh(token: str):
+        return api.post("/api/v1/auth/refresh", {"refresh": token}, format="json")
+
+    settings.JWT_KEYS = [KEY, new]
+    assert me(pair.access)[0] == 200
+    assert kid(actions.sign_in(user, "edge").access) == KID  # not every process knows the new key
+    settings.JWT_KEYS = [new, KEY]
+    assert me(pair.access)[0] == 200
+    fresh = refresh(pair.refresh).json()
+    assert {kid(token) for token in fresh.values()} == {tokens.key_id(new)}
+    assert refresh(pair.refresh).json()["refresh"] == fresh["refresh"]  # a lost answer, repeated
+    assert me(fresh["access"])[0] == me(pair.access)[0] == 200
+    settings.JWT_KEYS = [new]
+    assert me(fresh["access"])[0] == 200
+    assert refresh(fresh["refresh"]).status_code == 200
+    assert me(pair.access) == (401, 15)
+    gone = refresh(pair.refresh)
+    assert (gone.status_code, gone.json()["code"]) == (401, 15)
+
+
+def test_a_public_key_verifies_and_never_signs(user, settings) -> None:
+    private = keys.read([keys.new("ed25519")])[0]
+    public = keys.parse(private).verifying.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    settings.JWT_KEYS = [private]
+    old = actions.sign_in(user, "chrome")
+    settings.JWT_KEYS = [KEY, public.decode()]
+    assert tokens.decode_access(old.access).client == "chrome"
+    assert kid(actions.sign_in(user, "edge").access) == KID
+    settings.JWT_KEYS = [public.decode(), KEY]
+    with pytest.raises(ValueError, match="key 1 is a public key"):
+        tokens.key_ring()
+
+
+def test_each_algorithm_makes_the_same_refresh_token_again(user, settings) -> None:
+    for kind in ("secret", "ed25519", "rsa"):
+        settings.JWT_KEYS = keys.read([keys.new(kind)])
+        mark = tokens.new_mark(1)
+        made = [tokens.mint(user, "chrome", 1, 1, mark).refresh for _ in range(2)]
+        assert made[0] == made[1]
+
+
+def test_a_padded_token_is_another_spelling_and_refused(user, settings) -> None:
+    for kind in ("secret", "ed25519", "rsa"):
+        settings.JWT_KEYS = keys.read([keys.new(kind)])
+        access = actions.sign_in(user, "chrome").access
+        for padding in ("=", "==", "===", "\n", " "):
+            with pytest.raises(InvalidToken):
+                tokens.decode_access(access + padding)
+
+
+def test_what_is_remembered_of_a_token_is_not_its_time_nor_its_key(
+    pair, monkeypatch, settings
+) -> None:
+    principal = tokens.decode_access(pair.access)
+    assert tokens.decode_access(pair.access) is principal
     settings.JWT_KEYS = [OTHER_KEY]
     with pytest.raises(InvalidToken):
         tokens.decode_access(pair.access)
+    settings.JWT_KEYS = [OTHER_KEY, KEY]
+    assert tokens.decode_access(pair.access) == principal
+    monkeypatch.setattr(time, "time", lambda: float(principal.expires))
+    with pytest.raises(ExpiredJwt):
+        tokens.decode_access(pair.access)
+
+
+def test_forged_tokens_are_not_remembered(pair) -> None:
+    before = tokens._remembered.cache_info().currsize
+    for number in range(20):
+        with pytest.raises(InvalidToken):
+            tokens.decode_access(forge(pair.access, key=OTHER_KEY, more=number))
+    assert tokens._remembered.cache_info().currsize == before
 
 
 # --- floors -------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ UNLOCKED_COMMANDS = frozenset(
         "diffsettings",
         "findstatic",
         "help",
+        "make_key",
         "makemessages",
         "makemigrations",
         "serve",

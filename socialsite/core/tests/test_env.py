@@ -5,8 +5,10 @@ import stat
 
 import pytest
 
+from socialsite.core import keys
 from socialsite.env import Env, load
 
+SECRET = keys.new("secret")
 FULL = {
     "DATABASE_URL": "mysql://u:p@127.0.0.1:3306/site",
     "REDIS_URL": "redis://127.0.0.1:6379/0",
@@ -40,16 +42,18 @@ def test_nothing_set_is_the_embedded_mode_with_its_own_keys(read, tmp_path) -> N
 
 
 def test_both_addresses_are_the_full_stack(read) -> None:
-    env = read(**FULL, SITE_URL="https://site.example/", SECRET_KEY="s" * 50, JWT_KEYS="k" * 32)
+    secrets = {"SECRET_KEY": "s" * 50, "JWT_KEYS": keys.new("secret")}
+    env = read(**FULL, SITE_URL="https://site.example/", **secrets)
     assert not env.embedded
     assert env.https
     assert env.site_url == "https://site.example"
 
 
 def test_lists_are_separated_by_commas(read) -> None:
-    env = read(ALLOWED_HOSTS="a.example, b.example,", JWT_KEYS=f"{'k' * 32},{'l' * 32}")
+    texts = [keys.new("secret"), keys.new("ed25519")]
+    env = read(ALLOWED_HOSTS="a.example, b.example,", JWT_KEYS=", ".join(texts) + ",")
     assert env.ALLOWED_HOSTS == ["a.example", "b.example"]
-    assert env.JWT_KEYS == ["k" * 32, "l" * 32]
+    assert [text.replace("\\n", "\n") for text in texts] == env.JWT_KEYS
 
 
 def test_an_empty_value_is_as_good_as_none(read) -> None:
@@ -65,7 +69,8 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"LANGUAGE": "fr"}, "LANGUAGE: "),
         ({"FOLLOW_LIMIT": "0"}, "FOLLOW_LIMIT: "),
         ({"ACCESS_MINUTES": "1.5"}, "ACCESS_MINUTES: "),
-        ({"JWT_KEYS": "short"}, "JWT_KEYS: "),
+        ({"JWT_KEYS": "short"}, "JWT_KEYS: key 1 is too short"),
+        ({"JWT_KEYS": SECRET, "SECRET_KEY": SECRET}, "JWT_KEYS: SECRET_KEY must not be one"),
         ({"SITE_URL": "site.example"}, "SITE_URL: must start with http:// or https://"),
         ({"DATABASE_URL": "postgres://x"}, "DATABASE_URL: "),
         ({"REDIS_URL": "memcached://x"}, "REDIS_URL: "),
@@ -83,6 +88,7 @@ def test_a_bad_value_ends_the_start_with_a_readable_line(read, values, said) -> 
     assert first == "Bad configuration:"
     assert len(lines) == 1
     assert said in lines[0]
+    assert SECRET not in lines[0]
 
 
 def test_every_mistake_has_its_line(read) -> None:

@@ -1,0 +1,28 @@
+"""`manage.py make_key --kind ed25519`: a new key for JWT_KEYS."""
+
+from typing import Any, get_args
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from socialsite.core import keys
+
+
+class Command(BaseCommand):
+    """Prints a new key in one line, as JWT_KEYS takes it. Nothing is stored."""
+
+    help = "Print a new key in one line, as JWT_KEYS takes it"
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Take the kind of key."""
+        parser.add_argument(
+            "--kind",
+            choices=get_args(keys.Kind),
+            default="secret",
+            help="secret (HS256), or a pair whose public half others may verify with:"
+            " ed25519 (EdDSA) or rsa (RS256)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print it."""
+        self.stdout.write(keys.new(options["kind"]))
