@@ -87,12 +87,6 @@ def active_ids(ids: "Iterable[int] | QuerySet[Any, int]") -> "QuerySet[User, int
     return seen.values_list("pk", flat=True)
 
 
-def people(
-    text: str,
-    cursor: Position | None = None,
-    size: int = 20,
-    hidden: "QuerySet[Any, int] | None" = None,
-) -> Page[Card]:
 def named(text: str) -> "QuerySet[User]":
     """Return the people with open accounts whose username or nickname begins with a text.
 
@@ -104,6 +98,12 @@ def named(text: str) -> "QuerySet[User]":
     return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))
 
 
+def people(
+    text: str,
+    cursor: Position | None = None,
+    size: int = 20,
+    hidden: "QuerySet[Any, int] | None" = None,
+) -> Page[Card]:
     """Return people whose username or nickname begins with a text, the newest account first.
 
     `hidden` are ids to leave out, as a QuerySet: blocks are known above this app.
