@@ -1,38 +1,153 @@
-"""Admin of relations: to look at only; a change goes through the actions."""
+"""Admin of relations: to look at only; a change goes through the actions.
+
+Everything is found by person, by an index: the rows of a pair mirror each other, so the rows of one
+person are all of their relations.
+"""
+
+from typing import Any
 
 from django.contrib import admin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
-from relations.models import RelationCount, RelationLog, Relationship
+from accounts import queries as accounts
+from relations.models import Relation, RelationCount, RelationLog, Relationship
 from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.ids import MAX_ID
+from socialsite.core.json import iso
+
+HISTORY = 100
+NOBODY = -1
+
+
+class ByPersonAdmin(ReadOnlyAdmin):
+    """Rows are found by their people: a name or an id for each of `people`, in that order."""
+
+    people: tuple[str, ...] = ()
+    search_help_text = "a username or an id; the names of two people find their pair"
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
+        """Bring the people along, for lists and for single rows."""
+        return super().get_queryset(request).select_related(*self.people)
+
+    def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
+        """Ask for the field to search in; what is searched is below."""
+        return self.people
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: "QuerySet[Any]", search_term: str
+    ) -> "tuple[QuerySet[Any], bool]":
+        """Filter by equality of ids: a comparison of texts would read the whole table."""
+        words = search_term.split()
+        if len(words) > len(self.people):
+            return queryset.none(), False
+        ids = zip(self.people, map(_id_of, words), strict=False)
+        return queryset.filter(**{f"{field}_id": ident for field, ident in ids}), False
+
+
+def _id_of(word: str) -> int:
+    user = accounts.any_by_name(word.removeprefix("@"))
+    if user is not None:
+        return user.pk
+    is_id = word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))
+    return int(word) if is_id else NOBODY
 
 
 @admin.register(Relationship)
-class RelationshipAdmin(ReadOnlyAdmin):
-    """Pairs, found by the id or the name of the owner of the row."""
+class RelationshipAdmin(ByPersonAdmin):
+    """Pairs, each with its history."""
 
+    people = ("from_user", "to_user")
     list_display = ("id", "from_user", "relation", "to_user", "version")
     list_filter = ("relation",)
-    list_select_related = ("from_user", "to_user")
-    search_fields = ("=from_user__id", "=from_user__username_key")
     ordering = ("-id",)
+    fields = (
+        "from_user",
+        "relation",
+        "to_user",
+        "follows_since",
+        "followed_since",
+        "blocks_since",
+        "version",
+        "counted",
+        "history",
+    )
+
+    @admin.display(description="follows since")
+    def follows_since(self, row: Relationship) -> str:
+        """Since when from_user follows to_user."""
+        return _time(row.followed_at)
+
+    @admin.display(description="is followed since")
+    def followed_since(self, row: Relationship) -> str:
+        """Since when to_user follows from_user."""
+        return _time(row.fan_since)
+
+    @admin.display(description="blocks since")
+    def blocks_since(self, row: Relationship) -> str:
+        """Since when from_user blocks to_user."""
+        return _time(row.blocked_at)
+
+    @admin.display(description="history of the pair, the latest first")
+    def history(self, row: Relationship) -> SafeString | str:
+        """What each did about the other, with the actor's relation before and after."""
+        pair = Q(actor=row.from_user_id, target=row.to_user_id)
+        mirrored = Q(actor=row.to_user_id, target=row.from_user_id)
+        found = RelationLog.objects.filter(pair | mirrored).order_by("-version")
+        lines = list(found[: HISTORY + 1])
+        if not lines:
+            return "-"
+        names = {row.from_user_id: row.from_user, row.to_user_id: row.to_user}
+        body = format_html_join(
+            "",
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{} → {}</td></tr>",
+            (
+                (
+                    line.version,
+                    _time(line.at),
+                    names[line.actor_id],
+                    line.action,
+                    names[line.target_id],
+                    _state(line.before),
+                    _state(line.after),
+                )
+                for line in lines[:HISTORY]
+            ),
+        )
+        older = f"Only the latest {HISTORY} are shown." if len(lines) > HISTORY else ""
+        return format_html("<table><tbody>{}</tbody></table>{}", body, older)
 
 
 @admin.register(RelationLog)
-class RelationLogAdmin(ReadOnlyAdmin):
-    """What happened to a pair, the latest first."""
+class RelationLogAdmin(ByPersonAdmin):
+    """What people did, the latest first."""
 
-    list_display = ("id", "actor", "action", "target", "before", "after", "version")
+    people = ("actor", "target")
+    list_display = ("id", "time", "actor", "action", "target", "before", "after", "version")
     list_filter = ("action",)
-    list_select_related = ("actor", "target")
-    search_fields = ("=actor__id", "=actor__username_key")
     ordering = ("-id",)
+
+    @admin.display(description="at")
+    def time(self, line: RelationLog) -> str:
+        """When it was done."""
+        return _time(line.at)
 
 
 @admin.register(RelationCount)
-class RelationCountAdmin(ReadOnlyAdmin):
+class RelationCountAdmin(ByPersonAdmin):
     """Counters of people."""
 
+    people = ("user",)
+    search_help_text = "a username or an id"
     list_display = ("user", "following", "followers", "friends", "blocked")
-    list_select_related = ("user",)
-    search_fields = ("=user__id", "=user__username_key")
     ordering = ("-user_id",)
+
+
+def _time(ts_ms: int | None) -> str:
+    return "-" if ts_ms is None else iso(ts_ms)
+
+
+def _state(value: int | None) -> str:
+    return "none" if value is None else Relation(value).name
