@@ -1,29 +1,39 @@
-"""The floors of access tokens in Redis, so that requests seldom ask MySQL about revocation.
+"""What accounts keeps in Redis: the floors of access tokens, and the tickets of sockets.
+
+Floors are kept so that requests seldom ask MySQL about revocation:
 
 - A floor lives FLOOR_TTL_MS at most and is only ever raised: a lost write costs that time at most.
 - While a revocation is under way its person is fenced: readers ask MySQL and fill nothing in. After
   the commit the floors are raised, then the fence falls. Without Redis MySQL answers.
 - Refresh tokens are checked against MySQL always, so their floors are not kept here (T3).
+
+A ticket stands for an access token that was checked, once and for TICKET_SECONDS; Redis has only
+its hash. Nothing else knows it: without Redis there are no tickets.
 """
 
+import hashlib
+import json
 import logging
-from collections.abc import Iterator, Mapping
+import secrets
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
+from socialsite.core.errors import Unavailable
 from socialsite.core.redis import Batch, Promise
 
 logger = logging.getLogger(__name__)
 
 FLOOR_TTL_MS = 5_000
 FENCE_TTL_MS = 5_000
+TICKET_SECONDS = 30
 
 
 class Floors(NamedTuple):
@@ -134,3 +144,31 @@ def stored_floors(user_id: int, client: str, kind: str = "access") -> Floors | N
 def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:
     script = redis.script(__file__, "raise_floors")
     script([_fence(user_id), *floors], [FLOOR_TTL_MS, mode, *floors.values()])
+
+
+def keep_ticket(claims: Mapping[str, Any]) -> str:
+    """Return a new ticket for these plain values; Unavailable when it cannot be kept."""
+    ticket = secrets.token_urlsafe(32)
+    value = json.dumps(claims)
+    _tickets(lambda connection: connection.set(_ticket(ticket), value, ex=TICKET_SECONDS))
+    return ticket
+
+
+def take_ticket(ticket: str) -> dict[str, Any] | None:
+    """Return the values of a ticket and end it; None for one that was used, ran out or never was.
+
+    Raises Unavailable.
+    """
+    value = _tickets(lambda connection: connection.getdel(_ticket(ticket)))
+    return None if value is None else json.loads(value)
+
+
+def _tickets(function: Callable[[Any], Any]) -> Any:
+    try:
+        return redis.call(function)
+    except redis.RedisDown:
+        raise Unavailable(retry_after=round(redis.BREAK_SECONDS)) from None
+
+
+def _ticket(ticket: str) -> str:
+    return f"ticket:{hashlib.sha256(ticket.encode()).hexdigest()}"

@@ -3,8 +3,8 @@
 - It joins the person's group first, then checks the token, then accepts: a revocation in between is
   either seen by the check or arrives as a kick (T7). Messages are hints: it looks itself before it
   passes one on, every RECHECK_SECONDS, and when the token's time is over.
-- 4001: signed out, log in again. 4002: get a new access token and come back. 1013: the site cannot
-  say now; come back later. How often to come back is the page's business.
+- 4001: signed out, log in again. 4002: get a new access token, or a new ticket, and come back. 1013:
+  the site cannot say now; come back later. How often to come back is the page's business.
 - What the browser sends is ignored.
 """
 
@@ -17,12 +17,17 @@ from typing import Any
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import DatabaseError
-from django.http.cookie import parse_cookie
 
-from accounts import authentication, cache, cookies, sockets, tokens
+from accounts import authentication, cache, handshake, sockets, tokens
 from accounts.tokens import Principal
 from socialsite.core import redis
-from socialsite.core.errors import AppError, BannedAccessToken, ExpiredJwt, NotAuthenticated
+from socialsite.core.errors import (
+    AppError,
+    BannedAccessToken,
+    ExpiredJwt,
+    NotAuthenticated,
+    Unavailable,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +46,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         """Join, check, accept; a refused device is accepted too, so that it sees the code."""
         try:
             self.principal = await self._credential()
+        except handshake.ForeignPage:
+            await self.close()
+            return
+        except AppError as error:
+            await self.accept()
+            await self._refuse(error)
+            return
+        try:
             await self.channel_layer.group_add(
                 sockets.group(self.principal.user_id), self.channel_name
             )
@@ -119,6 +132,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _refuse(self, error: AppError) -> None:
         """Close with the code that says what the device can do about it."""
         match error:
+            case Unavailable():
+                await self.close(TRY_LATER)
             case ExpiredJwt():
                 await self.close(REAUTHENTICATE)
             case BannedAccessToken() if await self._can_refresh():
@@ -141,16 +156,22 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         await self.close(SIGNED_OUT, reason or None)
 
     async def _credential(self) -> Principal:
-        """Read the access token of the handshake; ExpiredJwt, InvalidToken, NotAuthenticated."""
-        headers = dict(self.scope["headers"])
-        token = authentication.bearer(headers.get(b"authorization", b""))
-        if token is None:
-            jar = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
-            token = jar.get(cookies.ACCESS)
-            if not token:
-                # A browser that still has its refresh token gets a new pair from any page.
-                raise ExpiredJwt if jar.get(cookies.REFRESH) else NotAuthenticated
-        return tokens.decode_access(token)
+        """Read who asks; ForeignPage, ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
+        found = handshake.read(self.scope)
+        if found.ticket:
+            return await database_sync_to_async(_redeem)(found.ticket)
+        if not found.access:
+            # A browser that still has its refresh token gets a new pair from any page.
+            raise ExpiredJwt if found.refresh else NotAuthenticated
+        return tokens.decode_access(found.access)
+
+
+def _redeem(ticket: str) -> Principal:
+    """Return whose ticket this is; ExpiredJwt for a bad one, as a new one is the remedy."""
+    claims = cache.take_ticket(ticket)
+    if claims is None:
+        raise ExpiredJwt
+    return Principal(**claims)
 
 
 def _look(principal: Principal) -> None:

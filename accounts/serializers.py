@@ -72,6 +72,12 @@ class PairSerializer(serializers.Serializer[Any]):
     refresh = serializers.CharField()
 
 
+class TicketSerializer(serializers.Serializer[Any]):
+    """A ticket for `/ws/session/`."""
+
+    ticket = serializers.CharField()
+
+
 class CountsSerializer(serializers.Serializer[Any]):
     """Counts of a person."""
 

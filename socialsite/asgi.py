@@ -4,7 +4,6 @@ import os
 import warnings
 
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
@@ -16,9 +15,5 @@ http = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
 
-application = ProtocolTypeRouter(
-    {
-        "http": http,
-        "websocket": AllowedHostsOriginValidator(URLRouter(sockets)),
-    }
-)
+# Which pages may open a socket depends on the credential: `accounts.handshake`.
+application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(sockets)})

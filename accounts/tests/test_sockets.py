@@ -4,6 +4,8 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any
 
 import jwt
@@ -13,15 +15,17 @@ from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import settings
+from django.test import Client
 
-from accounts import actions, consumers, sockets, tokens
+from accounts import actions, cache, consumers, sockets, tokens
 from accounts.events import TokensRevoked
 from socialsite.asgi import application
 from socialsite.core import redis
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ORIGIN = (b"origin", b"http://localhost")
+HOST = (b"host", b"localhost:8000")
+ORIGIN = (b"origin", b"http://localhost:8000")
 
 
 def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
@@ -39,19 +43,22 @@ def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
 class Socket:
     """One socket of a test (Channels' own helper needs a server that the site does not use)."""
 
-    def __init__(self, *headers: tuple[bytes, bytes], origin: bool = True) -> None:
+    def __init__(self, *headers: tuple[bytes, bytes], ticket: str = "", scheme: str = "ws") -> None:
         scope = {
             "type": "websocket",
+            "scheme": scheme,
             "path": "/ws/session/",
-            "query_string": b"",
-            "headers": [*headers, ORIGIN] if origin else [*headers],
+            "query_string": f"ticket={ticket}".encode() if ticket else b"",
+            "headers": [*headers]
+            if any(name == b"host" for name, _ in headers)
+            else [HOST, *headers],
             "subprotocols": [],
         }
         self._talk = ApplicationCommunicator(application, scope)
 
     @classmethod
     def by_cookie(cls, access: str = "", refresh: str = "") -> "Socket":
-        return cls((b"cookie", f"access={access}; refresh={refresh}".encode()))
+        return cls((b"cookie", f"access={access}; refresh={refresh}".encode()), ORIGIN)
 
     @classmethod
     def by_bearer(cls, access: str) -> "Socket":
@@ -185,17 +192,173 @@ def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to
     run(scenario)
 
 
-def test_a_foreign_page_gets_no_socket(user) -> None:
+# --- which pages may ask ------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("origin", "cookie", "program"),
+    [
+        ("http://localhost:8000", True, True),
+        (settings.SITE_URL, True, True),  # by whatever name it was reached
+        (None, False, True),
+        ("https://evil.example", False, False),
+        ("http://localhost:9999", False, False),
+        ("https://localhost:8000", False, False),
+        ("http://localhost:8000.evil.example", False, False),
+        ("null", False, False),
+        ("", False, False),
+    ],
+)
+def test_cookies_need_our_origin_and_a_foreign_one_opens_nothing(
+    origin, cookie, program, user
+) -> None:
     pair = actions.sign_in(user)
-    cookie = (b"cookie", f"access={pair.access}".encode())
+    extra = [] if origin is None else [(b"origin", origin.encode())]
 
     async def scenario() -> None:
-        for headers in ([(b"origin", b"https://evil.example")], []):
-            assert not await Socket(cookie, *headers, origin=False).open()
+        assert await opens((b"cookie", f"access={pair.access}".encode()), *extra) == cookie
+        assert await opens((b"authorization", f"Bearer {pair.access}".encode()), *extra) == program
+        ticket = await in_thread(cache.keep_ticket, claims_of(pair))
+        assert await opens(*extra, ticket=ticket) == program
 
     run(scenario)
 
 
+def test_an_origin_is_compared_with_a_host_of_ours_only_and_said_once(user) -> None:
+    cookie = (b"cookie", f"access={actions.sign_in(user).access}".encode())
+    evil = (b"host", b"evil.example"), (b"origin", b"http://evil.example")
+
+    async def scenario() -> None:
+        assert not await opens(cookie, *evil)
+        assert not await opens(cookie, (b"host", b""), (b"origin", b"http://"))
+        assert not await opens(cookie, (b"origin", b"https://evil.example"), ORIGIN)
+        assert not await opens(cookie, ORIGIN, scheme="wss")
+        assert await opens(cookie, (b"origin", b"https://localhost:8000"), scheme="wss")
+
+    run(scenario)
+
+
+# --- tickets ------------------------------------------------------------------------------------
+def claims_of(pair: tokens.TokenPair) -> dict[str, Any]:
+    return asdict(tokens.decode_access(pair.access))
+
+
+async def opens(*headers: tuple[bytes, bytes], **kwargs: Any) -> bool:
+    """True when a socket opens and stays open."""
+    socket = Socket(*headers, **kwargs)
+    if not await socket.open():
+        return False
+    assert await socket.hears_nothing()
+    await socket.leave()
+    return True
+
+
+def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
+    answer = api_for(user, "android").post("/api/v1/auth/ws-ticket")
+    assert answer.status_code == 200
+    ticket = answer.json()["ticket"]
+    assert redis.call(lambda connection: connection.keys(f"*{ticket}*")) == []  # kept by its hash
+
+    async def scenario() -> None:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        await in_thread(sockets.push, [user.pk], {"type": "new_posts", "count": 1})
+        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        again = Socket(ticket=ticket)
+        assert await again.open()
+        assert await again.code() == (4002, "")
+        await in_thread(actions.log_out, user, "android")
+        assert (await socket.code())[0] == 4001
+
+    run(scenario)
+
+
+def test_a_hundred_sockets_with_one_ticket_are_one(user) -> None:
+    ticket = cache.keep_ticket(claims_of(actions.sign_in(user)))
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(cache.take_ticket, [ticket] * 100))
+    assert len([one for one in found if one is not None]) == 1
+
+
+@pytest.mark.parametrize("ticket", ["unknown", "x" * 5000, "%00", "%ff%fe", "&ticket=2"])
+def test_a_ticket_that_opens_nothing_sends_for_a_new_one(ticket, user) -> None:
+    async def scenario() -> None:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        assert await socket.code() == (4002, "")
+
+    run(scenario)
+
+
+def test_a_ticket_runs_out(user) -> None:
+    ticket = cache.keep_ticket(claims_of(actions.sign_in(user)))
+    left = redis.call(lambda connection: connection.pttl(cache._ticket(ticket)))
+    assert 29_000 < left <= 30_000
+    redis.call(lambda connection: connection.pexpire(cache._ticket(ticket), 1))
+    time.sleep(0.01)
+    assert cache.take_ticket(ticket) is None
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        (lambda user: actions.log_out(user, "chrome"), 4001),
+        (lambda user: actions.promote(user, 3), 4002),
+    ],
+)
+def test_a_ticket_is_worth_what_its_token_is_worth_when_it_is_shown(act, code, user) -> None:
+    ticket = cache.keep_ticket(claims_of(actions.sign_in(user, "chrome")))
+    act(user)
+
+    async def scenario() -> None:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        assert (await socket.code())[0] == code
+
+    run(scenario)
+
+
+def test_a_socket_by_ticket_ends_when_its_token_ends(user, quick) -> None:
+    claims = claims_of(actions.sign_in(user)) | {"expires": int(time.time()) + 2}
+    ticket = cache.keep_ticket(claims)
+
+    async def scenario() -> None:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        assert await socket.hears_nothing()
+        assert await socket.code() == (4002, "")
+
+    run(scenario)
+
+
+def test_tickets_are_for_the_signed_in(user, api, client) -> None:
+    answer = api.post("/api/v1/auth/ws-ticket")
+    assert (answer.status_code, answer.json()["code"]) == (401, 14)
+    client.cookies["access"] = actions.sign_in(user).access
+    csrf = Client(enforce_csrf_checks=True)
+    csrf.cookies["access"] = client.cookies["access"]
+    answer = csrf.post("/api/v1/auth/ws-ticket")
+    assert (answer.status_code, answer.json()["code"]) == (403, 19)
+    assert client.post("/api/v1/auth/ws-ticket").status_code == 200
+
+
+def test_without_redis_there_are_no_tickets(user, api_for, monkeypatch) -> None:
+    def down(function):
+        raise redis.RedisDown("cut off")
+
+    client = api_for(user)
+    monkeypatch.setattr(redis, "call", down)
+    answer = client.post("/api/v1/auth/ws-ticket")
+    assert (answer.status_code, answer.json()["code"]) == (503, 21)
+    assert answer["Retry-After"] == "2"
+
+    async def scenario() -> None:
+        socket = Socket(ticket="any")
+        assert await socket.open()
+        assert await socket.code() == (1013, "")
+
+    run(scenario)
+
+
+# --- kicks --------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("act", "reason"),
     [

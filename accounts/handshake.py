@@ -1,0 +1,77 @@
+"""Who asks for a socket, and from where: the credential and the Origin of a handshake.
+
+- A Bearer token beats a one-use ticket, which beats the cookies.
+- A browser sends cookies along for any page that asks, and always says which page that is. So
+  cookies count only with an Origin of ours. A token or a ticket is shown by whoever holds it:
+  a program, which sends no Origin. With a foreign Origin nothing counts.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.conf import settings
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.http.cookie import parse_cookie
+
+from accounts import authentication, cookies
+
+TICKET_MAX = 100
+
+
+class ForeignPage(Exception):
+    """A page of another site asks, or nobody says which one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The one credential that counts; `refresh` comes with `access` of a browser only."""
+
+    access: str = ""
+    refresh: str = ""
+    ticket: str = ""
+
+
+class _Addressed(HttpRequest):
+    """What Django needs to say as which site it was spoken to, and whether that host is ours."""
+
+    def __init__(self, scope: dict[str, Any], headers: dict[bytes, bytes]) -> None:
+        super().__init__()
+        self._secure = scope.get("scheme") in ("wss", "https")
+        self.META = {
+            "HTTP_" + name.decode("latin-1").upper().replace("-", "_"): value.decode("latin-1")
+            for name, value in headers.items()
+        }
+
+    def _get_scheme(self) -> str:
+        return "https" if self._secure else "http"
+
+
+def read(scope: dict[str, Any]) -> Handshake:
+    """Return the credential of a handshake; ForeignPage, or InvalidToken for an odd header."""
+    headers = dict(scope["headers"])
+    origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
+    if origins and not (len(origins) == 1 and _is_ours(origins[0], scope, headers)):
+        raise ForeignPage
+    token = authentication.bearer(headers.get(b"authorization", b""))
+    if token is not None:
+        return Handshake(access=token)
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    if "ticket" in query:
+        return Handshake(ticket=query["ticket"][0][:TICKET_MAX])
+    if not origins:
+        raise ForeignPage
+    jar = parse_cookie(headers.get(b"cookie", b"").decode("latin-1"))
+    return Handshake(access=jar.get(cookies.ACCESS, ""), refresh=jar.get(cookies.REFRESH, ""))
+
+
+def _is_ours(origin: str, scope: dict[str, Any], headers: dict[bytes, bytes]) -> bool:
+    """True for the public address, and for the one this request was sent to, to the port."""
+    if origin == settings.SITE_URL:
+        return True
+    request = _Addressed(scope, headers)
+    try:
+        return origin == f"{request.scheme}://{request.get_host()}"
+    except (DisallowedHost, KeyError):  # no Host at all: Django would look for a server's name
+        return False
