@@ -78,6 +78,33 @@ class TicketSerializer(serializers.Serializer[Any]):
     ticket = serializers.CharField()
 
 
+class IntrospectSerializer(serializers.Serializer[Any]):
+    """Input of auth/introspect: any text, as none but a live token means anything."""
+
+    token = serializers.CharField(trim_whitespace=False, allow_blank=True)
+
+
+class ClaimsSerializer(serializers.Serializer[Any]):
+    """What a token says, if it is live; otherwise nothing but `active`."""
+
+    active = serializers.BooleanField()
+    typ = serializers.ChoiceField(choices=["access", "refresh"], required=False)
+    uid = serializers.CharField(required=False, help_text="id of the person")
+    sub = serializers.CharField(required=False, help_text="the same")
+    username = serializers.CharField(required=False)
+    cli = serializers.CharField(required=False, help_text="kind of device")
+    ver = serializers.IntegerField(required=False, help_text="number of the sign-in on it")
+    bat = serializers.IntegerField(required=False, help_text="number of all sign-ins together")
+    rol = serializers.IntegerField(
+        required=False, help_text="1 member, 2 moderator, 4 admin, added up; access tokens only"
+    )
+    iat = serializers.IntegerField(required=False, help_text="issued at, Unix seconds")
+    exp = serializers.IntegerField(required=False, help_text="ends at, Unix seconds")
+    jti = serializers.CharField(required=False, help_text="id of the token")
+    iss = serializers.CharField(required=False)
+    aud = serializers.CharField(required=False)
+
+
 class CountsSerializer(serializers.Serializer[Any]):
     """Counts of a person."""
 

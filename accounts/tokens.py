@@ -15,7 +15,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import uuid4
 
 import jwt
@@ -203,6 +203,7 @@ class RefreshToken(_SiteToken):
     lifetime = settings.REFRESH_LIFETIME
 
 
+Kind = TypeVar("Kind", bound=_SiteToken)
 _rings: dict[tuple[str, ...], KeyRing] = {}
 
 
@@ -236,17 +237,18 @@ def decode_refresh(token: str) -> Principal:
     return _in_time(_read(RefreshToken, token).principal)
 
 
-def decode_any(token: str) -> dict[str, Any]:
-    """Return the claims of a token of either kind; InvalidToken or ExpiredJwt, as above."""
+def decode_any(token: str) -> AccessToken | RefreshToken:
+    """Read a token of either kind; InvalidToken or ExpiredJwt, as above."""
+    found: AccessToken | RefreshToken
     try:
-        found: _SiteToken = _read(AccessToken, token)
+        found = _read(AccessToken, token)
     except InvalidToken:
         found = _read(RefreshToken, token)
     _in_time(found.principal)
-    return found.payload
+    return found
 
 
-def _read(kind: type[_SiteToken], token: str) -> _SiteToken:
+def _read(kind: type[Kind], token: str) -> Kind:
     if len(token) > MAX_LENGTH:
         raise InvalidToken
     try:

@@ -2,12 +2,18 @@
 
 from django.urls import path
 
-from accounts.views import admin, sign_in
+from accounts.views import admin, jwks, sign_in, two_factor
 
 urlpatterns = [
+    path(".well-known/jwks.json", jwks.jwks, name="jwks"),
     path("login", sign_in.login, name="login"),
+    path("login/code", two_factor.login_code, name="login_code"),
     path("register", sign_in.register, name="register"),
     path("logout", sign_in.logout, name="logout"),
+    path("settings/two-factor", two_factor.show, name="two_factor"),
+    path("settings/two-factor/confirm", two_factor.confirm, name="two_factor_confirm"),
+    path("settings/two-factor/codes", two_factor.renew, name="two_factor_codes"),
+    path("settings/two-factor/off", two_factor.turn_off, name="two_factor_off"),
     path("admin/login/", admin.login),
     path("admin/logout/", sign_in.logout),
     path("admin/password_change/", admin.password),

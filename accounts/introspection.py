@@ -1,0 +1,59 @@
+"""What a token is worth right now, asked by another service (RFC 7662).
+
+A token is active when the site itself would take it at this moment: an access token as a
+credential, a refresh token for an exchange. Asking changes nothing: nobody was here, nothing is
+exchanged, and the old refresh token that would end its sign-in if it were used does not end it.
+"""
+
+from typing import Any
+
+from accounts import cache, tokens
+from accounts.actions.signing_in import GRACE_MS
+from accounts.models import TokenVersion, User
+from accounts.tokens import AccessToken, Principal
+from socialsite.core import db
+from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
+
+
+def active_claims(text: str) -> dict[str, Any] | None:
+    """Return the claims of a live token, with its person's id and name as `sub` and `username`.
+
+    None for any other text, whatever is wrong with it.
+    """
+    try:
+        token = tokens.decode_any(text)
+    except (InvalidToken, ExpiredJwt):
+        return None
+    principal = token.principal
+    lives = _access_lives if isinstance(token, AccessToken) else _refresh_lives
+    if not lives(principal):
+        return None
+    open_accounts = User.objects.active().filter(pk=principal.user_id)
+    username = open_accounts.values_list("username", flat=True).first()
+    if username is None:
+        return None
+    return token.payload | {"sub": str(principal.user_id), "username": username}
+
+
+def _access_lives(principal: Principal) -> bool:
+    floors = cache.access_floors(principal.user_id, principal.client)
+    return _above(principal, floors)
+
+
+def _refresh_lives(principal: Principal) -> bool:
+    """True when auth/refresh would take it: it is in force, or its exchange may be repeated."""
+    user_id, client = principal.user_id, principal.client
+    row = TokenVersion.objects.filter(user=user_id, client=client).first()
+    if row is None or not _above(principal, cache.stored_floors(user_id, client, "refresh")):
+        return False
+    in_grace = db.now_ms() - row.rotated_at <= GRACE_MS
+    repeatable = [row.previous_jti, row.oldest_jti] if in_grace else [row.previous_jti]
+    return principal.jti in [row.refresh_jti, *repeatable]
+
+
+def _above(principal: Principal, floors: cache.Floors | None) -> bool:
+    try:
+        tokens.compare(principal, floors)
+    except BannedAccessToken:
+        return False
+    return True
