@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest
 
-from accounts import actions, devices
+from accounts import actions, attempts, devices
 from accounts.models import User
 from accounts.tokens import TokenPair
 
@@ -10,16 +10,21 @@ from accounts.tokens import TokenPair
 def log_in(
     request: HttpRequest, username: str, password: str, client: str
 ) -> tuple[User, TokenPair]:
-    """Sign in by password. Raises PasswordNotCorrected; UserBanned after a right password only."""
-    user = actions.check_password(username, password)
+    """Sign in by password. Raises PasswordNotCorrected; UserBanned after a right password only.
+
+    RateLimited after too many failures, whatever the password.
+    """
+    with attempts.login(request, username):
+        user = actions.check_password(username, password)
     return user, sign_in(request, user, client)
 
 
 def sign_up(
     request: HttpRequest, username: str, nickname: str, password: str, client: str
 ) -> tuple[User, TokenPair]:
-    """Make an account and sign in. Raises RegMatchError or DuplicatedUser."""
-    user = actions.register(username, nickname, password)
+    """Make an account and sign in. Raises RegMatchError or DuplicatedUser; RateLimited."""
+    with attempts.sign_up(request):
+        user = actions.register(username, nickname, password)
     return user, sign_in(request, user, client)
 
 

@@ -48,7 +48,10 @@ class User(AbstractBaseUser):
     nickname = models.CharField(max_length=16)
     # Lower case, for search.
     nickname_key = models.CharField(max_length=16, db_index=True)
-    email = models.EmailField(blank=True, default="", help_text="for recovery only, never shown")
+    # Confirmed by a link; for recovery only, never shown to others. Several accounts may share one.
+    email = models.EmailField(blank=True, default="")
+    # Lower case, to find the accounts of an address.
+    email_key = models.CharField(max_length=254, blank=True, default="", db_index=True)
     avatar_name = models.CharField(max_length=80, blank=True, default="")
     bio = models.CharField(max_length=200, blank=True, default="")
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
@@ -200,12 +203,15 @@ class AuditEntry(models.Model):
 class Failures(models.Model):
     """Failed attempts counted under one key, and until when the next one must wait."""
 
-    # What is counted: an account at an address, an address, an account; hashed where it is long.
+    # What is counted: an account at an address, an address, an account; hashed.
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField(default=0)
-    # Unix ms.
+    # Attempts that were let through and are being checked now.
+    pending = models.PositiveIntegerField(default=0)
+    # Unix ms: the first failure that is counted, the last attempt that was let through.
     first_at = models.BigIntegerField(default=0)
-    wait_until = models.BigIntegerField(default=0, db_index=True)
+    last_at = models.BigIntegerField(default=0, db_index=True)
+    wait_until = models.BigIntegerField(default=0)
 
     class Meta:
         verbose_name_plural = "failures"

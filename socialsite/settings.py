@@ -189,6 +189,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
+    "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",
         "schedule": timedelta(hours=1),

@@ -18,6 +18,7 @@ def register(
 ) -> User:
     """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser.
 
+    `email` is an address that is known to be the person's: who signs up confirms theirs by a link.
     `password_hash` is one that `passwords.hash_password` made of this password before: who makes
     hundreds of accounts with one password hashes it once.
     """
@@ -41,6 +42,7 @@ def _create(username: str, nickname: str, password: str, email: str) -> User:
         nickname_key=nickname.lower(),
         password=password,
         email=email,
+        email_key=email.lower(),
     )
     try:
         with transaction.atomic():

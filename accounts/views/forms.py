@@ -1,5 +1,7 @@
 """What the forms of accounts have in common: reading, showing mistakes, where to go afterwards."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -7,7 +9,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import cookies, devices
+from accounts import cookies, devices, known_devices, tokens
 from accounts.tokens import TokenPair
 from socialsite.core import errors
 
@@ -19,6 +21,7 @@ SHOWN = (
     errors.RegMatchError,
     errors.DuplicatedUser,
     errors.InvalidInput,
+    errors.RateLimited,
 )
 
 
@@ -35,10 +38,14 @@ def redirect(address: str) -> HttpResponse:
 
 
 def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
-    """Send a person who just signed in on their way, with cookies and a new CSRF secret."""
+    """Send a person who just signed in on their way, with cookies and a new CSRF secret.
+
+    The browser is known from now on.
+    """
     rotate_token(request)
     response = redirect(safe_next(request))
     cookies.put(response, pair)
+    known_devices.remember(request, response, tokens.decode_access(pair.access).user_id)
     return response
 
 
@@ -56,17 +63,36 @@ def form(
     request: HttpRequest, template: str, names: tuple[str, ...], error: errors.AppError | None
 ) -> HttpResponse:
     """Show a form, after a mistake with what was typed except the password."""
-    found: dict[str, list[str]] = {}
-    if error is not None:
-        texts = error.fields or {"__all__": [error.detail]}
-        found = {name: [str(text) for text in part] for name, part in texts.items()}
-    wanted = safe_next(request)
     context = {
-        "form_errors": found,
+        "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
-        "next": "" if wanted == reverse("home") else wanted,
+        "next": next_of(request),
     }
-    return render(request, template, context, status=error.status if error else 200)
+    return page(request, template, context, error)
+
+
+def page(
+    request: HttpRequest, template: str, context: dict[str, Any], error: errors.AppError | None
+) -> HttpResponse:
+    """Render a page, after a mistake with its status."""
+    response = render(request, template, context, status=error.status if error else 200)
+    if error is not None and error.retry_after is not None:
+        response.headers["Retry-After"] = str(error.retry_after)
+    return response
+
+
+def texts_of(error: errors.AppError | None) -> dict[str, list[str]]:
+    """Return what to write at each field of a form; `__all__` is the form itself."""
+    if error is None:
+        return {}
+    texts = error.fields or {"__all__": [error.detail]}
+    return {name: [str(text) for text in part] for name, part in texts.items()}
+
+
+def next_of(request: HttpRequest) -> str:
+    """Return where to go afterwards, empty for the home page."""
+    wanted = safe_next(request)
+    return "" if wanted == reverse("home") else wanted
 
 
 def browser(request: HttpRequest) -> str:
