@@ -1,0 +1,39 @@
+"""A second service behind the site's sign-in: `SITE=https://… python second_service.py`."""
+
+import json
+import os
+from urllib.request import Request, urlopen
+from wsgiref.simple_server import make_server
+
+import jwt
+
+SITE = os.environ.get("SITE", "http://127.0.0.1:8000")
+KEYS = jwt.PyJWKClient(f"{SITE}/.well-known/jwks.json", timeout=5)
+RULES = {"audience": "socialsite", "issuer": "socialsite", "leeway": 10}
+
+
+def signed(token):  # offline: true until the token ends, whatever happened since it was issued
+    claims = jwt.decode(token, KEYS.get_signing_key_from_jwt(token), **RULES)
+    return claims.get("typ") == "access"  # a refresh token is for the site alone
+
+
+def active(token):  # asks the site, which knows of every log-out, kick and ban at once
+    body, kind = json.dumps({"token": token}).encode(), {"Content-Type": "application/json"}
+    request = Request(f"{SITE}/api/v1/auth/introspect", body, kind)
+    return json.load(urlopen(request, timeout=5))["active"]
+
+
+def app(environ, start_response):
+    token = environ.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
+    try:
+        allowed = signed(token) and (environ["PATH_INFO"] != "/pay" or active(token))
+        status = "200 OK" if allowed else "401 Unauthorized"
+    except (jwt.PyJWKClientConnectionError, OSError):  # never "allowed" for want of an answer
+        status = "503 Service Unavailable"
+    except jwt.PyJWTError:
+        status = "401 Unauthorized"
+    start_response(status, [("Content-Type", "text/plain")])
+    return [f"{status}\n".encode()]
+
+
+make_server("127.0.0.1", int(os.environ.get("PORT", "9000")), app).serve_forever()
