@@ -1,11 +1,12 @@
 """Reads of relations: the state of pairs, the lists of a person, counts.
 
 Every query names the person whose rows it reads (`from_user`), so that the table can be sharded by
-it. Lists are newest first by (time of the follow, id of the other person), from covering indexes.
+it. Lists are newest first by (time of the follow, id of the other person), from covering indexes;
+the newest rows of big people's from `cache`.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
@@ -13,7 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
-from relations import states
+from relations import cache, states
 from relations.models import (
     BLOCKED,
     FOLLOWS_ME,
@@ -47,8 +48,12 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
         return found
     rows = Relationship.objects.filter(from_user=user_id, to_user__in=list(found))
     for to_user, state in rows.values_list("to_user_id", "relation"):
-        found[to_user] = None if state is None else Relation(state)
+        found[to_user] = _state(state)
     return found
+
+
+def _state(value: int | None) -> Relation | None:
+    return None if value is None else Relation(value)
 
 
 def is_blocked(user_id: int | None, other_id: int) -> bool:
@@ -120,9 +125,13 @@ def search_people(
 
 
 # --- lists --------------------------------------------------------------------------------------
-def _following_rows(user_id: int) -> "QuerySet[Relationship]":
+def _dated_rows(user_id: int, time: str) -> "QuerySet[Relationship]":
     # A time stands iff its state holds; asking for the time alone keeps to the covering index.
-    return Relationship.objects.filter(from_user=user_id, followed_at__isnull=False)
+    return Relationship.objects.filter(from_user=user_id, **{f"{time}__isnull": False})
+
+
+def _following_rows(user_id: int) -> "QuerySet[Relationship]":
+    return _dated_rows(user_id, "followed_at")
 
 
 def _friend_rows(user_id: int) -> "QuerySet[Relationship]":
@@ -133,22 +142,21 @@ def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return whom a person follows, the latest follow first."""
-    return _people(_following_rows(user_id), "followed_at", cursor, size, viewer_id)
+    return _people(_big_list("following", user_id, viewer_id), cursor, size)
 
 
 def followers(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return who follows a person, friends included (T17b), the latest follower first."""
-    rows = Relationship.objects.filter(from_user=user_id, fan_since__isnull=False)
-    return _people(rows, "fan_since", cursor, size, viewer_id)
+    return _people(_big_list("followers", user_id, viewer_id), cursor, size)
 
 
 def friends(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return whom a person follows and is followed by, by the person's own follow, latest first."""
-    return _people(_friend_rows(user_id), "followed_at", cursor, size, viewer_id)
+    return _people(_Listing(_friend_rows(user_id), "followed_at", viewer_id), cursor, size)
 
 
 def search_own(
@@ -161,7 +169,7 @@ def search_own(
     """
     named = accounts.named(text).filter(pk=OuterRef("to_user"))
     rows = SEARCHED[kind](user_id).filter(Exists(named))
-    return _people(rows, "followed_at", cursor, size, user_id)
+    return _people(_Listing(rows, "followed_at", user_id), cursor, size)
 
 
 SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
@@ -175,7 +183,8 @@ def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Pag
     rows = Relationship.objects.filter(
         from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
     )
-    return _people(rows, "blocked_at", cursor, size, user_id, show_blocked=True)
+    listing = _Listing(rows, "blocked_at", user_id)
+    return _people(listing, cursor, size, show_blocked=True)
 
 
 def page_rows(
@@ -193,36 +202,121 @@ LISTS: dict[str, Callable[[int, Position | None, int, int | None], Page[Person]]
 }
 
 
+class _Round(NamedTuple):
+    """Some rows of a list with the reader's relation to each; where to go on, None at the end."""
+
+    positions: list[Position]
+    relations: dict[int, Relation | None]
+    last: Position | None
+
+
+class _Listing:
+    """The rows of one list from its covering index, newest first."""
+
+    def __init__(self, rows: "QuerySet[Relationship]", time: str, viewer_id: int | None) -> None:
+        self.rows, self.time, self.viewer_id = rows, time, viewer_id
+
+    def read(self, place: Position | None, want: int) -> _Round:
+        """Return the next `want` rows; fewer only at the end."""
+        found = self._table(place, want)
+        last = found[-1] if len(found) == want else None
+        return _Round(found, relations_of(self.viewer_id, [row.id for row in found]), last)
+
+    def _table(self, place: Position | None, want: int) -> list[Position]:
+        return [Position(*row) for row in page_rows(self.rows, self.time, place)[:want]]
+
+
+class _BigListing(_Listing):
+    """The same rows from the cache where it knows them; what the reader did is in them at once.
+
+    The cache follows a little later than the commit. The reader's own place in the list is taken
+    from the reader's row, which is read for the relations anyway.
+    """
+
+    def __init__(
+        self, kind: cache.Kind, owner: int, rows: "QuerySet[Relationship]", viewer_id: int | None
+    ) -> None:
+        super().__init__(rows, cache.TIME[kind], viewer_id)
+        self.kind, self.owner = kind, owner
+        # A follow has the same time in both rows of the pair.
+        self.mirror = "followed_at" if kind == "followers" else "fan_since"
+
+    def read(self, place: Position | None, want: int) -> _Round:
+        """Return the next `want` rows, one more or less for the reader; no `last` is the end."""
+        found, lease = cache.page(self.kind, self.owner, place, want)
+        if found is None:
+            answer = super().read(place, want)
+            if lease:
+                self._fill(lease, full=answer.last is not None)
+            return answer
+        last = found[-1] if len(found) == want else None
+        if self.viewer_id is None:
+            return _Round(found, relations_of(None, [row.id for row in found]), last)
+        ids = {row.id for row in found} | {self.owner}
+        mine = Relationship.objects.filter(from_user=self.viewer_id, to_user__in=ids)
+        seen = {row[0]: row[1:] for row in mine.values_list("to_user_id", "relation", self.mirror)}
+        relations = {row.id: _state(seen.get(row.id, (None,))[0]) for row in found}
+        relations[self.viewer_id] = None
+        since = seen.get(self.owner, (None, None))[1]
+        return _Round(self._with_viewer(found, since, place, last), relations, last)
+
+    def _with_viewer(
+        self,
+        found: list[Position],
+        since: int | None,
+        place: Position | None,
+        last: Position | None,
+    ) -> list[Position]:
+        """Put the reader where their own row says, if that is between `place` and `last`."""
+        viewer = self.viewer_id or 0
+        others = [row for row in found if row.id != viewer]
+        if since is None:
+            return others
+        own = Position(since, viewer)
+        if (place is not None and own >= place) or (last is not None and own < last):
+            return others
+        return sorted([*others, own], reverse=True)
+
+    def _fill(self, lease: str, *, full: bool) -> None:
+        """Cache a list of a person with many followers; the lease is older than these reads."""
+        if full and follower_count(self.owner) >= cache.BIG_FROM:
+            cache.fill(self.kind, self.owner, lease, self._table(None, cache.CAP + 1))
+        else:
+            cache.decline(self.kind, self.owner)
+
+
+def _big_list(kind: cache.Kind, owner: int, viewer_id: int | None) -> _Listing:
+    """Return a list that is cached for big people; their own lists they read from the table."""
+    time = cache.TIME[kind]
+    rows = _dated_rows(owner, time)
+    if viewer_id == owner:
+        return _Listing(rows, time, viewer_id)
+    return _BigListing(kind, owner, rows, viewer_id)
+
+
 def _people(
-    rows: "QuerySet[Relationship]",
-    time: str,
-    cursor: Position | None,
-    size: int,
-    viewer_id: int | None,
-    *,
-    show_blocked: bool = False,
+    listing: _Listing, cursor: Position | None, size: int, *, show_blocked: bool = False
 ) -> Page[Person]:
     """Return a page of cards with `relation`, the viewer's state towards each by name or None.
 
     Leaves out closed accounts and those with a block either way to the viewer, and reads on until
-    the page is full: three queries a round, each round twice as wide. After ROUNDS rounds the page
-    may be short; its cursor then goes on from the last row examined (T39).
+    the page is full: three queries a round, two where the cache knows the rows, each round twice as
+    wide. After ROUNDS rounds the page may be short; its cursor then goes on from the last row
+    examined (T39).
     """
     people: list[tuple[Position, Person]] = []
     place = cursor
     for step in range(ROUNDS):
-        want = (size + 1) << step
-        batch = [Position(*row) for row in page_rows(rows, time, place)[:want]]
-        ids = [position.id for position in batch]
-        relations, cards = relations_of(viewer_id, ids), accounts.cards(ids)
-        for position in batch:
-            state, card = relations[position.id], cards.get(position.id)
+        found = listing.read(place, (size + 1) << step)
+        cards = accounts.cards(position.id for position in found.positions)
+        for position in found.positions:
+            state, card = found.relations[position.id], cards.get(position.id)
             if card and (show_blocked or not states.blocked_either_way(state)):
                 people.append((position, {**card, "relation": name(state)}))
-        if len(people) > size or len(batch) < want:
+        if len(people) > size or found.last is None:
             page = cut(people, size, lambda entry: entry[0])
             return page.with_items([person for _, person in page.items])
-        place = batch[-1]
+        place = found.last
     return Page([person for _, person in people], place.encode() if place else None)
 
 

@@ -1,6 +1,6 @@
 """What relations does when a fact was told, by itself or by a lower app."""
 
-from relations import counts
+from relations import cache, counts
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.registry import on
 
@@ -9,3 +9,10 @@ from socialsite.core.registry import on
 def count(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
     """Let the counters of both people follow the pair."""
     counts.settle(event.from_user_id, event.to_user_id)
+
+
+@on(FollowCreated, FollowCanceled, after=True)
+def cached_lists(event: FollowCreated | FollowCanceled) -> None:
+    """Let the cached lists of both people follow the pair."""
+    one, two = event.from_user_id, event.to_user_id
+    cache.sync([("followers", two, one), ("following", one, two)])
