@@ -1,8 +1,10 @@
 """Following and blocking: one transition of a pair in one transaction, told by events.
 
-All four actions return the actor's relation afterwards and raise SelfRelation, UserNotFound (banned
-and closed accounts too), Blacklisted or FollowLimit. Repeating one changes and tells nothing. Each
-real transition raises the pair's version by one on both rows and leaves one line in RelationLog.
+All four actions return the actor's relation afterwards and raise SelfRelation or UserNotFound; a
+follow also UserBanned, Blacklisted or FollowLimit. A banned or closed account cannot be followed,
+but whoever follows it may leave, or its place below the cap would be lost, and anyone may block it.
+Repeating an action changes and tells nothing. Each real transition raises the pair's version by one
+on both rows and leaves one line in RelationLog.
 """
 
 from django.conf import settings
@@ -14,7 +16,7 @@ from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.states import Action
 from socialsite.core import db
-from socialsite.core.errors import FollowLimit, SelfRelation, UserNotFound
+from socialsite.core.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.events import publish
 
 _WRITTEN = ["relation", "followed_at", "fan_since", "blocked_at", "version", "counted"]
@@ -44,8 +46,7 @@ def unblock(user: User, target: User) -> Relation | None:
 def _act(actor: int, target: int, action: Action) -> Relation | None:
     if actor == target:
         raise SelfRelation
-    if not User.objects.active().filter(pk=target).exists():
-        raise UserNotFound
+    _check(target, action)
     # Without a lock first: most repeats end here and neither wait nor leave rows behind.
     seen = Relationship.objects.filter(from_user=actor, to_user=target).first()
     state = states.of(seen)
@@ -78,6 +79,19 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
     _tell(mine, before.mine, after.mine)
     _tell(other, before.other, after.other)
     return after.mine
+
+
+def _check(target: int, action: Action) -> None:
+    """Raise what keeps anybody from doing this to the target."""
+    columns = User.objects.filter(pk=target).values_list("banned_at", "deleted_at")
+    account = columns.first()
+    if account is None:
+        raise UserNotFound
+    banned_at, deleted_at = account
+    if action is Action.FOLLOW and deleted_at is not None:
+        raise UserNotFound
+    if action is Action.FOLLOW and banned_at is not None:
+        raise UserBanned
 
 
 def _write(mine: Relationship, other: Relationship, after: states.Pair, now: int) -> None:

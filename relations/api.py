@@ -61,7 +61,7 @@ Action = Callable[[User, User], Relation | None]
 
 def _change(request: Request, user_id: str, action: Action) -> Response:
     """Act on the person of an address and answer with the relation afterwards."""
-    target = accounts.by_id(api.parse_id(user_id))
+    target = User(pk=api.parse_id(user_id))  # which accounts may be meant, the action knows
     return Response({"relation": queries.name(action(request.user, target))})
 
 
@@ -72,13 +72,17 @@ class Follow(APIView):
 
     @extend_schema(request=None, responses=CHANGED, parameters=BUDGET)
     def post(self, request: Request, user_id: str) -> Response:
-        """Follow. Of someone whom I block: nothing changes, `relation` stays BLACKLISTING."""
+        """Follow. Someone whom I block stays blocked: 200, and `relation` is what it was.
+
+        Refused with 12 for oneself, 1 where there is nobody, 3 for a banned account, 9 where they
+        block me, 10 above the cap, 11 above the budget.
+        """
         self._spend(request)
         return _change(request, user_id, actions.follow)
 
     @extend_schema(responses=CHANGED, parameters=BUDGET)
     def delete(self, request: Request, user_id: str) -> Response:
-        """Unfollow."""
+        """Unfollow, also a banned or closed account; whoever follows me goes on doing so."""
         self._spend(request)
         return _change(request, user_id, actions.unfollow)
 
@@ -101,7 +105,7 @@ class Block(APIView):
 
     @extend_schema(request=None, responses=CHANGED)
     def post(self, request: Request, user_id: str) -> Response:
-        """Block; ends the follows of both directions."""
+        """Block, also a banned or closed account; ends the follows of both directions."""
         return _change(request, user_id, actions.block)
 
     @extend_schema(responses=CHANGED)

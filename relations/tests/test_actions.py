@@ -1,22 +1,40 @@
 """Follow, unfollow, block, unblock on the database: rows, events, log, refusals, real threads."""
 
+import os
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
 from django.utils import timezone
 
-from relations import actions, locks
+from accounts.models import User
+from relations import actions, locks, states
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.states import Action
-from relations.tests.helpers import at_once, bring, counted, pair, row, told
+from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, told
 from relations.tests.test_states import CELLS, REFUSED
 from socialsite.core import relay
-from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserNotFound
+from socialsite.core.errors import (
+    Blacklisted,
+    FollowLimit,
+    SelfRelation,
+    UserBanned,
+    UserNotFound,
+)
+from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
 ALL = [actions.follow, actions.unfollow, actions.block, actions.unblock]
 
 pytestmark = pytest.mark.django_db
+
+
+def close(user, field: str) -> None:
+    """Ban or close an account."""
+    type(user).objects.filter(pk=user.pk).update(**{field: timezone.now()})
 
 
 @pytest.fixture
@@ -26,11 +44,13 @@ def people(make_user):
     return found
 
 
+@pytest.mark.parametrize("lower_acts", [True, False])
 @pytest.mark.parametrize(("before", "action", "after"), CELLS)
 def test_each_cell_changes_both_rows_and_tells_only_real_transitions(
-    people, before, action, after
+    people, before, action, after, lower_acts
 ) -> None:
-    a, b = people
+    a, b = people if lower_acts else reversed(people)
+    assert (a.pk < b.pk) == lower_acts
     bring(a, b, before[0])
     version = max((found.version for found in (row(a, b),) if found), default=0)
     Event.objects.all().delete()
@@ -156,14 +176,50 @@ def test_nobody_relates_to_themselves(people, act) -> None:
         act(people[0], people[0])
 
 
-@pytest.mark.parametrize("act", ALL)
-@pytest.mark.parametrize("field", ["banned_at", "deleted_at"])
-def test_a_closed_account_is_not_found_even_through_an_old_instance(people, act, field) -> None:
+@pytest.mark.parametrize(
+    ("field", "error"), [("banned_at", UserBanned), ("deleted_at", UserNotFound)]
+)
+def test_a_closed_account_cannot_be_followed_even_through_an_old_instance(
+    people, field, error
+) -> None:
     a, b = people
-    type(b).objects.filter(pk=b.pk).update(**{field: timezone.now()})
-    with pytest.raises(UserNotFound):
-        act(a, b)
+    close(b, field)
+    with pytest.raises(error):
+        actions.follow(a, b)
     assert not Relationship.objects.exists()
+
+
+@pytest.mark.parametrize("act", ALL)
+def test_somebody_who_never_was_is_not_found(people, act) -> None:
+    with pytest.raises(UserNotFound):
+        act(people[0], User(pk=MAX_ID))
+    assert not Relationship.objects.exists()
+
+
+@pytest.mark.parametrize("field", ["banned_at", "deleted_at"])
+@pytest.mark.parametrize("before", ROUTES)
+@pytest.mark.parametrize("action", [Action.UNFOLLOW, Action.BLOCK, Action.UNBLOCK])
+def test_a_closed_account_can_be_left_and_blocked_like_any_other(
+    people, field, before, action
+) -> None:
+    a, b = people
+    bring(a, b, before)
+    close(b, field)
+    getattr(actions, action)(a, b)
+    assert pair(a, b) == states.transition(before, action)
+
+
+def test_leaving_a_banned_account_makes_room_below_the_cap(make_user, monkeypatch) -> None:
+    monkeypatch.setattr(settings, "FOLLOW_LIMIT", 1)
+    a, b, c = (make_user() for _ in range(3))
+    actions.follow(a, b)
+    close(b, "banned_at")
+    assert counted(a)["following"] == 1
+    with pytest.raises(FollowLimit):
+        actions.follow(a, c)
+    actions.unfollow(a, b)
+    assert counted(a)["following"] == 0
+    assert actions.follow(a, c) is Relation.FOLLOWING
 
 
 def test_following_someone_i_block_changes_nothing_and_says_so(people) -> None:
@@ -255,6 +311,36 @@ full = [
 ]
 
 
+# One process: says that it is ready, waits for the shot, follows one after another.
+FOLLOWER = """
+import os, sys, time
+os.environ["DJANGO_SETTINGS_MODULE"] = "socialsite.settings"
+import django
+django.setup()
+from accounts.models import User
+from relations import actions
+from socialsite.core import doorbell
+from socialsite.core.errors import AppError
+shot, me, *others = sys.argv[1:]
+User.objects.exists()
+print("ready", flush=True)
+while not os.path.exists(shot):
+    time.sleep(0.001)
+with doorbell.silence():
+    for other in others:
+        try:
+            print(actions.follow(User(pk=int(me)), User(pk=int(other))).name)
+        except AppError as error:
+            print(type(error).__name__)
+"""
+
+
+def database_of_the_tests() -> str:
+    """The URL of the database that the tests run on."""
+    url = urlsplit(os.environ["DATABASE_URL"])
+    return url._replace(path="/" + connection.settings_dict["NAME"]).geturl()
+
+
 class TestAtOnce:
     """Races on MariaDB."""
 
@@ -286,6 +372,39 @@ class TestAtOnce:
         assert sum(isinstance(result, FollowLimit) for result in results) == 5
         following = Relationship.objects.filter(from_user=a, relation=Relation.FOLLOWING)
         assert following.count() == counted(a)["following"] == 3
+
+    def test_eight_processes_at_once_never_follow_past_the_cap(
+        self, make_user, tmp_path, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(settings, "FOLLOW_LIMIT", 5)
+        a = make_user()
+        others = [make_user() for _ in range(16)]
+        shot = tmp_path / "shot"
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", FOLLOWER, str(shot), str(a.pk)]
+                + [str(other.pk) for other in others[number::8] + others[(number + 3) % 8 :: 8]],
+                env={**os.environ, "DATABASE_URL": database_of_the_tests(), "FOLLOW_LIMIT": "5"},
+                cwd=settings.BASE_DIR,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(8)
+        ]
+        try:
+            ready = [process.stdout.readline() for process in processes]
+            shot.touch()
+            said = [process.communicate(timeout=60)[0].split() for process in processes]
+        finally:
+            for process in processes:
+                process.kill()
+                process.wait()
+        assert ready == ["ready\n"] * 8
+        words = [word for words in said for word in words]
+        assert len(words) == 32
+        assert set(words) == {"FOLLOWING", "FollowLimit"}
+        following = Relationship.objects.filter(from_user=a, relation=Relation.FOLLOWING)
+        assert following.count() == counted(a)["following"] == 5
 
     def test_a_storm_on_hot_pairs_keeps_every_rule(self, make_user) -> None:
         """Illegal pairs, broken version chains, wrong counters and errors shown to a user: none."""

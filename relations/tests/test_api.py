@@ -66,6 +66,9 @@ def test_each_refusal_has_its_code(people, api_for, make_user, monkeypatch) -> N
     client = api_for(a)
     wrong(client.post(address(a, "follow")), 400, 12)
     wrong(client.post(f"/api/v1/users/{MAX_ID}/follow"), 404, 1)
+    banned = make_user()
+    type(banned).objects.filter(pk=banned.pk).update(banned_at=timezone.now())
+    wrong(client.post(address(banned, "follow")), 403, 3)
     actions.block(b, a)
     wrong(client.post(address(b, "follow")), 403, 9)
     monkeypatch.setattr(settings, "FOLLOW_LIMIT", 0)
@@ -87,13 +90,19 @@ def test_a_guest_must_log_in(people, api, what, method) -> None:
 
 
 @pytest.mark.parametrize("field", ["banned_at", "deleted_at"])
-def test_a_closed_account_is_as_if_it_did_not_exist(people, api_for, api, field) -> None:
+def test_a_closed_account_can_only_be_left_and_blocked(people, api_for, api, field) -> None:
     a, b = people
+    client = api_for(a)
+    actions.follow(a, b)
     type(b).objects.filter(pk=b.pk).update(**{field: timezone.now()})
-    wrong(api_for(a).post(address(b, "follow")), 404, 1)
-    wrong(api_for(a).post(address(b, "block")), 404, 1)
     for kind in LISTS:
         wrong(api.get(address(b, kind)), 404, 1)
+    states = client.get(f"/api/v1/relations?ids={b.pk}").json()
+    assert states["items"][0]["relation"] == "FOLLOWING"
+    assert client.delete(address(b, "follow")).json() == {"relation": None}
+    assert client.post(address(b, "follow")).status_code in (403, 404)
+    assert client.post(address(b, "block")).json() == {"relation": "BLACKLISTING"}
+    assert client.delete(address(b, "block")).json() == {"relation": None}
 
 
 @pytest.mark.parametrize("what", ["follow", "block", *LISTS])

@@ -206,6 +206,26 @@ def test_one_below_the_floor_drops_the_list(everyone_is_big, star, monkeypatch, 
     assert walk("followers", hub.pk, 2, None) == [row.id for row in table("followers", hub.pk)]
 
 
+@pytest.mark.parametrize("time", [15, 30])
+def test_a_hole_below_the_floor_never_looks_covered(
+    everyone_is_big, star, monkeypatch, make_user, time
+) -> None:
+    """The list has room again; someone comes whose place is below another who is not in it."""
+    early = make_user()
+    hub, others = star(7)
+    Relationship.objects.filter(from_user=hub, to_user=others[1]).update(fan_since=max(time, 20))
+    load("followers", hub.pk)
+    actions.unfollow(others[5], hub)
+    drain()
+    at(monkeypatch, time)
+    actions.follow(early, hub)
+    drain()
+    rows = [row.id for row in table("followers", hub.pk)]
+    assert rows.index(early.pk) > rows.index(others[1].pk)
+    assert walk("followers", hub.pk, 2, None) == rows
+    assert members("followers", hub.pk) in (None, table("followers", hub.pk)[:5])
+
+
 def test_one_below_all_of_a_complete_list_is_added(
     everyone_is_big, star, monkeypatch, make_user
 ) -> None:
