@@ -28,9 +28,9 @@ class ByPersonAdmin(ReadOnlyAdmin):
     people: tuple[str, ...] = ()
     search_help_text = "a username or an id; the names of two people find their pair"
 
-    def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
-        """Bring the people along, for lists and for single rows."""
-        return super().get_queryset(request).select_related(*self.people)
+    def get_list_select_related(self, request: HttpRequest) -> tuple[str, ...]:
+        """Bring the people along."""
+        return self.people
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
         """Ask for the field to search in; what is searched is below."""

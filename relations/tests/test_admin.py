@@ -76,7 +76,7 @@ def test_members_see_none_of_it(people) -> None:
         ("Carla1 Berta2", 0),
         ("nobody99", 0),
         ("nna", 0),
-        ("a b c", 0),
+        ("anna01 berta2 Carla1", 0),
         ("-1", 0),
         ("9" * 30, 0),
         ("' OR 1=1 --", 0),
