@@ -4,7 +4,7 @@ from django.http import HttpRequest
 
 from accounts import actions, attempts, devices
 from accounts.models import User
-from accounts.tokens import TokenPair
+from accounts.tokens import Principal, TokenPair
 
 
 def log_in(
@@ -33,3 +33,18 @@ def sign_in(request: HttpRequest, user: User, client: str) -> TokenPair:
     return actions.sign_in(
         user, client, devices.user_agent_of(request), devices.address_of(request)
     )
+
+
+def change_password(
+    request: HttpRequest, user: User, principal: Principal, old: str, new: str
+) -> TokenPair:
+    """Replace the password by the device of a request.
+
+    Errors as `actions.change_password`; RateLimited after too many wrong old ones.
+    """
+    client, address = principal.client, devices.address_of(request)
+    by = devices.name_of(client, devices.user_agent_of(request))
+    with attempts.password(user):
+        return actions.change_password(
+            user, client, old, new, version=principal.version, by=by, address=address
+        )

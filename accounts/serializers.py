@@ -51,6 +51,13 @@ class RefreshSerializer(serializers.Serializer[Any]):
     refresh = _Text(max_length=TOKEN_MAX)
 
 
+class PasswordSerializer(serializers.Serializer[Any]):
+    """Input of auth/password; the rule A15 is checked by the action."""
+
+    old_password = _Text()
+    new_password = _Text(allow_blank=True)
+
+
 class ProfileSerializer(serializers.Serializer[Any]):
     """Input of PATCH users/me: what is given changes."""
 

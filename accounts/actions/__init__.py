@@ -1,6 +1,7 @@
 """Writes of people and their sign-ins (A4-A14, T1-T8)."""
 
 from accounts.actions.audit import Act, note
+from accounts.actions.credentials import change_password, set_password
 from accounts.actions.moderation import ban, force_offline, promote, role_names, unban
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
@@ -12,6 +13,7 @@ __all__ = [
     "Act",
     "announce",
     "ban",
+    "change_password",
     "check_password",
     "edit_profile",
     "force_offline",
@@ -22,6 +24,7 @@ __all__ = [
     "refresh",
     "register",
     "role_names",
+    "set_password",
     "sign_in",
     "touch",
     "unban",

@@ -16,6 +16,7 @@ from accounts import cache, sockets
 from accounts.events import TokensRevoked
 from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import db
+from socialsite.core.errors import BannedAccessToken
 from socialsite.core.events import publish
 
 P = ParamSpec("P")
@@ -60,6 +61,26 @@ def locked_batch(user: User) -> TokenBatch:
         db.insert_ignore(TokenBatch, [TokenBatch(user=user)])
         row = rows.get(pk=user.pk)
     return row
+
+
+def live_row(batch: TokenBatch, client: str, version: int | None = None) -> TokenVersion:
+    """Return the row of a client that is signed in; BannedAccessToken when it is not (any more).
+
+    With `version`, only of that sign-in. The caller holds the lock of the batch.
+    """
+    row = TokenVersion.objects.filter(user=batch.user_id, client=client).first()
+    if row is None or not is_live(row, batch) or version not in (None, row.version):
+        raise BannedAccessToken
+    return row
+
+
+def is_live(row: TokenVersion, batch: TokenBatch) -> bool:
+    """True when the client of a row holds a refresh token that is above both floors.
+
+    Its time may be over. Nothing is ever in force at or below the row's own floor: a version that
+    is revoked has its refresh token taken away.
+    """
+    return bool(row.refresh_jti) and row.refresh_bat > batch.refresh_floor
 
 
 def revoke_batch(

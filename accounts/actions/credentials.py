@@ -1,0 +1,92 @@
+"""Changing passwords (A12, T5).
+
+- A hash is never computed inside a transaction. What was checked outside is compared again under
+  the lock of the person's tokens, so of two changes at once one wins, and a refresh either comes
+  before the change and dies with it, or after it and is refused.
+- Who changes a password stays signed in on that client, with a new pair; all else has ended.
+"""
+
+from django.utils.translation import gettext_lazy as _
+
+from accounts import passwords, rules
+from accounts.actions.audit import Act, note
+from accounts.actions.revocation import fenced, live_row, locked_batch, revoke_batch
+from accounts.actions.signing_in import issue
+from accounts.models import User
+from accounts.tokens import TokenPair
+from socialsite.core.errors import PasswordNotCorrected
+
+
+def change_password(
+    user: User,
+    client: str,
+    old: str,
+    new: str,
+    *,
+    version: int | None = None,
+    by: str = "",
+    address: str = "",
+) -> TokenPair:
+    """Replace a person's password by one of their own clients, and sign out all others (A12).
+
+    `version` is that of the client's token; `by` is what to call the client to the others.
+    Raises RegMatchError for the new password; PasswordNotCorrected for the old one, also when it
+    was replaced meanwhile; BannedAccessToken when the client was signed out meanwhile.
+    """
+    known = User.objects.get(pk=user.pk)
+    wrong = rules.password(new, known.username, known.nickname)
+    if not wrong and new == old:
+        wrong = [_("This is the password you have now.")]
+    rules.check(new_password=wrong)
+    if not passwords.is_right(known, old):
+        raise _not_corrected()
+    hashed = passwords.hash_password(new)
+    return _change(user, client, version, known.password, hashed, by, address)
+
+
+@fenced
+def _change(
+    user: User,
+    client: str,
+    version: int | None,
+    checked: str,
+    hashed: str,
+    by: str,
+    address: str,
+) -> TokenPair:
+    batch = locked_batch(user)
+    current = User.objects.get(pk=user.pk)
+    if current.password != checked:
+        raise _not_corrected()
+    row = live_row(batch, client, version)
+    _store(current, hashed)
+    revoke_batch(batch, "password", by=by, spared=client)
+    note(user, Act.PASSWORD, "user", user.pk, address=address)
+    return issue(current, batch, row)
+
+
+def set_password(user: User, new: str) -> None:
+    """Give a person another password by a command on the server; all sign-ins end.
+
+    Raises RegMatchError.
+    """
+    rules.check(new_password=rules.password(new, user.username, user.nickname))
+    _set(user, passwords.hash_password(new))
+
+
+@fenced
+def _set(user: User, hashed: str) -> None:
+    batch = locked_batch(user)
+    _store(User.objects.get(pk=user.pk), hashed)
+    revoke_batch(batch, "password")
+    note(None, Act.PASSWORD, "user", user.pk)
+
+
+def _store(user: User, hashed: str) -> None:
+    user.password = hashed
+    user.save(update_fields=["password"])
+
+
+def _not_corrected() -> PasswordNotCorrected:
+    text = _("This is not your password.")
+    return PasswordNotCorrected(text, fields={"old_password": [text]})

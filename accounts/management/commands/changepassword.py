@@ -1,0 +1,27 @@
+"""`manage.py changepassword USERNAME`: instead of Django's, which would leave sign-ins alive."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from accounts import actions, queries
+from accounts.management.ask import new_password, readable_errors
+
+
+class Command(BaseCommand):
+    """Set the password of a person."""
+
+    help = "Give a person a new password, asked for or read from the input; ends all sign-ins."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Who."""
+        parser.add_argument("username")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Change it."""
+        user = queries.any_by_name(options["username"])
+        if user is None or user.deleted_at:
+            raise CommandError(f"There is nobody named {options['username']}.")
+        with readable_errors():
+            actions.set_password(user, new_password(str(user)))
+        self.stdout.write(f"{user} has a new password and is signed out everywhere.")
