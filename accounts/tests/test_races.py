@@ -1,0 +1,15 @@
+"""A hundred rounds of each race of sign-on, by real threads; thousands by `make chaos`."""
+
+import pytest
+
+from accounts.tests.races import RACES
+
+ROUNDS = 100
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("race", RACES.values(), ids=RACES)
+def test_a_race_of_sign_on_never_ends_illegally(race) -> None:
+    wrongs = [wrong for _ in range(ROUNDS) for wrong in race()]
+    assert wrongs == []
