@@ -2,21 +2,41 @@
 
 from django.http import HttpRequest
 
-from accounts import actions, attempts, devices
+from accounts import actions, attempts, devices, second_factor
 from accounts.models import User
+from accounts.second_factor import SetUp
 from accounts.tokens import Principal, TokenPair
+from socialsite.core.errors import OtpRequired
 
 
 def log_in(
-    request: HttpRequest, username: str, password: str, client: str
+    request: HttpRequest, username: str, password: str, client: str, otp: str = ""
 ) -> tuple[User, TokenPair]:
-    """Sign in by password. Raises PasswordNotCorrected; UserBanned after a right password only.
+    """Sign in by password and, where it is on, second factor; errors of both steps."""
+    user = check_password(request, username, password)
+    return user, finish(request, user, client, otp)
+
+
+def check_password(request: HttpRequest, username: str, password: str) -> User:
+    """Take the first step. Raises PasswordNotCorrected; UserBanned after a right password only.
 
     RateLimited after too many failures, whatever the password.
     """
     with attempts.login(request, username):
-        user = actions.check_password(username, password)
-    return user, sign_in(request, user, client)
+        return actions.check_password(username, password)
+
+
+def finish(request: HttpRequest, user: User, client: str, otp: str = "") -> TokenPair:
+    """Sign in after a right password: where the second factor is on, by one of its codes.
+
+    Raises OtpRequired without one, OtpNotCorrected, RateLimited after too many wrong ones.
+    """
+    if second_factor.is_on(user):
+        if not otp.strip():
+            raise OtpRequired
+        with attempts.code(request, user):
+            actions.check_second_factor(user, otp, devices.address_of(request))
+    return sign_in(request, user, client)
 
 
 def sign_up(
@@ -35,16 +55,32 @@ def sign_in(request: HttpRequest, user: User, client: str) -> TokenPair:
     )
 
 
-def change_password(
-    request: HttpRequest, user: User, principal: Principal, old: str, new: str
-) -> TokenPair:
-    """Replace the password by the device of a request.
+def begin_second_factor(user: User, password: str) -> SetUp:
+    """Make a new secret. Errors as `actions.begin_second_factor`; RateLimited."""
+    with attempts.password(user):
+        return actions.begin_second_factor(user, password)
 
-    Errors as `actions.change_password`; RateLimited after too many wrong old ones.
+
+def confirm_second_factor(
+    request: HttpRequest, user: User, principal: Principal, otp: str
+) -> list[str]:
+    """Turn the second factor on by the device of a request, which stays; returns recovery codes.
+
+    Errors as `actions.confirm_second_factor`; RateLimited.
     """
     client, address = principal.client, devices.address_of(request)
     by = devices.name_of(client, devices.user_agent_of(request))
     with attempts.password(user):
-        return actions.change_password(
-            user, client, old, new, version=principal.version, by=by, address=address
-        )
+        return actions.confirm_second_factor(user, otp, client, by=by, address=address)
+
+
+def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:
+    """Replace the recovery codes. Errors as `actions.renew_recovery_codes`; RateLimited."""
+    with attempts.password(user):
+        return actions.renew_recovery_codes(user, otp, devices.address_of(request))
+
+
+def end_second_factor(request: HttpRequest, user: User, password: str, otp: str) -> None:
+    """Turn the second factor off. Errors as `actions.end_second_factor`; RateLimited."""
+    with attempts.password(user):
+        actions.end_second_factor(user, password, otp, devices.address_of(request))

@@ -1,13 +1,52 @@
 """The second factor: what is known of it, and how its secrets are kept.
 
-Devices are rows of django-otp (`otp_totp`, and `otp_static` for recovery codes).
+- Devices are rows of django-otp (`otp_totp`, and `otp_static` for the recovery codes); its
+  middleware, sessions and throttling are not used: `accounts.attempts` bounds the guesses.
+- The secret of an authenticator has to be read again, so it is encrypted (AES-256-GCM, by a key
+  that is derived from SECRET_KEY, bound to its person): who gets hold of the database or a backup
+  can compute no codes, and who can write to it cannot give one account the secret of another.
+  Recovery codes are only compared: what is stored is a keyed hash.
+- SECRET_KEY_FALLBACKS are keys that still open what was sealed before SECRET_KEY was replaced.
 """
 
+import base64
+import hmac
+import re
+import secrets
+import unicodedata
+from collections.abc import Iterator
+from datetime import timedelta
+from hashlib import sha256
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
+from django.utils import timezone
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 from socialsite.core.errors import TwoFactorNeeded
+
+SECRET_BYTES = 20  # what RFC 4226 recommends, and every app takes
+NONCE_BYTES = 12
+RECOVERY_CODES = 10
+RECOVERY_BYTES = 10  # 16 characters of base32, as many as a row of django-otp holds
+RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look like each other
+RECOVERY_LENGTH = 10
+# A set-up that was not confirmed in this time is forgotten.
+SET_UP_TIME = timedelta(hours=1)
+
+TOTP_CODE = re.compile(r"[0-9]{6}")
+
+
+class SetUp(NamedTuple):
+    """What an authenticator app is told: the secret in base32, and the same as an address."""
+
+    secret: str
+    url: str
 
 
 def is_on(user: User) -> bool:
@@ -24,3 +63,123 @@ def check_staff(user: User) -> None:
     """Raise TwoFactorNeeded for staff who may not use their powers yet."""
     if is_missing(user):
         raise TwoFactorNeeded
+
+
+def codes_left(user: User) -> int:
+    """Return how many recovery codes were not used yet."""
+    return StaticToken.objects.filter(device__user=user.pk).count()
+
+
+def begun(user: User) -> TOTPDevice | None:
+    """Return the device that was begun and not confirmed yet, if its secret can still be read."""
+    since = timezone.now() - SET_UP_TIME
+    rows = TOTPDevice.objects.filter(user=user.pk, confirmed=False, created_at__gte=since)
+    device = rows.order_by("-id").first()
+    return device if device and unseal(device.key, user.pk) else None
+
+
+def set_up(device: TOTPDevice, user: User) -> SetUp:
+    """Return what to tell the app of a device that `begun` returned."""
+    secret = unseal(device.key, user.pk) or b""
+    shown = TOTPDevice(user=user, key=secret.hex())  # django-otp's address reads a plain key
+    return SetUp(base64.b32encode(secret).decode(), shown.config_url)
+
+
+def new_device(user: User) -> TOTPDevice:
+    """Return a device with a new secret, not saved."""
+    key = seal(secrets.token_bytes(SECRET_BYTES), user.pk)
+    return TOTPDevice(user_id=user.pk, name="", key=key, confirmed=False)
+
+
+def step_of(device: TOTPDevice, code: str) -> int | None:
+    """Return the time step that a code belongs to, None for a wrong one or one used before.
+
+    Taken are the codes of now and of one step (30 s) before and after; each step once only, and
+    none before a step that was used.
+    """
+    secret = unseal(device.key, device.user_id)
+    if secret is None or not TOTP_CODE.fullmatch(code):
+        return None
+    totp = TOTP(secret, device.step, device.t0, device.digits)
+    totp.time = totp.time  # one moment for all that follows
+    return totp.t() if totp.verify(int(code), device.tolerance, device.last_t + 1) else None
+
+
+def cleaned(code: str) -> str:
+    """Return a code as it is compared: full-width digits made plain, blanks and hyphens dropped."""
+    return re.sub(r"[\s-]", "", unicodedata.normalize("NFKC", code)).lower()
+
+
+def new_recovery_codes() -> list[str]:
+    """Return new codes as they are shown: two groups of five."""
+    half = RECOVERY_LENGTH // 2
+    found = set[str]()
+    while len(found) < RECOVERY_CODES:
+        code = "".join(secrets.choice(RECOVERY_ALPHABET) for _ in range(RECOVERY_LENGTH))
+        found.add(f"{code[:half]}-{code[half:]}")
+    return sorted(found)
+
+
+def store_recovery_codes(user: User, codes: list[str]) -> None:
+    """Replace a person's recovery codes; the caller's transaction holds the lock."""
+    StaticDevice.objects.filter(user=user.pk).delete()
+    device = StaticDevice.objects.create(user_id=user.pk, name="", confirmed=True)
+    marks = (next(_marks(user.pk, cleaned(code))) for code in codes)
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=mark) for mark in marks)
+
+
+def use_recovery_code(user: User, code: str) -> bool:
+    """Take an unused recovery code out; False when there is no such code."""
+    if len(code) != RECOVERY_LENGTH:
+        return False
+    marks = list(_marks(user.pk, code))
+    rows = StaticToken.objects.filter(device__user=user.pk, token__in=marks)
+    ids = list(rows.values_list("pk", flat=True)[:1])
+    return bool(ids) and StaticToken.objects.filter(pk__in=ids).delete()[0] > 0
+
+
+def forget(user: User) -> bool:
+    """Drop all devices and codes of a person; True when the second factor was on."""
+    was_on = is_on(user)
+    TOTPDevice.objects.filter(user=user.pk).delete()
+    StaticDevice.objects.filter(user=user.pk).delete()
+    return was_on
+
+
+# --- keeping secrets ----------------------------------------------------------------------------
+def seal(secret: bytes, user_id: int) -> str:
+    """Encrypt a secret for its person; 64 characters for 20 bytes."""
+    nonce = secrets.token_bytes(NONCE_BYTES)
+    sealed = AESGCM(next(_keys("secret"))).encrypt(nonce, secret, _owner(user_id))
+    return base64.urlsafe_b64encode(nonce + sealed).decode()
+
+
+def unseal(text: str, user_id: int) -> bytes | None:
+    """Decrypt a secret of this person; None when no key of ours opens it."""
+    try:
+        data = base64.urlsafe_b64decode(text.encode())
+    except ValueError:
+        return None
+    for key in _keys("secret"):
+        try:
+            return AESGCM(key).decrypt(data[:NONCE_BYTES], data[NONCE_BYTES:], _owner(user_id))
+        except (InvalidTag, ValueError):
+            continue
+    return None
+
+
+def _marks(user_id: int, code: str) -> Iterator[str]:
+    """Yield what is stored of a recovery code, by the key of now first."""
+    for key in _keys("recovery"):
+        digest = hmac.digest(key, _owner(user_id) + code.encode(), sha256)
+        yield base64.b32encode(digest[:RECOVERY_BYTES]).decode().lower()
+
+
+def _owner(user_id: int) -> bytes:
+    return f"{user_id}:".encode()
+
+
+def _keys(purpose: str) -> Iterator[bytes]:
+    """Yield a key of 32 bytes for a purpose from SECRET_KEY, then from those before it."""
+    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
+        yield hmac.digest(secret.encode(), b"accounts.second_factor " + purpose.encode(), sha256)

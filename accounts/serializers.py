@@ -43,6 +43,12 @@ class LoginSerializer(serializers.Serializer[Any]):
     username = _Text()
     password = _Text()
     client = _ClientField()
+    otp = _Text(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="code of the second factor, where it is on: error 25 asks for it",
+    )
 
 
 class RefreshSerializer(serializers.Serializer[Any]):
@@ -51,11 +57,42 @@ class RefreshSerializer(serializers.Serializer[Any]):
     refresh = _Text(max_length=TOKEN_MAX)
 
 
-class PasswordSerializer(serializers.Serializer[Any]):
-    """Input of auth/password; the rule A15 is checked by the action."""
+class OtpSerializer(serializers.Serializer[Any]):
+    """Input of auth/totp/confirm and auth/totp/recovery-codes."""
 
-    old_password = _Text()
-    new_password = _Text(allow_blank=True)
+    otp = _Text(help_text="six digits of the authenticator; later a recovery code does too")
+
+
+class TotpBeginSerializer(serializers.Serializer[Any]):
+    """Input of POST auth/totp."""
+
+    password = _Text()
+
+
+class TotpEndSerializer(TotpBeginSerializer):
+    """Input of DELETE auth/totp."""
+
+    otp = _Text(help_text="six digits of the authenticator, or a recovery code")
+
+
+class TotpStateSerializer(serializers.Serializer[Any]):
+    """Whether the second factor is on."""
+
+    on = serializers.BooleanField()
+    recovery_codes_left = serializers.IntegerField()
+
+
+class TotpSecretSerializer(serializers.Serializer[Any]):
+    """What to tell an authenticator app."""
+
+    secret = serializers.CharField(help_text="base32")
+    url = serializers.CharField(help_text="otpauth address, to show as a QR code")
+
+
+class RecoveryCodesSerializer(serializers.Serializer[Any]):
+    """Recovery codes, shown this once; each lets in once instead of a code."""
+
+    recovery_codes = serializers.ListField(child=serializers.CharField())
 
 
 class ProfileSerializer(serializers.Serializer[Any]):

@@ -33,6 +33,9 @@ class Env(BaseSettings):
         "", description="Celery broker; empty: REDIS_URL, or inside the process"
     )
     SECRET_KEY: str = Field("", description="Django's key; empty: generated and kept in DATA_DIR")
+    SECRET_KEY_FALLBACKS: Annotated[list[str], NoDecode] = Field(
+        default=[], description="comma-separated SECRET_KEYs of before: they still open, not seal"
+    )
     JWT_KEYS: Annotated[list[str], NoDecode] = Field(
         default=[],
         description="keys of tokens, comma-separated; the first signs; empty: generated and kept",
@@ -91,7 +94,7 @@ class Env(BaseSettings):
     )
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
 
-    @field_validator("JWT_KEYS", "ALLOWED_HOSTS", mode="before")
+    @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):

@@ -22,6 +22,7 @@ DATA_DIR = ENV.DATA_DIR
 
 # --- identity and hosts -------------------------------------------------------------------------
 SECRET_KEY = ENV.SECRET_KEY
+SECRET_KEY_FALLBACKS = ENV.SECRET_KEY_FALLBACKS
 DEBUG = ENV.DEBUG
 SITE_URL = ENV.site_url
 HTTPS = ENV.https

@@ -1,11 +1,24 @@
 """Writes of people and their sign-ins (A4-A14, T1-T8)."""
 
 from accounts.actions.audit import Act, note
-from accounts.actions.credentials import change_password, set_password
-from accounts.actions.moderation import ban, force_offline, promote, role_names, unban
+from accounts.actions.moderation import (
+    ban,
+    force_offline,
+    promote,
+    reset_second_factor,
+    role_names,
+    unban,
+)
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.revocation import announce, log_out
+from accounts.actions.second_factor import (
+    begin_second_factor,
+    check_second_factor,
+    confirm_second_factor,
+    end_second_factor,
+    renew_recovery_codes,
+)
 from accounts.actions.signing_in import check_password, login, refresh, sign_in
 
 __all__ = [
@@ -13,9 +26,12 @@ __all__ = [
     "Act",
     "announce",
     "ban",
-    "change_password",
+    "begin_second_factor",
     "check_password",
+    "check_second_factor",
+    "confirm_second_factor",
     "edit_profile",
+    "end_second_factor",
     "force_offline",
     "log_out",
     "login",
@@ -23,8 +39,9 @@ __all__ = [
     "promote",
     "refresh",
     "register",
+    "renew_recovery_codes",
+    "reset_second_factor",
     "role_names",
-    "set_password",
     "sign_in",
     "touch",
     "unban",

@@ -32,6 +32,7 @@ class Act(models.TextChoices):
     OTP_ON = "otp_on", _("turned the second factor on")
     OTP_OFF = "otp_off", _("turned the second factor off")
     OTP_CODES = "otp_codes", _("made new recovery codes")
+    OTP_RECOVERY = "otp_recovery", _("used a recovery code")
 
 
 def note(

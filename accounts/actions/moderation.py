@@ -1,9 +1,10 @@
-"""What staff do to people: ban and un-ban, force offline, roles (A13, A14, T1, T2).
+"""What staff do to people: ban, un-ban, force offline, roles, lost second factors (A13, A14, T1).
 
 - `actor` is who does it, None for a command on the server, which may do everything. What the actor
   may do is looked up under the lock of both people: a role in a token is a hint (T10), and of two
   admins who take each other's role the second one is no admin any more, so one is always left.
-- Nobody acts on themselves; only admins act on staff, and only admins give roles.
+- Nobody acts on themselves; only admins act on staff, give roles and reset second
+  factors.
 - Each act that changes something leaves one note in the audit trail.
 """
 
@@ -76,6 +77,18 @@ def promote(user: User, roles: int, actor: User | None = None, address: str = ""
         publish(RolesChanged(user.pk, roles))
         note(actor, Act.ROLES, "user", user.pk, detail, address)
     return user
+
+
+@fenced
+def reset_second_factor(user: User, actor: User | None = None, address: str = "") -> None:
+    """Take the second factor of somebody away who lost device and codes; admins only.
+
+    The sign-ins go on: they are no weaker than before. The next one takes the password alone.
+    """
+    locked_batch(user)
+    _check_authority(actor, user, as_admin=True)
+    if second_factor.forget(user):
+        note(actor, Act.OTP_RESET, "user", user.pk, address=address)
 
 
 def role_names(roles: int) -> list[str]:

@@ -7,12 +7,13 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import actions, cookies, entry
 from accounts.authentication import signed_in
-from accounts.views import forms
+from accounts.views import forms, two_factor
+from socialsite.core.errors import OtpRequired
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def login(request: HttpRequest) -> HttpResponse:
-    """Log in; whoever is logged in already goes on."""
+    """Log in, or go on to the code; whoever is logged in already goes on."""
     if request.user.is_authenticated:
         return forms.redirect(forms.safe_next(request))
     error = None
@@ -20,7 +21,11 @@ def login(request: HttpRequest) -> HttpResponse:
         try:
             values = forms.fields(request, "username", "password")
             values["username"] = values["username"].strip()
-            _user, pair = entry.log_in(request, **values, client=forms.browser(request))
+            user = entry.check_password(request, **values)
+            try:
+                pair = entry.finish(request, user, forms.browser(request))
+            except OtpRequired:
+                return two_factor.ask(request, two_factor.ticket_for(user))
             return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found

@@ -1,0 +1,72 @@
+"""API of the second factor."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import entry, second_factor, serializers
+from accounts.authentication import signed_in
+from socialsite.core import api
+from socialsite.core.api import ErrorSerializer as Errors
+
+REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors}
+
+
+class Totp(APIView):
+    """One's own second factor."""
+
+    @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Tell whether the second factor is on, and how many recovery codes are left."""
+        user, _principal = signed_in(request)
+        left = second_factor.codes_left(user)
+        return Response({"on": second_factor.is_on(user), "recovery_codes_left": left})
+
+    @extend_schema(
+        request=serializers.TotpBeginSerializer,
+        responses={200: serializers.TotpSecretSerializer, **REFUSED},
+    )
+    def post(self, request: Request) -> Response:
+        """Make a new secret for an authenticator app; it counts once it is confirmed."""
+        user, _principal = signed_in(request)
+        data = api.read(serializers.TotpBeginSerializer, request.data)
+        return Response(entry.begin_second_factor(user, data["password"])._asdict())
+
+    @extend_schema(request=serializers.TotpEndSerializer, responses={204: None, **REFUSED})
+    def delete(self, request: Request) -> Response:
+        """Turn the second factor off, by the password and a code or recovery code."""
+        user, _principal = signed_in(request)
+        data = api.read(serializers.TotpEndSerializer, request.data)
+        entry.end_second_factor(request._request, user, data["password"], data["otp"])
+        return Response(status=204)
+
+
+class TotpConfirm(APIView):
+    """The first code."""
+
+    @extend_schema(
+        request=serializers.OtpSerializer,
+        responses={200: serializers.RecoveryCodesSerializer, **REFUSED},
+    )
+    def post(self, request: Request) -> Response:
+        """Turn the second factor on; all other devices are signed out."""
+        user, principal = signed_in(request)
+        data = api.read(serializers.OtpSerializer, request.data)
+        codes = entry.confirm_second_factor(request._request, user, principal, data["otp"])
+        return Response({"recovery_codes": codes})
+
+
+class TotpRecoveryCodes(APIView):
+    """The recovery codes."""
+
+    @extend_schema(
+        request=serializers.OtpSerializer,
+        responses={200: serializers.RecoveryCodesSerializer, **REFUSED},
+    )
+    def post(self, request: Request) -> Response:
+        """Replace all recovery codes by new ones."""
+        user, _principal = signed_in(request)
+        data = api.read(serializers.OtpSerializer, request.data)
+        codes = entry.renew_recovery_codes(request._request, user, data["otp"])
+        return Response({"recovery_codes": codes})

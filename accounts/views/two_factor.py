@@ -1,0 +1,159 @@
+"""Pages of the second factor: the code at log-in, and the settings.
+
+Between password and code stands a signed ticket in the form: it says that this person's password,
+as it is now, was right within TICKET_SECONDS. It is no credential of anything else.
+"""
+
+import secrets
+
+import segno
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import entry, second_factor
+from accounts.authentication import signed_in
+from accounts.models import User
+from accounts.views import forms
+from socialsite.core import errors
+
+TICKET_SECONDS = 300
+SALT = "accounts.login-code"
+SHOWN = (*forms.SHOWN, errors.OtpNotCorrected)
+
+
+# --- at log-in ----------------------------------------------------------------------------------
+def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None) -> HttpResponse:
+    """Show the form for the code to a person whose password was right."""
+    texts = forms.texts_of(error)
+    context = {"form_errors": texts, "next": forms.next_of(request), "ticket": ticket}
+    return forms.page(request, "accounts/login_code.html", context, error)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def login_code(request: HttpRequest) -> HttpResponse:
+    """Log in by a code; without a valid ticket it starts again at the password."""
+    if request.user.is_authenticated:
+        return forms.redirect(forms.safe_next(request))
+    if request.method != "POST":
+        return forms.redirect(reverse("login"))
+    ticket = request.POST.get("ticket", "")
+    user = _person(ticket)
+    if user is None:
+        late = errors.NotAuthenticated(_("That took too long. Please log in again."))
+        return forms.form(request, "accounts/login.html", ("username",), late)
+    try:
+        values = forms.fields(request, "otp")
+        return forms.entered(request, entry.finish(request, user, forms.browser(request), **values))
+    except errors.OtpRequired:
+        return ask(request, ticket)
+    except SHOWN as error:
+        return ask(request, ticket, error)
+
+
+def ticket_for(user: User) -> str:
+    """Return what says that this person's password was right just now."""
+    return signing.dumps({"user": user.pk, "password": _mark(user)}, salt=SALT)
+
+
+def _mark(user: User) -> str:
+    return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
+
+
+def _person(ticket: str) -> User | None:
+    """Return the person of a ticket that is valid now."""
+    try:
+        said = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
+    except signing.BadSignature:
+        return None
+    user = User.objects.filter(pk=said["user"]).first()
+    if user is None or not secrets.compare_digest(said["password"], _mark(user)):
+        return None
+    return user
+
+
+# --- settings -----------------------------------------------------------------------------------
+@require_http_methods(["GET", "HEAD", "POST"])
+def show(request: HttpRequest) -> HttpResponse:
+    """Show how the second factor stands; POST begins to set it up."""
+    user, _principal = signed_in(request)
+    if request.method != "POST":
+        return _page(request, user)
+    try:
+        entry.begin_second_factor(user, **forms.fields(request, "password"))
+    except SHOWN as error:
+        return _page(request, user, error, "begin")
+    wanted = forms.next_of(request)
+    query = "?" + urlencode({"next": wanted}) if wanted else ""
+    return forms.redirect(reverse("two_factor") + query)
+
+
+@require_POST
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Turn the second factor on, and show the recovery codes this once."""
+    user, principal = signed_in(request)
+    try:
+        codes = entry.confirm_second_factor(
+            request, user, principal, **forms.fields(request, "otp")
+        )
+    except SHOWN as error:
+        return _page(request, user, error, "confirm")
+    return _page(request, user, codes=codes)
+
+
+@require_POST
+def renew(request: HttpRequest) -> HttpResponse:
+    """Replace the recovery codes, and show the new ones this once."""
+    user, _principal = signed_in(request)
+    try:
+        codes = entry.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
+    except SHOWN as error:
+        return _page(request, user, error, "codes")
+    return _page(request, user, codes=codes)
+
+
+@require_POST
+def turn_off(request: HttpRequest) -> HttpResponse:
+    """Turn the second factor off."""
+    user, _principal = signed_in(request)
+    try:
+        entry.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
+    except SHOWN as error:
+        return _page(request, user, error, "off")
+    return forms.redirect(reverse("two_factor"))
+
+
+def _page(
+    request: HttpRequest,
+    user: User,
+    error: errors.AppError | None = None,
+    where: str = "",
+    codes: list[str] | None = None,
+) -> HttpResponse:
+    """Show the settings, with a mistake at the form it belongs to, or with new recovery codes."""
+    is_on = second_factor.is_on(user)
+    device = None if is_on else second_factor.begun(user)
+    set_up = device and second_factor.set_up(device, user)
+    context = {
+        "is_on": is_on,
+        "is_staff": user.is_staff,
+        "missing": second_factor.is_missing(user),
+        "codes": codes,
+        "codes_left": second_factor.codes_left(user) if is_on else 0,
+        "set_up": set_up,
+        "qr": _qr(set_up.url) if set_up else "",
+        "form_errors": {where: forms.texts_of(error)},
+        "next": forms.next_of(request),
+    }
+    return forms.page(request, "accounts/two_factor.html", context, error)
+
+
+def _qr(text: str) -> str:
+    """Return a QR code as SVG without any style of its own, dark on light in every theme."""
+    return segno.make_qr(text, error="m").svg_inline(
+        border=3, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None
+    )
