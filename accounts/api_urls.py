@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.api import introspection, people, sign_in, totp
+from accounts.api import introspection, password, people, sign_in, totp
 from accounts.api.ws_ticket import WsTicket
 
 urlpatterns = [
@@ -10,6 +10,7 @@ urlpatterns = [
     path("auth/login", sign_in.Login.as_view()),
     path("auth/refresh", sign_in.Refresh.as_view()),
     path("auth/logout", sign_in.Logout.as_view()),
+    path("auth/password", password.Password.as_view()),
     path("auth/introspect", introspection.Introspect.as_view()),
     path("auth/totp", totp.Totp.as_view()),
     path("auth/totp/confirm", totp.TotpConfirm.as_view()),

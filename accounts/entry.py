@@ -55,6 +55,21 @@ def sign_in(request: HttpRequest, user: User, client: str) -> TokenPair:
     )
 
 
+def change_password(
+    request: HttpRequest, user: User, principal: Principal, old: str, new: str
+) -> TokenPair:
+    """Replace the password by the device of a request.
+
+    Errors as `actions.change_password`; RateLimited after too many wrong old ones.
+    """
+    client, address = principal.client, devices.address_of(request)
+    by = devices.name_of(client, devices.user_agent_of(request))
+    with attempts.password(user):
+        return actions.change_password(
+            user, client, old, new, version=principal.version, by=by, address=address
+        )
+
+
 def begin_second_factor(user: User, password: str) -> SetUp:
     """Make a new secret. Errors as `actions.begin_second_factor`; RateLimited."""
     with attempts.password(user):

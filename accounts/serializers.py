@@ -57,6 +57,13 @@ class RefreshSerializer(serializers.Serializer[Any]):
     refresh = _Text(max_length=TOKEN_MAX)
 
 
+class PasswordSerializer(serializers.Serializer[Any]):
+    """Input of auth/password; the rule A15 is checked by the action."""
+
+    old_password = _Text()
+    new_password = _Text(allow_blank=True)
+
+
 class OtpSerializer(serializers.Serializer[Any]):
     """Input of auth/totp/confirm and auth/totp/recovery-codes."""
 

@@ -1,6 +1,7 @@
 """Writes of people and their sign-ins (A4-A14, T1-T8)."""
 
 from accounts.actions.audit import Act, note
+from accounts.actions.credentials import change_password, set_password
 from accounts.actions.moderation import (
     ban,
     force_offline,
@@ -27,6 +28,7 @@ __all__ = [
     "announce",
     "ban",
     "begin_second_factor",
+    "change_password",
     "check_password",
     "check_second_factor",
     "confirm_second_factor",
@@ -42,6 +44,7 @@ __all__ = [
     "renew_recovery_codes",
     "reset_second_factor",
     "role_names",
+    "set_password",
     "sign_in",
     "touch",
     "unban",
