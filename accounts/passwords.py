@@ -3,13 +3,16 @@
 Never inside a transaction. A caller that would wait too long for its turn is told Unavailable.
 """
 
+import functools
 import os
+import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.hashers import check_password, get_hasher, make_password
 
+from accounts import rules
 from accounts.models import User
 from socialsite.core.errors import Unavailable
 
@@ -32,13 +35,20 @@ def _slot() -> Iterator[None]:
 def hash_password(raw: str) -> str:
     """Return the hash to store."""
     with _slot():
-        return make_password(raw)
+        return make_password(rules.normal_password(raw))
 
 
 def is_right(user: User | None, raw: str) -> bool:
-    """Check a password; the same work for nobody as for somebody (T14)."""
+    """Check a password; the very same work for nobody as for somebody (T14)."""
     with _slot():
-        if user is None:
-            make_password(raw)
-            return False
-        return check_password(raw, user.password)
+        nobody = _hash_of_nobody(get_hasher().algorithm)
+        matches = check_password(
+            rules.normal_password(raw), nobody if user is None else user.password
+        )
+    return matches and user is not None
+
+
+@functools.cache
+def _hash_of_nobody(algorithm: str) -> str:
+    """Return a hash that no password has; made at the first check, whoever that is for."""
+    return make_password(secrets.token_urlsafe(32))

@@ -2,7 +2,9 @@
 
 import logging
 
+from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, devices, passwords, queries, tokens
 from accounts.actions.presence import touch
@@ -11,7 +13,7 @@ from accounts.events import UserSignedIn
 from accounts.models import TokenBatch, TokenVersion, User
 from accounts.tokens import Mark, Principal, TokenPair
 from socialsite.core import db
-from socialsite.core.errors import BannedRefreshToken, PasswordNotCorrected
+from socialsite.core.errors import BannedRefreshToken, PasswordNotCorrected, UserNotFound
 from socialsite.core.errors import UserBanned as UserBannedError
 from socialsite.core.events import publish
 
@@ -32,11 +34,16 @@ def check_password(username: str, password: str) -> User:
     """Return the person of a name and a password.
 
     Raises PasswordNotCorrected, also when there is nobody of that name, at the same cost (T14);
-    UserBanned only when the password is right (A14).
+    with LOGIN_ERRORS=separate UserNotFound then, still at that cost. UserBanned only when the
+    password is right (A14).
     """
     user = queries.any_by_name(username)
-    if not passwords.is_right(user, password) or user is None or user.deleted_at:
-        raise PasswordNotCorrected
+    right = passwords.is_right(user, password)
+    separate = settings.LOGIN_ERRORS == "separate"
+    if user is None or user.deleted_at:
+        raise UserNotFound(_("There is nobody of this name.")) if separate else PasswordNotCorrected
+    if not right:
+        raise PasswordNotCorrected(_("The password is wrong.") if separate else None)
     if user.banned_at:
         raise UserBannedError
     return user
@@ -117,7 +124,7 @@ def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
 @db.atomic
 def _end_reused(principal: Principal) -> None:
     try:
-        _, _, row = _locked_sign_in(principal)
+        _user, _batch, row = _locked_sign_in(principal)
     except BannedRefreshToken:
         return
     logger.warning("refresh token reused: user %s client %s", row.user_id, row.client)

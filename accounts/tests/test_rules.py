@@ -112,6 +112,71 @@ def test_a_password_that_is_a_name_of_the_person_is_refused(password) -> None:
     assert rules.password(password, "zq8alice", "nick99Aa")
 
 
+@pytest.fixture
+def asvs(settings) -> None:
+    settings.PASSWORD_POLICY = "asvs"
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "xq7.mdet",
+        "correct horse battery staple",
+        "  two blanks at each end  ",
+        "密码很长也可以用",
+        "pässwörd mit ß",
+        "\U0001f468\u200d\U0001f469\u200d\U0001f467 family",
+        "zzzzzzzzzq",  # no composition is asked for
+        "x" * 128,
+        "ﷺ" * 7,  # eighteen characters each, when written out
+    ],
+)
+def test_by_asvs_8_to_128_characters_of_anything_are_fine(password, asvs) -> None:
+    assert rules.password(password, "alice1", "爱丽丝们") == []
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "",
+        "xq7.mde",
+        "密码不够长",
+        "x" * 129,
+        "ﷺ" * 8,
+        "right pass1\n",
+        "right\x00pass",
+        "right\tpass1",
+        "right\u2028pass",
+        "right\ud800pass",
+        "right\ue000pass",
+    ],
+)
+def test_by_asvs_what_is_short_endless_or_not_printable_is_refused(password, asvs) -> None:
+    assert rules.password(password, "alice1", "爱丽丝们") == [rules.password_hint()]
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "password1",
+        "ＰＡＳＳＷＯＲＤ１",
+        "SocialSite",
+        "iloveyou",
+        "Alice1234",
+        "ALICE1234",
+        "爱丽丝们爱丽丝们",
+    ],
+)
+def test_by_asvs_common_passwords_and_names_are_refused(password, asvs) -> None:
+    assert rules.password(password, "alice1234", "爱丽丝们爱丽丝们")
+
+
+def test_the_hint_follows_the_policy(settings) -> None:
+    assert (rules.password_min(), str(rules.password_hint())[:7]) == (6, "6 to 16")
+    settings.PASSWORD_POLICY = "asvs"
+    assert (rules.password_min(), str(rules.password_hint())[:8]) == (8, "8 to 128")
+
+
 def test_the_error_names_every_wrong_field_at_once() -> None:
     with pytest.raises(RegMatchError) as caught:
         rules.check(username=["bad"], nickname=[], password=["bad", "worse"])

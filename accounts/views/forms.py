@@ -9,13 +9,14 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import cookies, devices, known_devices, tokens
+from accounts import cookies, devices, known_devices, rules, tokens
 from accounts.tokens import TokenPair
 from socialsite.core import errors
 
 INPUT_MAX = 200
 # What a form shows again instead of an error page.
 SHOWN = (
+    errors.UserNotFound,
     errors.PasswordNotCorrected,
     errors.UserBanned,
     errors.RegMatchError,
@@ -67,6 +68,8 @@ def form(
         "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
         "next": next_of(request),
+        "password_hint": rules.password_hint(),
+        "password_min": rules.password_min(),
     }
     return page(request, template, context, error)
 
