@@ -1,29 +1,56 @@
-"""Random actions on few people by many threads, and what must hold afterwards (I3, I8)."""
+"""Random actions of many threads on few people, and what must hold during it and after (I3, I8).
+
+Hot on purpose: with five people, sixteen threads fight for ten pairs. Relays deliver beside them, a
+reader looks at all pairs in one statement again and again, and counts what it sees that is not one
+of the seven legal pairs.
+"""
 
 import contextlib
+import logging
 import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from relations import actions, states
-from relations.models import RelationLog, Relationship
+from relations.models import RelationCount, RelationLog, Relationship
 from relations.states import Action
 from relations.tests.helpers import at_once, counted, facts
-from socialsite.core import relay
-from socialsite.core.errors import Blacklisted
+from socialsite.core import db, doorbell, relay
+from socialsite.core.errors import Blacklisted, FollowLimit
+from socialsite.core.models import Event
+
+DRAIN_SECONDS = 120
+DEADLOCK = 1213
 
 
 @dataclass
 class Findings:
-    """What a storm left behind."""
+    """What a storm met and left behind; all lists must be empty."""
 
-    people: list[Any]
-    errors: list[Exception] = field(default_factory=list)
-    illegal: list[Any] = field(default_factory=list)
-    broken: list[Any] = field(default_factory=list)
+    people: Sequence[Any]
+    operations: int = 0
+    seconds: float = 0.0
+    refused: int = 0  # by the rules: blocked, cap reached
+    transitions: int = 0
+    looked_at: int = 0  # pairs, by the reader
+    retries: Counter[int] = field(default_factory=Counter)  # transactions run again, by error code
+    errors: list[Exception] = field(default_factory=list)  # shown to a user
+    relay_errors: list[str] = field(default_factory=list)
+    illegal: list[Any] = field(default_factory=list)  # seen while it ran, or left behind
+    broken: list[Any] = field(default_factory=list)  # places where the chain of versions breaks
+    over_cap: list[int] = field(default_factory=list)
+
+    @property
+    def deadlocks_per_10_000(self) -> float:
+        """Deadlocks met and tried again, for each 10,000 operations."""
+        return self.retries[DEADLOCK] * 10_000 / max(self.operations, 1)
 
     def drift(self) -> dict[int, Any]:
-        """Counters that differ from the facts, by person."""
+        """Counters that differ from the facts, by person; meaningful after `drain`."""
         return {
             person.pk: (counted(person), facts(person))
             for person in self.people
@@ -32,44 +59,157 @@ class Findings:
 
 
 def storm(
-    people: list[Any], *, threads: int, operations: int, relays: int = 0, seed: int = 1
+    people: Sequence[Any],
+    *,
+    threads: int,
+    operations: int,
+    relays: int = 1,
+    cap: int | None = None,
+    seed: int = 1,
+    tell: Callable[[int], Any] = lambda done: None,
 ) -> Findings:
-    """Let `threads` threads do `operations` random actions each, with relays beside them."""
-    found = Findings(people)
+    """Do `operations` random actions in all, `relays` delivering beside them; then look at it all.
+
+    `cap` is the limit of follows in force, checked by the reader; `tell` hears of progress.
+    """
+    found = Findings(people, operations=operations)
+    turns = iter(range(operations))
+    refused: list[int] = []
+    lock = threading.Lock()
+    over = threading.Event()
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
-        for _ in range(operations):
-            one, two = dice.sample(people, 2)
-            with contextlib.suppress(Blacklisted):
-                getattr(actions, dice.choice(list(Action)))(one, two)
+        with doorbell.silence():
+            while True:
+                with lock:
+                    turn = next(turns, None)
+                if turn is None:
+                    return
+                one, two = dice.sample(people, 2)
+                try:
+                    getattr(actions, dice.choice(list(Action)))(one, two)
+                except (Blacklisted, FollowLimit):
+                    refused.append(turn)
+                except Exception as error:
+                    found.errors.append(error)
+                if turn % 1000 == 999:
+                    tell(turn + 1)
 
     def run_relay() -> None:
-        for _ in range(operations):
-            relay.relay(20)
+        with doorbell.silence():
+            while not over.is_set():
+                if not relay.relay(20):
+                    time.sleep(0.01)
 
-    works: list[Any] = [lambda number=number: act(number) for number in range(threads)]
-    results = at_once(works + [run_relay] * relays)
-    found.errors = [result for result in results if isinstance(result, Exception)]
-    _check(found)
+    def look() -> None:
+        while not over.is_set():
+            _look(found, cap)
+            time.sleep(0.05)
+
+    def actors() -> list[Any]:
+        try:
+            return at_once([lambda number=number: act(number) for number in range(threads)])
+        finally:
+            over.set()
+
+    with _watch_retries(found):
+        began = time.monotonic()
+        results = at_once([actors, *[run_relay] * relays, look])
+        found.seconds = time.monotonic() - began
+        found.refused = len(refused)
+        crashed = [one for one in results if isinstance(one, Exception)]
+        found.errors += crashed
+        drain()
+    _look(found, cap)
+    _check_chains(found)
     return found
 
 
-def _check(found: Findings) -> None:
-    rows = {(row.from_user_id, row.to_user_id): row for row in Relationship.objects.all()}
+def drain() -> None:
+    """Deliver every event, also those that wait after a failure."""
+    end = time.monotonic() + DRAIN_SECONDS
+    with doorbell.silence():
+        while relay.relay() or Event.objects.filter(dead=False).exists():
+            if time.monotonic() > end:
+                raise TimeoutError("events are left over")
+            time.sleep(0.001)
+
+
+@contextlib.contextmanager
+def _watch_retries(found: Findings) -> Iterator[None]:
+    """Count what core.db tries again and what the relay puts back."""
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name == db.logger.name:
+                found.retries[getattr(record, "code", 0)] += 1
+            elif record.levelno >= logging.ERROR:
+                found.relay_errors.append(record.getMessage())
+
+    ear = Ear()
+    loggers = (db.logger, relay.logger)
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(ear)
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(ear)
+            logger.setLevel(level)
+            logger.propagate = True
+
+
+def _look(found: Findings, cap: int | None) -> None:
+    """Read all pairs in one statement, that is at one moment, and keep what is not legal."""
+    ids = [person.pk for person in found.people]
+    rows = {
+        (row.from_user_id, row.to_user_id): row
+        for row in Relationship.objects.filter(from_user__in=ids, to_user__in=ids)
+    }
+    found.looked_at += len(rows) // 2
     for (one, two), row in rows.items():
         other = rows.get((two, one))
-        if other is None or states.MIRROR[states.of(row)] != states.of(other):
+        if other is None or not _is_legal(row, other):
             found.illegal.append((row, other))
-        elif one < two:
-            found.broken.extend(_breaks(row, other))
+    if cap is not None:
+        counts = RelationCount.objects.filter(user__in=ids, following__gt=cap)
+        found.over_cap += counts.values_list("user_id", flat=True)
+
+
+def _is_legal(row: Relationship, other: Relationship) -> bool:
+    """The rows mirror each other, carry one number, and a time stands iff its state holds."""
+    state = states.of(row)
+    return (
+        states.MIRROR[state] == states.of(other)
+        and row.version == other.version
+        and (row.followed_at is not None) == states.follows(state)
+        and (row.blocked_at is not None) == states.blocks(state)
+        and row.followed_at == other.fan_since
+        and row.fan_since == other.followed_at
+    )
+
+
+def _check_chains(found: Findings) -> None:
+    ids = [person.pk for person in found.people]
+    rows = {
+        (row.from_user_id, row.to_user_id): row
+        for row in Relationship.objects.filter(from_user__in=ids, to_user__in=ids)
+    }
+    for (one, two), row in rows.items():
+        if one < two and (two, one) in rows:
+            found.transitions += row.version
+            found.broken += _breaks(row, rows[two, one])
 
 
 def _breaks(low: Relationship, high: Relationship) -> list[Any]:
     """Replay the log of a pair against the pure table."""
     ids = (low.from_user_id, low.to_user_id)
-    log = RelationLog.objects.filter(actor__in=ids, target__in=ids).order_by("version")
-    pair = {ids[0]: None, ids[1]: None}
+    log = list(RelationLog.objects.filter(actor__in=ids, target__in=ids).order_by("version"))
+    pair: dict[int, Any] = dict.fromkeys(ids)
     breaks: list[Any] = []
     for number, line in enumerate(log, start=1):
         after = states.transition(pair[line.actor_id], Action(line.action))

@@ -16,7 +16,6 @@ from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.states import Action
 from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, told
 from relations.tests.test_states import CELLS, REFUSED
-from socialsite.core import relay
 from socialsite.core.errors import (
     Blacklisted,
     FollowLimit,
@@ -405,16 +404,3 @@ class TestAtOnce:
         assert set(words) == {"FOLLOWING", "FollowLimit"}
         following = Relationship.objects.filter(from_user=a, relation=Relation.FOLLOWING)
         assert following.count() == counted(a)["following"] == 5
-
-    def test_a_storm_on_hot_pairs_keeps_every_rule(self, make_user) -> None:
-        """Illegal pairs, broken version chains, wrong counters and errors shown to a user: none."""
-        from relations.tests.storm import storm
-
-        people = [make_user() for _ in range(3)]
-        found = storm(people, threads=6, operations=60, relays=1)
-        assert found.errors == []
-        assert found.illegal == []
-        assert found.broken == []
-        while relay.relay():
-            pass
-        assert found.drift() == {}

@@ -5,6 +5,7 @@ writer.
 """
 
 import functools
+import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +16,8 @@ from django.db.models import QuerySet
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+logger = logging.getLogger(__name__)
 
 # Deadlock, lock wait timeout, record changed since last read (MariaDB 11.6 and later).
 RETRYABLE_MYSQL = {1213, 1205, 1020}
@@ -52,6 +55,13 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
             except OperationalError as error:
                 if not is_retryable(error) or attempt == ATTEMPTS - 1:
                     raise
+                code = error.args[0] if error.args else 0
+                logger.info(
+                    "transaction of %s tried again: %s",
+                    function.__qualname__,
+                    error,
+                    extra={"code": code, "attempt": attempt + 1},
+                )
                 time.sleep(_backoff.uniform(0, 0.01 * 2**attempt))
         raise AssertionError("unreachable")
 
