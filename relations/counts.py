@@ -12,8 +12,8 @@ from relations.models import Relation, RelationCount, Relationship
 from socialsite.core import db
 
 FOLLOWING, FOLLOWER, FRIEND, BLOCKED = 1, 2, 4, 8
-# Bits that are settled by event; FOLLOWING moves with the fact, since it gates the cap (T23).
-_LATER = {"followers": FOLLOWER, "friends": FRIEND, "blocked": BLOCKED}
+# FOLLOWING moves with the fact, since it gates the cap (T23); the others are settled by event.
+BITS = {"following": FOLLOWING, "followers": FOLLOWER, "friends": FRIEND, "blocked": BLOCKED}
 
 
 def bits(state: states.State) -> int:
@@ -36,7 +36,7 @@ def settle(one: int, two: int) -> None:
             continue
         changes = {
             name: F(name) + (1 if now & bit else -1)
-            for name, bit in _LATER.items()
+            for name, bit in BITS.items()
             if (now ^ row.counted) & bit
         }
         RelationCount.objects.filter(pk=row.from_user_id).update(**changes)

@@ -107,3 +107,20 @@ class RelationLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor_id} {self.action} {self.target_id}"
+
+
+class CountCheck(models.Model):
+    """What one run of `recount` found: how far each counter was off, summed over people."""
+
+    id = models.BigAutoField(primary_key=True)
+    finished_at = models.BigIntegerField(help_text="Unix ms")
+    people = models.PositiveIntegerField()
+    wrong = models.PositiveIntegerField(help_text="people with a counter that was off")
+    following = models.PositiveBigIntegerField()
+    followers = models.PositiveBigIntegerField()
+    friends = models.PositiveBigIntegerField()
+    blocked = models.PositiveBigIntegerField()
+    fixed = models.BooleanField()
+
+    def __str__(self) -> str:
+        return f"{self.finished_at}: {self.wrong} of {self.people}"

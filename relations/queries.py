@@ -48,12 +48,8 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
         return found
     rows = Relationship.objects.filter(from_user=user_id, to_user__in=list(found))
     for to_user, state in rows.values_list("to_user_id", "relation"):
-        found[to_user] = _state(state)
+        found[to_user] = states.read(state)
     return found
-
-
-def _state(value: int | None) -> Relation | None:
-    return None if value is None else Relation(value)
 
 
 def is_blocked(user_id: int | None, other_id: int) -> bool:
@@ -255,7 +251,7 @@ class _BigListing(_Listing):
         ids = {row.id for row in found} | {self.owner}
         mine = Relationship.objects.filter(from_user=self.viewer_id, to_user__in=ids)
         seen = {row[0]: row[1:] for row in mine.values_list("to_user_id", "relation", self.mirror)}
-        relations = {row.id: _state(seen.get(row.id, (None,))[0]) for row in found}
+        relations = {row.id: states.read(seen.get(row.id, (None,))[0]) for row in found}
         relations[self.viewer_id] = None
         since = seen.get(self.owner, (None, None))[1]
         return _Round(self._with_viewer(found, since, place, last), relations, last)

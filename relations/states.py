@@ -60,7 +60,12 @@ _COLUMN = {action: column for column, action in enumerate(Action)}
 
 def of(row: Relationship | None) -> State:
     """Return what a row says; no row is no relation."""
-    return None if row is None or row.relation is None else Relation(row.relation)
+    return None if row is None else read(row.relation)
+
+
+def read(value: int | None) -> State:
+    """Return the state that a column holds."""
+    return None if value is None else Relation(value)
 
 
 def transition(mine: State, action: Action) -> Pair:

@@ -10,6 +10,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from accounts.devices import address_of
 from feeds.models import FanOut, FanOutChunk
+from relations import counts, recount
 from socialsite.core import errors, relay
 from socialsite.core.models import Event
 
@@ -45,4 +46,19 @@ def metrics(request: HttpRequest) -> HttpResponse:
     }
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
+    _count_drift(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _count_drift(registry: CollectorRegistry) -> None:
+    """Add what the newest check of the counters of relations found; nothing before the first."""
+    check = recount.last()
+    if check is None:
+        return
+    text = "how far counters of relations are off, summed over people, by the last check"
+    drift = Gauge("socialsite_relation_count_drift", text, ["counter"], registry=registry)
+    for name in counts.BITS:
+        drift.labels(name).set(0 if check.fixed else getattr(check, name))
+    text = "when the counters of relations were checked last, Unix time"
+    checked = Gauge("socialsite_relation_counts_checked_seconds", text, registry=registry)
+    checked.set(check.finished_at / 1000)

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 import dj_email_url
+from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -191,6 +192,11 @@ CELERY_BEAT_SCHEDULE = {
     },
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
+    "check-counts": {
+        "task": "relations.check_counts",
+        "schedule": crontab(hour=3, minute=30),
+        "options": {"expires": 3600},
+    },
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",
         "schedule": timedelta(hours=1),

@@ -1,0 +1,39 @@
+"""`manage.py recount`: hold the counters of relations against the facts, and mend them if asked."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from relations import counts, recount
+from relations.models import Relationship
+
+
+class Command(BaseCommand):
+    """Run while the site runs; exits with 1 when something is wrong and was not mended."""
+
+    help = "Compare following, followers, friends and blocked of everybody with the relations."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Look only, or mend."""
+        choice = parser.add_mutually_exclusive_group()
+        choice.add_argument("--fix", action="store_true", help="mend what is wrong")
+        choice.add_argument("--dry-run", action="store_true", help="only look (the default)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run, with a progress bar where there is a terminal, and print what was found."""
+        total = Relationship.objects.count()
+        with tqdm(total=total, unit=" rows", disable=None, leave=False) as bar:
+            try:
+                found = recount.run(fix=options["fix"], progress=bar.update)
+            except recount.AlreadyRunning as error:
+                raise CommandError(str(error)) from None
+        self.stdout.write(f"people    {found.people}, wrong {found.wrong}")
+        for name in counts.BITS:
+            self.stdout.write(f"{name:10}off by {found.drift[name]}")
+        if found.wrong and options["fix"]:
+            self.stdout.write("mended")
+        elif found.wrong:
+            self.stdout.write("nothing was changed; --fix mends it")
+            sys.exit(1)
