@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
@@ -271,6 +272,30 @@ def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
     assert told() == []
 
 
+@pytest.mark.parametrize("act", [actions.follow, actions.block])
+def test_what_cannot_be_told_does_not_happen(people, monkeypatch, act) -> None:
+    """An outbox that fails takes the fact along (T18)."""
+    a, b = people
+    monkeypatch.setattr(Event.objects, "create", fail)
+    with pytest.raises(DatabaseError):
+        act(a, b)
+    assert pair(a, b) == (None, None)
+    assert counted(a)["following"] == 0
+    assert not RelationLog.objects.exists()
+
+
+def fail(**fields: object) -> None:
+    raise DatabaseError
+
+
+def test_the_table_itself_takes_a_pair_once_and_nobody_with_themselves(people) -> None:
+    a, b = people
+    actions.follow(a, b)
+    for one, two in ((a, b), (a, a)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Relationship.objects.create(from_user=one, to_user=two)
+
+
 @pytest.mark.parametrize(
     ("meanwhile", "after"),
     [
@@ -300,6 +325,21 @@ def test_what_changed_between_the_look_and_the_lock_counts(
     changes = RelationLog.objects.count()
     assert row(a, b).version == row(b, a).version == changes == len(told())
     assert counted(a)["following"] == (after is not Relation.BLACKLISTING)
+
+
+def test_locks_are_taken_in_one_order_whoever_acts(people) -> None:
+    """A retry hides the deadlocks of another order from people, and from most tests."""
+    a, b = people
+    actions.follow(a, b)
+    actions.follow(b, a)
+    orders = []
+    for ids in ((a.pk, b.pk), (b.pk, a.pk)):
+        with CaptureQueriesContext(connection) as found, transaction.atomic():
+            locks.counters(ids)
+            locks.pair(*ids, make=True)
+        orders.append([query["sql"] for query in found if "SAVEPOINT" not in query["sql"]])
+    assert orders[0] == orders[1]
+    assert len(orders[0]) == 5
 
 
 # --- real transactions in real threads ----------------------------------------------------------

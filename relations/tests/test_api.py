@@ -8,6 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from feeds.models import InboxEntry
 from relations import actions, limits
 from relations.models import Relation, Relationship
 from relations.tests.helpers import ROUTES, bring
@@ -259,3 +260,78 @@ def test_a_list_page_costs_the_same_queries_for_1_and_for_20_rows(make_user, api
             client.get(address(hub, "following") + f"?size={size}")
         counts.append(len(found))
     assert counts[0] == counts[1] <= 7
+
+
+# --- consequences -------------------------------------------------------------------------------
+def entries(reader, author) -> int:
+    """Rows of the author in the reader's inbox."""
+    return InboxEntry.objects.filter(user_id=reader.pk, author_id=author.pk).count()
+
+
+@pytest.mark.parametrize(
+    ("act", "left"),
+    [
+        (lambda a, b: actions.unfollow(a, b), (0, 1)),
+        (lambda a, b: actions.block(a, b), (0, 0)),
+        (lambda a, b: actions.block(b, a), (0, 0)),
+    ],
+)
+def test_a_lost_follow_takes_the_posts_out_of_the_inbox(
+    people, make_post, drain, act, left
+) -> None:
+    a, b = people
+    bring(a, b, Relation.BI_FOLLOWING)
+    make_post(a)
+    make_post(b)
+    drain()
+    assert (entries(a, b), entries(b, a)) == (1, 1)
+    act(a, b)
+    drain()
+    assert (entries(a, b), entries(b, a)) == left
+
+
+@pytest.mark.parametrize("delivered", [False, True])
+@pytest.mark.parametrize("side", ["blocker", "blocked", "both block"])
+def test_a_block_hides_each_from_the_other_everywhere(
+    people, make_user, make_post, api_for, api, drain, side, delivered
+) -> None:
+    """At once, and after the background work; nobody else notices."""
+    reader, other = people
+    hub = make_user()
+    bring(reader, other, Relation.BI_FOLLOWING)
+    for user in people:
+        bring(user, hub, Relation.BI_FOLLOWING)
+    post = make_post(other, "hello")
+    drain()
+    pages = {
+        "profile": f"/api/v1/users/{other.pk}",
+        "name": f"/api/v1/users/by-name/{other.username}",
+        "posts": address(other, "posts"),
+        "post": f"/api/v1/posts/{post['id'] if isinstance(post, dict) else post.pk}",
+        "search": f"/api/v1/users?q={other.username}",
+        **{kind: address(other, kind) for kind in LISTS},
+        **{f"hub's {kind}": address(hub, kind) for kind in LISTS},
+    }
+    client = api_for(reader)
+    for what, page in {"feed": "/api/v1/feed", **pages}.items():
+        assert what in LISTS or str(other.pk) in client.get(page).content.decode()
+
+    if side != "blocked":
+        actions.block(reader, other)
+    if side != "blocker":
+        actions.block(other, reader)
+    if delivered:
+        drain()
+
+    assert client.get("/api/v1/feed").json()["items"] == []
+    for what, page in pages.items():
+        answer = client.get(page)
+        if side == "blocker" and what in ("profile", "name"):
+            body = answer.json()
+            assert (body["relation"], body["counts"], body["bio"]) == ("BLACKLISTING", None, "")
+        elif what == "search" or what.startswith("hub's"):
+            assert str(other.pk) not in answer.content.decode()
+        else:
+            assert answer.status_code == 404, what
+        assert api.get(page).status_code == 200
+        assert what in LISTS or str(other.pk) in api.get(page).content.decode()
