@@ -1,31 +1,57 @@
-"""Admin of accounts: people and their sign-ins to look at; every change goes through an action."""
+"""Admin of accounts: people, their sign-ins, the audit trail; every change goes through an action.
 
+What is done to people is asked for once more on a page of its own, done one by one, each in a
+transaction of its own, and refused where the actor may not do it: the actions decide that.
+"""
+
+import importlib
 from collections.abc import Callable
+from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin import helpers
 from django.contrib.auth.admin import Group  # importing that module registers it
-from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.utils.translation import ngettext
+from django.core.exceptions import PermissionDenied
+from django.db.models import Case, CharField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django_otp.plugins.otp_static.models import StaticDevice
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions as accounts
-from accounts.models import Role, TokenBatch, TokenVersion, User
+from accounts import queries, second_factor, staff
+from accounts.devices import address_of
+from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.errors import Forbidden
+from socialsite.core.ids import MAX_ID
 
 admin.site.unregister(Group)  # what staff may do follows from their role
+# django-otp's own pages show the secrets and change devices by hand. They register on import.
+for module in ("otp_totp", "otp_static"):
+    importlib.import_module(f"django_otp.plugins.{module}.admin")
+admin.site.unregister((TOTPDevice, StaticDevice))
+
+Act = Callable[[User, User, str], Any]
+SHOWN = 100  # names on a page that asks
 
 
 class StateFilter(admin.SimpleListFilter):
     """Open, banned and closed accounts."""
 
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[User]"
     ) -> list[tuple[str, str]]:
         """Name the states."""
-        return [("open", "open"), ("banned", "banned"), ("closed", "closed")]
+        return [("open", _("open")), ("banned", _("banned")), ("closed", _("closed"))]
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[User]") -> "QuerySet[User]":
         """Filter by the chosen state."""
@@ -39,14 +65,36 @@ class StateFilter(admin.SimpleListFilter):
         return queryset
 
 
+class RolesForm(forms.Form):
+    """The roles that are given and taken; everybody is a member."""
+
+    moderator = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Moderator"),
+        help_text=gettext_lazy("sees the admin, bans members, deletes posts and comments"),
+    )
+    admin = forms.BooleanField(
+        required=False,
+        label=gettext_lazy("Admin"),
+        help_text=gettext_lazy("does that to staff too, and gives roles"),
+    )
+
+    @property
+    def roles(self) -> int:
+        """The bits of what was checked."""
+        data = self.cleaned_data
+        given = Role.MODERATOR * data["moderator"] | Role.ADMIN * data["admin"]
+        return int(Role.MEMBER | given)
+
+
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin):
-    """People. The password hash is not shown."""
+    """People. The password hash is not shown, the e-mail address to admins only."""
 
     list_display = ("id", "username", "nickname", "role_names", "created_at", "banned_at")
     list_filter = (StateFilter,)
     search_fields = ("=id", "username_key__startswith", "nickname_key__startswith")
-    search_help_text = "an id, or the beginning of a username or name"
+    search_help_text = gettext_lazy("an id, or the beginning of a username or name")
     ordering = ("-id",)
     fields = (
         "id",
@@ -56,42 +104,86 @@ class UserAdmin(ReadOnlyAdmin):
         "avatar_name",
         "bio",
         "role_names",
+        "second_factor",
         "created_at",
         "last_seen",
         "banned_at",
         "deleted_at",
     )
-    actions = ("ban", "unban")
+    actions = ("ban", "unban", "force_offline", "reset_second_factor")
+    change_form_template = "admin/accounts/person.html"
 
-    @admin.display(description="roles")
+    @admin.display(description=gettext_lazy("roles"))
     def role_names(self, user: User) -> str:
         """Spell out the bits."""
         return ", ".join(role.label for role in Role if user.roles & role)
 
-    @admin.action(description="Ban the selected people", permissions=["view"])
-    def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:
+    @admin.display(description=gettext_lazy("second factor"), boolean=True)
+    def second_factor(self, user: User) -> bool:
+        """Whether signing in takes a code."""
+        return second_factor.is_on(user)
+
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+        """Leave the address out for moderators: it is for recovery, not for looking at."""
+        return [name for name in self.fields if name != "email" or request.user.is_superuser]
+
+    # --- acts -----------------------------------------------------------------------------------
+    @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])
+    def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Ban them and end all of their sign-ins."""
-        self._each(request, queryset.filter(banned_at__isnull=True), accounts.ban)
+        question = _("Ban these people? All of their sign-ins end, and nobody sees their posts.")
+        people = queryset.filter(banned_at__isnull=True)
+        return self._act(request, people, accounts.ban, question)
 
-    @admin.action(description="Lift the ban of the selected people", permissions=["view"])
-    def unban(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:
+    @admin.action(
+        description=gettext_lazy("Lift the ban of the selected people"), permissions=["view"]
+    )
+    def unban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Let them log in again."""
-        self._each(request, queryset.filter(banned_at__isnull=False), accounts.unban)
+        question = _("Lift the ban of these people? They can log in again.")
+        people = queryset.filter(banned_at__isnull=False)
+        return self._act(request, people, accounts.unban, question)
 
-    def _each(
-        self, request: HttpRequest, people: "QuerySet[User]", act: Callable[[User], User]
-    ) -> None:
-        """Act on people; nobody acts on themselves, and moderators not on staff."""
+    @admin.action(
+        description=gettext_lazy("Force the selected people offline"), permissions=["view"]
+    )
+    def force_offline(
+        self, request: HttpRequest, queryset: "QuerySet[User]"
+    ) -> HttpResponse | None:
+        """End all of their sign-ins."""
+        question = _("End all sign-ins of these people? They can log in again at once.")
+        return self._act(request, queryset, accounts.force_offline, question)
+
+    @admin.action(
+        description=gettext_lazy("Reset the second factor of the selected people"),
+        permissions=["administer"],
+    )
+    def reset_second_factor(
+        self, request: HttpRequest, queryset: "QuerySet[User]"
+    ) -> HttpResponse | None:
+        """Let them log in by their password alone."""
+        question = _(
+            "Take the second factor of these people away? Be sure who asked for it:"
+            " afterwards their password alone lets in."
+        )
+        return self._act(request, queryset, accounts.reset_second_factor, question)
+
+    def _act(
+        self, request: HttpRequest, people: "QuerySet[User]", act: Act, question: str
+    ) -> HttpResponse | None:
+        """Ask, and when that was answered do it to each; say how many, and how many not."""
+        if "confirmed" not in request.POST:
+            return self._ask(request, people, question)
         done = refused = 0
         for user in people:
-            staff = user.roles & (Role.MODERATOR | Role.ADMIN)
-            if user.pk == request.user.pk or (staff and not request.user.is_superuser):
+            try:
+                act(user, request.user, address_of(request))
+                done += 1
+            except Forbidden:
                 refused += 1
-                continue
-            act(user)
-            done += 1
-        text = ngettext("Done for %(count)d person.", "Done for %(count)d people.", done)
-        self.message_user(request, text % {"count": done}, messages.SUCCESS)
+        if done:
+            text = ngettext("Done for %(count)d person.", "Done for %(count)d people.", done)
+            self.message_user(request, text % {"count": done}, messages.SUCCESS)
         if refused:
             text = ngettext(
                 "You may not do this to %(count)d person.",
@@ -99,6 +191,167 @@ class UserAdmin(ReadOnlyAdmin):
                 refused,
             )
             self.message_user(request, text % {"count": refused}, messages.WARNING)
+        if not done and not refused:
+            self.message_user(request, _("There was nothing to do."), messages.INFO)
+        back = _back(request)
+        return HttpResponseRedirect(self._person(back)) if back else None
+
+    def _ask(
+        self, request: HttpRequest, people: "QuerySet[User]", question: str
+    ) -> TemplateResponse:
+        chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)
+        names = list(people.order_by("-id")[: SHOWN + 1])
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Are you sure?"),
+            "opts": self.opts,
+            "question": question,
+            "people": names[:SHOWN],
+            "more": people.count() - SHOWN if len(names) > SHOWN else 0,
+            "checkbox": helpers.ACTION_CHECKBOX_NAME,
+            "chosen": chosen,
+            "action": request.POST.get("action", ""),
+            "select_across": request.POST.get("select_across", "0"),
+            "back": _back(request),
+        }
+        return TemplateResponse(request, "admin/accounts/confirm.html", context)
+
+    # --- the page of a person -------------------------------------------------------------------
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page of the roles."""
+        view = self.admin_site.admin_view(self.roles_view)
+        return [path("<int:user_id>/roles/", view, name="accounts_user_roles"), *super().get_urls()]
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        """Show a person with devices, audit trail, and what may be done."""
+        user = self.get_object(request, object_id)
+        if user is not None:
+            yourself = user.pk == request.user.pk
+            may_act = not yourself and (request.user.is_superuser or not user.is_staff)
+            extra_context = {
+                "may_act": may_act,
+                "may_administer": request.user.is_superuser and not yourself,
+                "has_second_factor": second_factor.is_on(user),
+                "devices": staff.devices_of(user),
+                "acts": staff.acts_about(user),
+            } | (extra_context or {})
+        return super().change_view(request, object_id, form_url, extra_context)
+
+    def roles_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
+        """Change somebody's roles; admins only, and not their own."""
+        if not request.user.is_superuser:
+            raise PermissionDenied
+        user = User.objects.filter(pk=user_id).first()
+        if user is None:
+            raise Http404
+        initial = {role.label: bool(user.roles & role) for role in Role}
+        form = RolesForm(request.POST if request.method == "POST" else None, initial=initial)
+        if form.is_valid():
+            try:
+                accounts.promote(user, form.roles, request.user, address_of(request))
+                self.message_user(request, _("The roles are changed."), messages.SUCCESS)
+            except Forbidden as error:
+                self.message_user(request, str(error.detail), messages.WARNING)
+            return HttpResponseRedirect(self._person(user.pk))
+        context = {
+            **self.admin_site.each_context(request),
+            "title": _("Roles of %(name)s") % {"name": user},
+            "opts": self.opts,
+            "person": user,
+            "form": form,
+        }
+        return TemplateResponse(request, "admin/accounts/roles.html", context)
+
+    @staticmethod
+    def _person(user_id: int | str) -> str:
+        return reverse("admin:accounts_user_change", args=[user_id])
+
+
+def _back(request: HttpRequest) -> str:
+    """Return the id of the person whose page an act was begun on, empty for the list."""
+    back = request.POST.get("back", "")
+    return back if back.isascii() and back.isdigit() else ""
+
+
+class ActFilter(admin.SimpleListFilter):
+    """One kind of act; the kinds are known, so the table is not asked for them."""
+
+    title = gettext_lazy("act")
+    parameter_name = "act"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: "admin.ModelAdmin[AuditEntry]"
+    ) -> list[tuple[str, str]]:
+        """Name the acts."""
+        return [(act.value, str(act.label)) for act in accounts.Act]
+
+    def queryset(
+        self, request: HttpRequest, queryset: "QuerySet[AuditEntry]"
+    ) -> "QuerySet[AuditEntry]":
+        """Filter by the chosen act."""
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    """Who did what to whom, when and from where; the newest first."""
+
+    list_display = ("created_at", "who", "what", "whom", "more", "address")
+    list_display_links = None
+    list_filter = (ActFilter,)
+    list_select_related = ("actor",)
+    search_fields = ("actor",)  # shows the field; what is searched is below
+    search_help_text = gettext_lazy("a username or an id: what they did, and what was done to them")
+    ordering = ("-id",)
+    fields = ("created_at", "who", "what", "whom", "more", "address")
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[AuditEntry]":
+        """Bring the names of the people along that something was done to."""
+        name = User.objects.filter(pk=OuterRef("subject_id")).values("username")
+        of_people = When(subject_type="user", then=Subquery(name[:1]))
+        found = Case(of_people, default=Value(""), output_field=CharField())
+        return super().get_queryset(request).annotate(subject_name=found)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: "QuerySet[AuditEntry]", search_term: str
+    ) -> "tuple[QuerySet[AuditEntry], bool]":
+        """Find what a person did and what was done to them, or to what has this id."""
+        for word in search_term.split():
+            user = queries.any_by_name(word.removeprefix("@"))
+            if user is not None:
+                about = Q(subject_type="user", subject_id=user.pk)
+                queryset = queryset.filter(Q(actor=user) | about)
+            elif word.isascii() and word.isdigit() and int(word) <= MAX_ID:
+                queryset = queryset.filter(Q(actor=int(word)) | Q(subject_id=int(word)))
+            else:
+                return queryset.none(), False
+        return queryset, False
+
+    @admin.display(description=gettext_lazy("who"))
+    def who(self, entry: AuditEntry) -> SafeString | str:
+        """Link to the actor."""
+        return staff.actor_link(entry)
+
+    @admin.display(description=gettext_lazy("what"))
+    def what(self, entry: AuditEntry) -> str:
+        """Name the act."""
+        return staff.act_name(entry)
+
+    @admin.display(description=gettext_lazy("to whom"))
+    def whom(self, entry: AuditEntry) -> SafeString | str:
+        """Link to the person or the thing."""
+        return staff.subject_link(entry, entry.subject_name)  # type: ignore[attr-defined]
+
+    @admin.display(description=gettext_lazy("more"))
+    def more(self, entry: AuditEntry) -> str:
+        """Spell the detail out."""
+        return staff.detail_text(entry)
 
 
 @admin.register(TokenVersion)
@@ -120,6 +373,8 @@ class TokenVersionAdmin(ReadOnlyAdmin):
         "user_agent",
         "address",
         "last_seen",
+        "ended",
+        "ended_by",
     )
 
 
@@ -127,7 +382,7 @@ class TokenVersionAdmin(ReadOnlyAdmin):
 class TokenBatchAdmin(ReadOnlyAdmin):
     """The numbers of all devices of a person together."""
 
-    list_display = ("user", "batch", "access_floor", "refresh_floor")
+    list_display = ("user", "batch", "access_floor", "refresh_floor", "ended")
     list_select_related = ("user",)
     search_fields = ("=user__id", "=user__username_key")
     ordering = ("-user_id",)

@@ -37,7 +37,7 @@ APPEND_SLASH = False
 
 INSTALLED_APPS = [
     "accounts",  # before the admin: its admin templates win
-    "django.contrib.admin",
+    "accounts.apps.SiteAdminConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.messages",

@@ -1,19 +1,16 @@
-"""Pages of accounts, the cookies, the admin behind them (T8, T9)."""
+"""Pages of accounts and the cookies (T8, T9)."""
 
 import time
 
 import jwt
 import pytest
 from django.conf import settings
-from django.core.management import CommandError, call_command
 from django.db import OperationalError
 from django.test import Client
 
 from accounts import actions, authentication, cache, cookies, devices, tokens
 from accounts.models import Role, TokenVersion, User
 from socialsite.core import redis
-from socialsite.core.errors import BannedRefreshToken
-from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db
 
@@ -291,96 +288,3 @@ def test_only_our_own_proxies_are_believed_about_the_address(
 ) -> None:
     settings.TRUSTED_PROXIES = proxies
     assert devices.address_of(rf.get("/", HTTP_X_FORWARDED_FOR=forwarded)) == address
-
-
-# --- admin --------------------------------------------------------------------------------------
-ADMIN_PAGES = [
-    "",
-    "accounts/user/",
-    "accounts/tokenversion/",
-    "accounts/tokenbatch/",
-    "core/event/",
-]
-
-
-def test_guests_are_sent_to_the_site_s_login_and_members_are_refused(client, alice) -> None:
-    to_login = client.get("/admin/", follow=True)
-    assert to_login.redirect_chain[-1][0] == "/login?next=%2Fadmin%2F"
-    client.post("/login", {"username": "alice1", "password": PASSWORD})
-    assert client.get("/admin/", follow=True).status_code == 403
-
-
-@pytest.mark.parametrize("role", ["moderator", "admin"])
-def test_staff_see_the_admin_by_the_site_s_own_credential(role, browser, alice) -> None:
-    call_command("promote", "Alice1", "--role", role)
-    actions.sign_in(alice, "android")
-    for page in ADMIN_PAGES:
-        response = browser.get(f"/admin/{page}")
-        assert response.status_code == 200, page
-        assert "sessionid" not in response.cookies
-    page = browser.get(f"/admin/accounts/user/{alice.pk}/change/").content.decode()
-    alice.refresh_from_db()
-    assert alice.password not in page
-    assert "password" not in page.lower()
-    assert browser.get("/admin/accounts/user/?q=ali&state=open").status_code == 200
-    assert browser.get("/admin/accounts/user/add/").status_code == 403
-    actions.promote(alice, Role.MEMBER)
-    assert browser.get("/admin/").status_code == 302
-
-
-def test_the_admin_ends_with_the_sign_in(browser, alice) -> None:
-    actions.promote(alice, 5)
-    assert browser.get("/admin/").status_code == 200
-    actions.log_out(alice, "other")
-    assert browser.get("/admin/").status_code == 302
-
-
-def act(browser: Client, action: str, *people: User):
-    data = {"action": action, "_selected_action": [person.pk for person in people]}
-    return browser.post("/admin/accounts/user/", data, follow=True)
-
-
-def test_the_admin_bans_and_lifts_bans_through_the_actions(browser, alice, make_user) -> None:
-    actions.promote(alice, 5)
-    person = make_user()
-    pair = actions.sign_in(person)
-    assert act(browser, "ban", person, alice).status_code == 200
-    person.refresh_from_db()
-    alice.refresh_from_db()
-    assert (person.is_active, alice.is_active) == (False, True)
-    with pytest.raises(BannedRefreshToken):
-        actions.refresh(pair.refresh)
-    act(browser, "unban", person)
-    person.refresh_from_db()
-    assert person.is_active
-    assert Event.objects.filter(type__in=["UserBanned", "UserUnbanned"]).count() == 2
-
-
-def test_a_moderator_bans_members_but_no_staff(browser, alice, make_user) -> None:
-    actions.promote(alice, Role.MEMBER | Role.MODERATOR)
-    member, other = make_user(), make_user()
-    actions.promote(other, Role.MEMBER | Role.MODERATOR)
-    act(browser, "ban", member, other)
-    banned = User.objects.filter(banned_at__isnull=False)
-    assert list(banned) == [member]
-
-
-def test_an_admin_revives_dead_events_and_a_moderator_does_not(browser, alice) -> None:
-    dead = Event.objects.create(
-        aggregate_type="x", aggregate_id=1, type="Nothing", payload={}, dead=True, attempts=12
-    )
-    data = {"action": "retry", "_selected_action": [dead.pk]}
-    for role, is_dead in ((Role.MODERATOR, True), (Role.ADMIN, False)):
-        actions.promote(alice, Role.MEMBER | role)
-        browser.post("/admin/core/event/", data)
-        dead.refresh_from_db()
-        assert dead.dead == is_dead
-
-
-def test_promote_names_people_and_roles_that_exist(alice) -> None:
-    call_command("promote", "alice1")
-    alice.refresh_from_db()
-    assert alice.roles == Role.MEMBER | Role.ADMIN
-    for arguments in (["nobody1"], ["alice1", "--role", "king"]):
-        with pytest.raises(CommandError):
-            call_command("promote", *arguments)

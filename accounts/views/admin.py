@@ -4,15 +4,23 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from accounts import second_factor
+from accounts.models import User
 from socialsite.core import errors
 
 
 def login(request: HttpRequest) -> HttpResponse:
-    """The admin's login is the site's; who is logged in and still sent here is not staff."""
-    if request.user.is_authenticated:
-        raise errors.Forbidden
+    """The admin's login is the site's; who is logged in and still sent here may not enter.
+
+    Staff who only lack the second factor that the site asks of them are led to set one up.
+    """
+    user, page = request.user, "login"
+    if isinstance(user, User):
+        if not second_factor.is_missing(user):
+            raise errors.Forbidden
+        page = "two_factor"
     wanted = request.GET.get("next") or reverse("admin:index")
-    return HttpResponseRedirect(reverse("login") + "?" + urlencode({"next": wanted}))
+    return HttpResponseRedirect(reverse(page) + "?" + urlencode({"next": wanted}))
 
 
 def password(request: HttpRequest) -> HttpResponse:
