@@ -98,7 +98,7 @@ def follow(request: HttpRequest, username: str) -> HttpResponse:
     me = _member(request)
     act = actions.follow if _flag(request, "follow") else actions.unfollow
     limits.FOLLOW.spend(me.pk)
-    target = accounts.by_name(username)
+    target = _anyone(username)
     return _changed(request, target, act(me, target))
 
 
@@ -108,7 +108,7 @@ def block(request: HttpRequest, username: str) -> HttpResponse:
     me = _member(request)
     if request.method == "POST":
         act = actions.block if _flag(request, "block") else actions.unblock
-        target = accounts.by_name(username)
+        target = _anyone(username)
         return _changed(request, target, act(me, target))
     target = _other(me, username)
     state = queries.relation(me.pk, target.pk)
@@ -125,6 +125,14 @@ def _member(request: HttpRequest) -> User:
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
     return request.user
+
+
+def _anyone(username: str) -> User:
+    """Return the person of a name; what may be done about a banned one, the action knows."""
+    found = accounts.any_by_name(username)
+    if found is None:
+        raise errors.UserNotFound
+    return found
 
 
 def _other(me: User, username: str) -> User:
@@ -148,8 +156,11 @@ def _back(request: HttpRequest, person: User, state: Relation | None) -> str:
     wanted = request.POST.get("next") or request.GET.get("next") or profile
     if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
         wanted = profile
-    if states.is_blocked(state) and _path(wanted) == _path(profile):
-        return reverse("blocked")
+    if _path(wanted) == _path(profile):
+        if not person.is_active:
+            return reverse("home")
+        if states.is_blocked(state):
+            return reverse("blocked")
     return wanted
 
 

@@ -16,6 +16,7 @@ from relations.tests.helpers import bring, pair
 pytestmark = pytest.mark.django_db
 
 LISTS = ["following", "followers", "friends"]
+HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
@@ -124,6 +125,21 @@ def test_what_the_button_cannot_do_is_said_on_a_page(make_user, browser_of) -> N
     assert not Relationship.objects.filter(relation=Relation.FOLLOWING).exists()
 
 
+def test_a_page_opened_before_a_ban_lets_one_leave_and_block(make_user, browser_of) -> None:
+    a, b = make_user(), make_user()
+    actions.follow(a, b)
+    accounts_actions.ban(b)
+    browser = browser_of(a)
+    profile = f"/@{b.username}"
+    response = browser.post(f"{profile}/follow", {"follow": "0", "next": profile})
+    assert (response.status_code, response["Location"]) == (303, "/")
+    assert pair(a, b)[0] is None
+    assert browser.post(f"{profile}/follow", {"follow": "1"}).status_code == 403
+    response = browser.post(f"{profile}/block", {"block": "1", "next": profile}, headers=HTMX)
+    assert response["HX-Redirect"] == "/"
+    assert pair(a, b)[0] is Relation.BLACKLISTING
+
+
 def test_the_button_needs_a_csrf_token(make_user, browser_of) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
@@ -133,7 +149,6 @@ def test_the_button_needs_a_csrf_token(make_user, browser_of) -> None:
 
 
 # --- what stands between the two ----------------------------------------------------------------
-HTMX = {"HX-Request": "true"}
 SHOWN = {
     None: ("", "Follow"),
     Relation.FOLLOWING: ("", "Following"),
