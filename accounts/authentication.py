@@ -12,12 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
 from rest_framework.request import Request
 
-from accounts import actions, cache, cookies, tokens
+from accounts import actions, cache, cookies, endings, tokens
 from accounts.models import User
 from accounts.tokens import Principal, TokenPair
 from socialsite.core.errors import (
     AppError,
     CsrfFailed,
+    ExpiredJwt,
     InvalidToken,
     NotAuthenticated,
     Unavailable,
@@ -89,12 +90,38 @@ def check_csrf(request: HttpRequest) -> None:
 
 @dataclass(slots=True)
 class Visitor:
-    """Who opens a page, and what is to become of the cookies."""
+    """Who opens a page, and what is to become of the cookies.
+
+    Dead cookies are kept until their person was told why (`notice`): what a page asks for in the
+    background may come first, and of a password change the new ones may be on their way.
+    """
 
     user: User | AnonymousUser
     principal: Principal | None = None
     fresh: TokenPair | None = None
     dead: bool = False
+    told: bool = False
+    # Of dead cookies: whose they were, and whether their time was over.
+    ended: Principal | None = None
+    expired: bool = False
+
+    @property
+    def words(self) -> dict[str, endings.Words]:
+        """What the page of somebody who is signed in says if that ends while it is open."""
+        return endings.words(self.principal.client) if self.principal else {}
+
+    def notice(self) -> str:
+        """Return why this visitor is signed out, empty for nothing to say; one query if dead."""
+        found = endings.of(self.ended) if self.ended else None
+        if self.expired:
+            found = endings.Ending(endings.EXPIRED)
+        self.told = found is not None
+        return endings.sentence(found, self.ended.client if self.ended else "") if found else ""
+
+    @property
+    def is_settled(self) -> bool:
+        """True when nothing is left to say about dead cookies."""
+        return self.dead and (self.told or not (self.ended or self.expired))
 
 
 def by_cookies(request: HttpRequest) -> Visitor:
@@ -120,7 +147,19 @@ def by_cookies(request: HttpRequest) -> Visitor:
             raise
         except AppError:
             pass
-    return Visitor(AnonymousUser(), dead=True)
+    return _dead(access, refresh)
+
+
+def _dead(access: str, refresh: str) -> Visitor:
+    """Return the visitor of cookies that let nobody in any more."""
+    visitor = Visitor(AnonymousUser(), dead=True)
+    try:
+        visitor.ended = tokens.decode_refresh(refresh) if refresh else tokens.decode_access(access)
+    except ExpiredJwt:
+        visitor.expired = True
+    except InvalidToken:
+        pass
+    return visitor
 
 
 def signed_in(request: HttpRequest | Request) -> tuple[User, Principal]:

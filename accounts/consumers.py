@@ -2,84 +2,118 @@
 
 - It joins the person's group first, then checks the token, then accepts: a revocation in between is
   either seen by the check or arrives as a kick (T7). Messages are hints: it looks itself before it
-  passes one on, every RECHECK_SECONDS, and when the token's time is over.
-- 4001: signed out, log in again. 4002: get a new access token, or a new ticket, and come back. 1013:
-  the site cannot say now; come back later. How often to come back is the page's business.
+  passes one on, every RECHECK_SECONDS, and when the token's time is over. Without the channel layer
+  it lives by its own looks, and goes on trying to join.
+- 4001: signed out, log in again; a message before it and the close reason say why. 4002: get a new
+  access token, or a new ticket, and come back. 1013: the site cannot say now; come back later. How
+  often to come back is the page's business.
 - What the browser sends is ignored.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+from uuid import uuid4
 
+from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
-from django.db import DatabaseError
+from channels.layers import get_channel_layer
+from channels.utils import await_many_dispatch
 
-from accounts import authentication, cache, handshake, sockets, tokens
+from accounts import authentication, cache, endings, handshake, sockets, tokens
+from accounts.endings import EXPIRED, Ending
+from accounts.handshake import Handshake
 from accounts.tokens import Principal
 from socialsite.core import redis
 from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
     ExpiredJwt,
+    InvalidToken,
     NotAuthenticated,
     Unavailable,
 )
 
 logger = logging.getLogger(__name__)
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG = 4001, 4002, 1013, 1009
 RECHECK_SECONDS = 4.0
+# How long a socket waits for the channel layer, and for an answer about its token.
+JOIN_SECONDS = 1.0
+CHECK_SECONDS = 3.0
 FRAME_MAX = 1024
+UNSAID = Ending("")
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
-    _watch: asyncio.Task[None] | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve as Channels does, but without a channel of its own on Redis, which may be dead.
+
+        Everything is sent to the person's group, so the queue here is all that a socket needs.
+        """
+        self.scope, self.base_send = scope, send
+        self.channel_layer = get_channel_layer()
+        self.channel_name = uuid4().hex
+        self.channel_layer.channels[self.channel_name] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+        inbox = partial(self.channel_layer.receive, self.channel_name)
+        try:
+            await await_many_dispatch([receive, inbox], self.dispatch)
+        except StopConsumer:
+            pass
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Handle a message; here, no thread is asked to tidy up database connections first."""
+        await getattr(self, get_handler_name(message))(message)
 
     async def connect(self) -> None:
         """Join, check, accept; a refused device is accepted too, so that it sees the code."""
+        shown = Handshake()
         try:
-            self.principal = await self._credential()
+            shown = handshake.read(self.scope)
+            self.principal = await self._principal(shown)
+            joined = await self._join()
+            await _ask(_look, self.principal)
         except handshake.ForeignPage:
             await self.close()
-            return
         except AppError as error:
             await self.accept()
-            await self._refuse(error)
-            return
-        try:
-            await self.channel_layer.group_add(
-                sockets.group(self.principal.user_id), self.channel_name
-            )
-            await database_sync_to_async(_look)(self.principal)
-        except AppError as error:
-            await self.accept()
-            await self._refuse(error)
-            return
+            await self._refuse(error, shown.refresh)
         except Exception:
             # Neither Redis nor MySQL may turn this into an endless loop of ours.
             logger.exception("a socket could not be opened")
+            await self.accept()
             await self.close(TRY_LATER)
-            return
-        await self.accept()
-        self._watch = asyncio.create_task(self._keep_watch())
+        else:
+            await self.accept()
+            self._tasks.append(asyncio.create_task(self._keep_watch(self.principal)))
+            if not joined:
+                logger.warning("a socket lives by its own looks: no channel layer")
+                self._tasks.append(asyncio.create_task(self._keep_joining()))
 
     async def disconnect(self, code: int) -> None:
         """Leave; presence runs out by itself, as there may be other sockets of this person."""
-        if self._watch is not None:
-            self._watch.cancel()
         if self.principal is not None:
-            # The layer forgets the channel anyway when it cannot be told.
-            with contextlib.suppress(Exception):
-                await self.channel_layer.group_discard(
-                    sockets.group(self.principal.user_id), self.channel_name
-                )
+            try:
+                async with asyncio.timeout(JOIN_SECONDS):
+                    await self.channel_layer.group_discard(self._group, self.channel_name)
+            except Exception as error:
+                logger.info("a socket leaves without telling the channel layer: %s", error)
 
     async def receive(
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
@@ -90,7 +124,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_message(self, event: dict[str, Any]) -> None:
         """Pass on a hint, if the token still lives."""
-        if await self._still_welcome():
+        if self.principal is not None and await self._still_welcome(self.principal):
             await self.send_json(event["message"])
 
     async def session_kick(self, event: dict[str, Any]) -> None:
@@ -104,21 +138,38 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if event["access_only"] or event["spared"] == principal.client:
             await self.close(REAUTHENTICATE)
         else:
-            await self._sign_out(event["reason"])
+            await self._sign_out(Ending(event["reason"], event["by"]))
 
-    async def _keep_watch(self) -> None:
-        while True:
+    @property
+    def _group(self) -> str:
+        return sockets.group(self.principal.user_id if self.principal else 0)
+
+    async def _join(self) -> bool:
+        """Join the person's group; False when the layer does not do that in time."""
+        try:
+            async with asyncio.timeout(JOIN_SECONDS):
+                await self.channel_layer.group_add(self._group, self.channel_name)
+        except Exception as error:
+            logger.info("a socket could not join the channel layer: %r", error)
+            return False
+        return True
+
+    async def _keep_joining(self) -> None:
+        while not await self._join():
             await asyncio.sleep(RECHECK_SECONDS)
-            if not await self._still_welcome():
+
+    async def _keep_watch(self, principal: Principal) -> None:
+        """Look every RECHECK_SECONDS, and the moment the token's time is over."""
+        while True:
+            left = principal.expires - time.time()
+            await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
+            if not await self._still_welcome(principal):
                 return
 
-    async def _still_welcome(self) -> bool:
+    async def _still_welcome(self, principal: Principal) -> bool:
         """Check token and presence; close and return False when the device must go."""
-        principal = self.principal
-        if principal is None:
-            return False
         try:
-            await database_sync_to_async(_look)(principal)
+            await _ask(_look, principal)
         except AppError as error:
             await self._refuse(error)
             return False
@@ -129,41 +180,41 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return False
         return True
 
-    async def _refuse(self, error: AppError) -> None:
+    async def _refuse(self, error: AppError, refresh: str = "") -> None:
         """Close with the code that says what the device can do about it."""
-        match error:
-            case Unavailable():
-                await self.close(TRY_LATER)
-            case ExpiredJwt():
-                await self.close(REAUTHENTICATE)
-            case BannedAccessToken() if await self._can_refresh():
-                await self.close(REAUTHENTICATE)
-            case _:
-                await self._sign_out("revoked" if self.principal else "")
-
-    async def _can_refresh(self) -> bool:
-        """True when only access was revoked, and when nobody can say: a page request will."""
-        if self.principal is None:
-            return False
+        if isinstance(error, Unavailable):
+            await self.close(TRY_LATER)
+            return
         try:
-            return await database_sync_to_async(_refresh_lives)(self.principal)
-        except DatabaseError:
-            return True
+            ending = await _ask(_why, error, self.principal, refresh)
+        except Exception:
+            logger.exception("why a sign-in ended could not be found out")
+            ending = None  # the next request will say
+        if ending is None:
+            await self.close(REAUTHENTICATE)
+        else:
+            await self._sign_out(ending)
 
-    async def _sign_out(self, reason: str) -> None:
-        if reason:
-            await self.send_json({"type": "kicked", "reason": reason})
-        await self.close(SIGNED_OUT, reason or None)
+    async def _sign_out(self, ending: Ending) -> None:
+        if ending.reason:
+            await self.send_json({"type": "kicked", **ending._asdict()})
+        await self.close(SIGNED_OUT, ending.reason or None)
 
-    async def _credential(self) -> Principal:
-        """Read who asks; ForeignPage, ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
-        found = handshake.read(self.scope)
-        if found.ticket:
-            return await database_sync_to_async(_redeem)(found.ticket)
-        if not found.access:
+    async def _principal(self, shown: Handshake) -> Principal:
+        """Read the credential; ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
+        if shown.ticket:
+            return await _ask(_redeem, shown.ticket)
+        if not shown.access:
             # A browser that still has its refresh token gets a new pair from any page.
-            raise ExpiredJwt if found.refresh else NotAuthenticated
-        return tokens.decode_access(found.access)
+            raise ExpiredJwt if shown.refresh else NotAuthenticated
+        return tokens.decode_access(shown.access)
+
+
+async def _ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call what talks to Redis and MySQL; TimeoutError when they hang."""
+    async with asyncio.timeout(CHECK_SECONDS):
+        answer: R = await database_sync_to_async(function)(*args, **kwargs)
+    return answer
 
 
 def _redeem(ticket: str) -> Principal:
@@ -185,9 +236,22 @@ def _look(principal: Principal) -> None:
     authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
 
 
-def _refresh_lives(principal: Principal) -> bool:
-    """True when only access tokens were revoked: the device gets new ones by its refresh token."""
-    floors = cache.stored_floors(principal.user_id, principal.client, "refresh")
-    return (
-        floors is not None and principal.batch > floors.batch and principal.version > floors.version
-    )
+def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:
+    """Return why a device is signed out; None when all it needs is a new access token.
+
+    Of a browser whose access token is over, the refresh token says so.
+    """
+    match error:
+        case BannedAccessToken() if principal is not None:
+            return endings.of(principal)
+        case ExpiredJwt() if refresh:
+            try:
+                return endings.of(tokens.decode_refresh(refresh))
+            except ExpiredJwt:
+                return Ending(EXPIRED)
+            except InvalidToken:
+                return UNSAID
+        case ExpiredJwt():
+            return None
+        case _:
+            return UNSAID

@@ -25,6 +25,11 @@ def _visitor(request: HttpRequest) -> Visitor:
     return found
 
 
+def _is_seen(request: HttpRequest) -> bool:
+    """False for what a page asks for in the background."""
+    return request.method != "HEAD" and not getattr(request, "htmx", False)
+
+
 def _user(request: HttpRequest) -> User | AnonymousUser:
     return _visitor(request).user
 
@@ -43,12 +48,12 @@ class TokenMiddleware(AuthenticationMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Set the cookies of a re-minted pair, clear dead ones."""
+        """Set the cookies of a re-minted pair; clear dead ones when their person was told."""
         visitor: Visitor | None = getattr(request, "visitor", None)
         if visitor is None or cookies.are_set(response):
             return response
         if visitor.fresh is not None:
             cookies.put(response, visitor.fresh)
-        elif visitor.dead:
+        elif visitor.is_settled and _is_seen(request):
             cookies.clear(response)
         return response

@@ -1,11 +1,14 @@
 // The live side of a signed-in page. The socket only hints; what is true is asked for over HTTP.
 
-const state = document.getElementById("session").dataset;
+const session = document.getElementById("session");
+const state = session.dataset;
 const banner = document.getElementById("new-posts");
 const title = document.title;
 
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
+const LASTING_MS = 5000;
+const ARRIVAL_MS = 150;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
 
@@ -48,17 +51,25 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // --- the socket ---------------------------------------------------------------
 
-function signedOut(reason) {
+/** The sentence for a reason of the server's, in the page's language; a general one for a reason it does not have. */
+function wordsFor({ reason, by }) {
+  const known = [...session.querySelectorAll("[data-reason]")];
+  const words = known.find((one) => one.dataset.reason === reason) || known.find((one) => one.dataset.reason === "revoked");
+  if (!words) return "";
+  return by && words.dataset.named ? words.dataset.named.replace("%(by)s", () => by) : words.textContent;
+}
+
+function signedOut(kick) {
   if (leaving) return;
   leaving = true;
-  // A reason with a blank is a sentence for people; a bare word is a code of the server's.
-  const words = reason && /\s|[^\x00-\x7f]/.test(reason) ? reason : state.signedOut;
   try {
-    sessionStorage.setItem("notice", words);
+    sessionStorage.setItem("notice", wordsFor(kick));
   } catch {
-    // the login page then comes without the reason
+    // the login page then says what it knows by itself
   }
-  location.assign(`${state.login}?next=${encodeURIComponent(location.pathname + location.search)}`);
+  const login = `${state.login}?next=${encodeURIComponent(location.pathname + location.search)}`;
+  // Should this browser have signed in anew just now, its new cookies get time to arrive: then the login page sends it back.
+  setTimeout(() => location.assign(login), ARRIVAL_MS);
 }
 
 /** Any page request lets the server renew the access cookie, which a socket cannot do. */
@@ -74,13 +85,11 @@ function connect() {
   clearTimeout(timer);
   if (leaving || socket) return;
   const scheme = location.protocol === "https:" ? "wss:" : "ws:";
-  let opened = false;
-  let reason = "";
+  let openedAt = 0;
   socket = new WebSocket(`${scheme}//${location.host}${state.socket}`);
 
   socket.addEventListener("open", () => {
-    opened = true;
-    failures = 0;
+    openedAt = Date.now();
     refreshCount(); // hints sent while there was no connection are lost
   });
 
@@ -92,20 +101,19 @@ function connect() {
       return;
     }
     if (hint.type === "new_posts") refreshCount();
-    if (hint.type === "kicked") {
-      reason = hint.reason;
-      signedOut(reason);
-    }
+    if (hint.type === "kicked") signedOut(hint);
   });
 
   socket.addEventListener("close", async (event) => {
     socket = null;
     if (leaving) return;
     if (event.code === SIGNED_OUT) {
-      signedOut(event.reason || reason);
+      signedOut({ reason: event.reason });
       return;
     }
-    if (event.code === REAUTHENTICATE || !opened) await renew();
+    // A server that opens and closes at once is no better than one that does not open.
+    if (openedAt && Date.now() - openedAt > LASTING_MS) failures = 0;
+    if (event.code === REAUTHENTICATE || !openedAt) await renew();
     schedule();
   });
 }
@@ -134,4 +142,9 @@ addEventListener("pageshow", (event) => {
   connect();
 });
 
+try {
+  sessionStorage.removeItem("notice"); // signed in again without passing the login page
+} catch {
+  // storage is blocked: there is none
+}
 connect();

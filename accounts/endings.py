@@ -1,0 +1,111 @@
+"""Why a sign-in ended, for its person to read: over the socket, and on the next page they open.
+
+The tables keep the last ending of each client and the last one of all clients together. What they
+do not know any more is said in general words, never guessed.
+"""
+
+from typing import NamedTuple
+
+from django.db.models import OuterRef, Subquery
+from django.utils.translation import gettext as _
+
+from accounts.devices import Client
+from accounts.models import TokenBatch, TokenVersion
+from accounts.tokens import Principal
+
+# Beside the reasons of `TokensRevoked`: the reason is not known; its time was over.
+REVOKED, EXPIRED = "revoked", "expired"
+
+
+class Ending(NamedTuple):
+    """A reason, and what the device that did it is called; empty when no device did."""
+
+    reason: str
+    by: str = ""
+
+
+class Words(NamedTuple):
+    """The sentences of one reason, without and with the device, which stands for `%(by)s`."""
+
+    plain: str
+    named: str = ""
+
+
+def of(principal: Principal) -> Ending | None:
+    """Return why a sign-in ended, by one query; None when it goes on.
+
+    It goes on when only access was revoked (T2), and when its client has a newer pair that was
+    issued at once with the revocation (A12): then this token is just an old copy.
+    """
+    together = TokenBatch.objects.filter(pk=OuterRef("user_id"))
+    row = (
+        TokenVersion.objects.filter(user=principal.user_id, client=principal.client)
+        .annotate(
+            batch_floor=Subquery(together.values("refresh_floor")),
+            batch_ended=Subquery(together.values("ended")),
+        )
+        .values("refresh_floor", "refresh_bat", "ended", "ended_by", "batch_floor", "batch_ended")
+        .first()
+    )
+    if row is None or row["batch_floor"] is None:
+        return Ending(REVOKED)
+    if principal.batch <= row["batch_floor"]:
+        renewed = (
+            principal.version > row["refresh_floor"] and row["refresh_bat"] > row["batch_floor"]
+        )
+        return None if renewed else Ending(row["batch_ended"] or REVOKED)
+    if principal.version < row["refresh_floor"]:
+        return Ending(REVOKED)  # what the row says is about a later sign-in
+    if principal.version == row["refresh_floor"]:
+        return Ending(row["ended"] or REVOKED, row["ended_by"])
+    return None
+
+
+def words(client: str) -> dict[str, Words]:
+    """Return the sentences by reason for a device of this kind, in the reader's language."""
+    return {
+        "login": _login(client),
+        "limit": Words(
+            _("You signed in on too many devices: this one was not used for longest."),
+            _("You signed in on too many devices (%(by)s): this one was not used for longest."),
+        ),
+        "logout": Words(_("You logged out.")),
+        "kicked": Words(
+            _("You were signed out by another device of yours."),
+            _("You were signed out by another device of yours: %(by)s."),
+        ),
+        "password": Words(
+            _("Your password was changed. Please log in with the new one."),
+            _("Your password was changed on %(by)s. Please log in with the new one."),
+        ),
+        "forced": Words(_("An administrator signed you out on all devices.")),
+        "ban": Words(_("This account is banned.")),
+        "reuse": Words(
+            _(
+                "Your sign-in was used in two places at once, so it was ended. "
+                "If that was not you, please change your password."
+            )
+        ),
+        EXPIRED: Words(_("Your sign-in has expired.")),
+        REVOKED: Words(_("You were signed out of this device.")),
+    }
+
+
+def _login(client: str) -> Words:
+    kind, _separator, device = client.partition(":")
+    if device:
+        return Words(_("You signed in again on this device."))
+    if kind not in Client.values or kind == Client.OTHER:
+        return Words(_("You signed in on another device."))
+    values = {"kind": str(Client(kind).label)}
+    return Words(
+        _("You signed in on another %(kind)s.") % values,
+        _("You signed in on another %(kind)s (%(by)s).") % (values | {"by": "%(by)s"}),
+    )
+
+
+def sentence(ending: Ending, client: str) -> str:
+    """Return one ending in the reader's language."""
+    known = words(client)
+    plain, named = known.get(ending.reason) or known[REVOKED]
+    return named.replace("%(by)s", ending.by) if named and ending.by else plain
