@@ -1,18 +1,25 @@
-"""What kind of device speaks to us, and from where (A10, T12).
+"""What kind of device speaks to us, which one, what to call it, and from where (A10, T12).
 
-One login per kind: an API client names its kind at login, for a browser it is read from the
-User-Agent. A phone's browser counts as the phone, so that phone and desktop do not end each other.
+- The `cli` of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
+- An API client names its kind at login, for a browser it is read from the User-Agent. A phone's
+  browser counts as the phone, so that phone and desktop do not end each other.
+- An id is what the device says of itself, no secret and no credential: an API client keeps its own,
+  a browser has one in a cookie.
 """
 
 import ipaddress
 import re
+import secrets
 
 from django.conf import settings
 from django.db import models
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from ua_parser import parse_os, parse_user_agent
 
 USER_AGENT_MAX = 300
+NAME_MAX = 80  # what TokenVersion.ended_by holds
+ID = re.compile(r"[A-Za-z0-9_-]{8,40}")
 
 
 class Client(models.TextChoices):
@@ -41,16 +48,17 @@ _BROWSERS = (
     (re.compile(r"Version/.*Safari/"), Client.SAFARI),
 )
 
-
-# Order counts here too: an Android calls itself Linux.
-_SYSTEMS = (
-    (re.compile(r"iPhone|iPad|iPod"), "iOS"),
-    (re.compile(r"Android"), "Android"),
-    (re.compile(r"Windows"), "Windows"),
-    (re.compile(r"Mac OS X|Macintosh"), "macOS"),
-    (re.compile(r"CrOS"), "ChromeOS"),
-    (re.compile(r"Linux|X11"), "Linux"),
-)
+# What the parser of User-Agents adds to the name of a browser, and people do not.
+_TAIL = re.compile(r"( Mobile)?( WebView| iOS)?$")
+_FAMILIES = {
+    "Mobile Safari": "Safari",
+    "Mobile Safari UI/WKWebView": "Safari",
+    "WeChat Browser": "WeChat",
+}
+_SYSTEMS = {"Mac OS X": "macOS", "Chrome OS": "ChromeOS"}
+# A program begins with its own name; everything that shows pages begins with this.
+_PAGES = "Mozilla/"
+_PROGRAM = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]{1,31}(?=/|$)")
 
 
 def browser_of(user_agent: str) -> Client:
@@ -61,11 +69,61 @@ def browser_of(user_agent: str) -> Client:
     return Client.OTHER
 
 
+def per_device() -> bool:
+    """True when each device may be signed in, false when one of each kind (A10)."""
+    return str(settings.CLIENT_POLICY) == "device"
+
+
+def new_id() -> str:
+    """Return an id for a device that has none."""
+    return secrets.token_urlsafe(18)
+
+
+def client_of(kind: str, device: str) -> str:
+    """Return the `cli` of a kind and a device's id, as the policy wants it."""
+    return f"{kind}:{device}" if per_device() else kind
+
+
+def kind_of(client: str) -> str:
+    """Return the kind in a `cli`."""
+    return client.partition(":")[0]
+
+
+def id_of(client: str) -> str:
+    """Return the id in a `cli`, empty for none."""
+    return client.partition(":")[2]
+
+
+def is_client(text: str) -> bool:
+    """True for what can be a `cli`, of either policy."""
+    kind, colon, device = text.partition(":")
+    return kind in Client.values and (not colon or ID.fullmatch(device) is not None)
+
+
 def name_of(client: str, user_agent: str) -> str:
     """Return what to call a device before its person: "Chrome, Windows", "Android"."""
-    kind = str(Client(client.partition(":")[0]).label)
-    system = next((name for pattern, name in _SYSTEMS if pattern.search(user_agent)), "")
-    return f"{kind}, {system}" if system and system != kind else kind
+    kind = Client(kind_of(client))
+    system = _system(user_agent)
+    own = "" if kind == Client.OTHER else str(kind.label)
+    if user_agent.startswith(_PAGES):
+        own = _browser(user_agent) or own
+    elif kind == Client.OTHER:
+        program = _PROGRAM.match(user_agent)
+        own = program[0] if program else ""
+    # An Android of the kind Android is not said twice.
+    parts = dict.fromkeys(part for part in (own, system) if part)
+    return ", ".join(parts)[:NAME_MAX] or str(Client.OTHER.label)
+
+
+def _browser(user_agent: str) -> str:
+    found = parse_user_agent(user_agent)
+    family = found.family if found else ""
+    return _FAMILIES.get(family) or _TAIL.sub("", family)
+
+
+def _system(user_agent: str) -> str:
+    found = parse_os(user_agent)
+    return _SYSTEMS.get(found.family, found.family) if found else ""
 
 
 def user_agent_of(request: HttpRequest) -> str:

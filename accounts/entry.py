@@ -6,7 +6,7 @@ from accounts import actions, attempts, devices, second_factor
 from accounts.models import User
 from accounts.second_factor import SetUp
 from accounts.tokens import Principal, TokenPair
-from socialsite.core.errors import OtpRequired
+from socialsite.core.errors import NotFound, OtpRequired
 
 
 def log_in(
@@ -63,7 +63,7 @@ def change_password(
     Errors as `actions.change_password`; RateLimited after too many wrong old ones.
     """
     client, address = principal.client, devices.address_of(request)
-    by = devices.name_of(client, devices.user_agent_of(request))
+    by = _this_device(request, principal)
     with attempts.password(user):
         return actions.change_password(
             user, client, old, new, version=principal.version, by=by, address=address
@@ -84,7 +84,7 @@ def confirm_second_factor(
     Errors as `actions.confirm_second_factor`; RateLimited.
     """
     client, address = principal.client, devices.address_of(request)
-    by = devices.name_of(client, devices.user_agent_of(request))
+    by = _this_device(request, principal)
     with attempts.password(user):
         return actions.confirm_second_factor(user, otp, client, by=by, address=address)
 
@@ -99,3 +99,27 @@ def end_second_factor(request: HttpRequest, user: User, password: str, otp: str)
     """Turn the second factor off. Errors as `actions.end_second_factor`; RateLimited."""
     with attempts.password(user):
         actions.end_second_factor(user, password, otp, devices.address_of(request))
+
+
+def sign_out(request: HttpRequest, user: User, principal: Principal, client: str) -> None:
+    """End the sign-in of one of the person's devices, which may be the one of the request.
+
+    Raises NotFound when nobody is signed in there.
+    """
+    if client == principal.client:
+        actions.log_out(user, client, principal.version)
+        return
+    if not devices.is_client(client):
+        raise NotFound
+    by, address = _this_device(request, principal), devices.address_of(request)
+    actions.kick(user, client, by=by, address=address)
+
+
+def sign_out_others(request: HttpRequest, user: User, principal: Principal) -> int:
+    """End all sign-ins but that of the device of a request; returns how many."""
+    by, address = _this_device(request, principal), devices.address_of(request)
+    return actions.kick_others(user, principal.client, by=by, address=address)
+
+
+def _this_device(request: HttpRequest, principal: Principal) -> str:
+    return devices.name_of(principal.client, devices.user_agent_of(request))

@@ -54,9 +54,9 @@ class RolesChanged(_UserEvent):
 class TokensRevoked(_UserEvent):
     """Tokens up to a number are dead: a version of one client, or a batch when client is None.
 
-    `access_only` says that refresh tokens live on. Reasons: login logout kicked password forced ban
-    roles reuse. `by` names the device that did it, `spared` is the client that got a new pair at
-    the same time.
+    `access_only` says that refresh tokens live on. Reasons: login limit logout kicked password
+    forced ban roles reuse. `by` names the device that did it, `spared` is the client that got a new
+    pair at the same time.
     """
 
     client: str | None

@@ -166,6 +166,9 @@ class TokenBatch(models.Model):
     refresh_floor = models.PositiveIntegerField(default=0)
     # Why all sign-ins were ended last, for their person to read.
     ended = models.CharField(max_length=16, blank=True, default="")
+    # Versions up to this were used by clients whose rows are gone: what is made anew begins above,
+    # so that no number is ever issued twice, whatever id a client takes.
+    forgotten = models.PositiveIntegerField(default=0)
 
     class Meta:
         verbose_name_plural = "token batches"

@@ -5,14 +5,16 @@ from datetime import timedelta
 from typing import Any, TypedDict
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
+from accounts import devices as device_names
 from accounts import rules, second_factor
-from accounts.models import User
+from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import ids as core_ids
 from socialsite.core import media
 from socialsite.core.errors import UserNotFound
+from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position, cut
 
 LAST_CHARACTER = "\U0010ffff"
@@ -26,6 +28,17 @@ class Card(TypedDict):
     nickname: str
     avatar: str
     bio: str
+
+
+class Device(TypedDict):
+    """One device that a person is signed in on."""
+
+    client: str
+    kind: str
+    name: str
+    address: str
+    last_seen: str
+    current: bool
 
 
 _COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
@@ -78,6 +91,33 @@ def _card(row: dict[str, Any]) -> Card:
         avatar=media.url_of(row["avatar_name"]),
         bio=row["bio"],
     )
+
+
+def devices(user_id: int, client: str) -> list[Device]:
+    """Return the devices that a person is signed in on, those seen last first, in one query.
+
+    `client` is the one that asks. There are at most a few dozen (`actions.clients.LIVE_MAX`).
+    """
+    now = timezone.now()
+    batch = TokenBatch.objects.filter(pk=OuterRef("user_id")).values("refresh_floor")
+    rows = TokenVersion.objects.filter(
+        user=user_id,
+        refresh_bat__gt=Subquery(batch),
+        refresh_iat__gt=int((now - settings.REFRESH_LIFETIME).timestamp()),
+    ).exclude(refresh_jti="")
+    columns = ("client", "user_agent", "address", "last_seen")
+    found = rows.order_by("-last_seen", "-pk").values_list(*columns)
+    return [
+        Device(
+            client=name,
+            kind=device_names.kind_of(name),
+            name=device_names.name_of(name, user_agent),
+            address=address,
+            last_seen=iso(int((now if name == client else last_seen).timestamp() * 1000)),
+            current=name == client,
+        )
+        for name, user_agent, address, last_seen in found
+    ]
 
 
 def active_ids(ids: "Iterable[int] | QuerySet[Any, int]") -> "QuerySet[User, int]":

@@ -5,8 +5,10 @@ Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name 
 
 from typing import Any
 
+from django.utils.translation import gettext as _
 from rest_framework import serializers
 
+from accounts import devices
 from accounts.actions import BIO_MAX
 from accounts.devices import Client
 from relations.serializers import RelationSerializer
@@ -24,25 +26,44 @@ class _Text(serializers.CharField):
 
 class _ClientField(serializers.ChoiceField):
     def __init__(self, **kwargs: Any) -> None:
-        text = "kind of device; one sign-in of a person per kind"
+        text = "kind of device"
         super().__init__(choices=Client.choices, default=Client.OTHER, help_text=text, **kwargs)
 
 
-class RegisterSerializer(serializers.Serializer[Any]):
+class _DeviceSerializer(serializers.Serializer[Any]):
+    """What signs in: its kind, and where each device may be signed in, which one it is (A10)."""
+
+    client = _ClientField()
+    device = _Text(
+        required=False,
+        allow_blank=True,
+        allow_null=True,
+        default="",
+        help_text="8 to 40 of A-Za-z0-9_- that the device keeps; where CLIENT_POLICY is `type`"
+        " it means nothing, where it is `device` every sign-in without one is a device of its own",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Make one `client` of the two."""
+        device = attrs.pop("device") or devices.new_id()
+        if devices.per_device() and not devices.ID.fullmatch(device):
+            raise serializers.ValidationError({"device": _("8 to 40 letters, digits, - and _.")})
+        return attrs | {"client": devices.client_of(attrs["client"], device)}
+
+
+class RegisterSerializer(_DeviceSerializer):
     """Input of auth/register; the rules A15-A17 are checked by the action."""
 
     username = _Text(allow_blank=True)
     nickname = _Text(allow_blank=True)
     password = _Text(allow_blank=True)
-    client = _ClientField()
 
 
-class LoginSerializer(serializers.Serializer[Any]):
+class LoginSerializer(_DeviceSerializer):
     """Input of auth/login."""
 
     username = _Text()
     password = _Text()
-    client = _ClientField()
     otp = _Text(
         required=False,
         allow_blank=True,
@@ -174,6 +195,24 @@ class UserSerializer(RelationSerializer):
     avatar = serializers.CharField(allow_blank=True)
     bio = serializers.CharField(allow_blank=True)
     counts = CountsSerializer(allow_null=True)
+
+
+class DeviceSerializer(serializers.Serializer[Any]):
+    """A device that is signed in."""
+
+    client = serializers.CharField(help_text="names it to DELETE auth/devices/{client}")
+    kind = serializers.ChoiceField(choices=Client.choices)
+    name = serializers.CharField(help_text="browser or program, and system")
+    address = serializers.CharField(allow_blank=True, help_text="IP address of its log-in")
+    last_seen = serializers.DateTimeField(help_text="to about five minutes")
+    current = serializers.BooleanField(help_text="the device that asks")
+
+
+class DevicePageSerializer(serializers.Serializer[Any]):
+    """All devices that are signed in, those seen last first; there is one page only."""
+
+    items = DeviceSerializer(many=True)
+    next = serializers.CharField(allow_null=True)
 
 
 class SignInSerializer(PairSerializer):

@@ -12,7 +12,7 @@ from accounts.actions.moderation import (
 )
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
-from accounts.actions.revocation import announce, log_out
+from accounts.actions.revocation import announce
 from accounts.actions.second_factor import (
     begin_second_factor,
     check_second_factor,
@@ -21,6 +21,7 @@ from accounts.actions.second_factor import (
     renew_recovery_codes,
 )
 from accounts.actions.signing_in import check_password, login, refresh, sign_in
+from accounts.actions.signing_out import kick, kick_others, log_out
 
 __all__ = [
     "BIO_MAX",
@@ -35,6 +36,8 @@ __all__ = [
     "edit_profile",
     "end_second_factor",
     "force_offline",
+    "kick",
+    "kick_others",
     "log_out",
     "login",
     "note",

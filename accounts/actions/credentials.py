@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import passwords, rules
 from accounts.actions.audit import Act, note
-from accounts.actions.revocation import fenced, live_row, locked_batch, revoke_batch
+from accounts.actions.clients import live_row
+from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import issue
 from accounts.models import User
 from accounts.tokens import TokenPair
@@ -35,7 +36,7 @@ def change_password(
     """
     known = User.objects.get(pk=user.pk)
     wrong = rules.password(new, known.username, known.nickname)
-    if not wrong and new == old:
+    if not wrong and rules.normal_password(new) == rules.normal_password(old):
         wrong = [_("This is the password you have now.")]
     rules.check(new_password=wrong)
     if not passwords.is_right(known, old):
@@ -59,7 +60,7 @@ def _change(
     if current.password != checked:
         raise _not_corrected()
     row = live_row(batch, client, version)
-    _store(current, hashed)
+    store_password(current, hashed)
     revoke_batch(batch, "password", by=by, spared=client)
     note(user, Act.PASSWORD, "user", user.pk, address=address)
     return issue(current, batch, row)
@@ -77,12 +78,13 @@ def set_password(user: User, new: str) -> None:
 @fenced
 def _set(user: User, hashed: str) -> None:
     batch = locked_batch(user)
-    _store(User.objects.get(pk=user.pk), hashed)
+    store_password(User.objects.get(pk=user.pk), hashed)
     revoke_batch(batch, "password")
     note(None, Act.PASSWORD, "user", user.pk)
 
 
-def _store(user: User, hashed: str) -> None:
+def store_password(user: User, hashed: str) -> None:
+    """Write the hash of a new password; the caller holds the lock and revokes."""
     user.password = hashed
     user.save(update_fields=["password"])
 

@@ -1,4 +1,4 @@
-"""Ending sign-ins (A9, A11), and what all scenarios of S0 are made of.
+"""What all ways of ending sign-ins are made of (A5, A7, T1, T7).
 
 - Every change of a person's tokens happens under the lock of that person's TokenBatch row, so
   logins, refreshes and revocations of one person come one after the other.
@@ -16,7 +16,6 @@ from accounts import cache, sockets
 from accounts.events import TokensRevoked
 from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import db
-from socialsite.core.errors import BannedAccessToken
 from socialsite.core.events import publish
 
 P = ParamSpec("P")
@@ -36,23 +35,6 @@ def fenced(
     return run
 
 
-@fenced
-def log_out(
-    user: User, client: str, version: int | None = None, reason: str = "logout", by: str = ""
-) -> bool:
-    """End the sign-in of a client, access and refresh (A9, A11, T8).
-
-    With `version`, only a sign-in that is not newer than that. `by` names the device that does it.
-    Returns whether one was ended.
-    """
-    locked_batch(user)
-    row = TokenVersion.objects.filter(user=user, client=client).first()
-    if row is None or (version is not None and row.version > version):
-        return False
-    revoke_version(row, reason, by)
-    return True
-
-
 def locked_batch(user: User) -> TokenBatch:
     """Lock a person's numbers; made on first use for people who were not made by `register`."""
     rows = TokenBatch.objects.select_for_update()
@@ -63,22 +45,10 @@ def locked_batch(user: User) -> TokenBatch:
     return row
 
 
-def live_row(batch: TokenBatch, client: str, version: int | None = None) -> TokenVersion:
-    """Return the row of a client that is signed in; BannedAccessToken when it is not (any more).
-
-    With `version`, only of that sign-in. The caller holds the lock of the batch.
-    """
-    row = TokenVersion.objects.filter(user=batch.user_id, client=client).first()
-    if row is None or not is_live(row, batch) or version not in (None, row.version):
-        raise BannedAccessToken
-    return row
-
-
 def is_live(row: TokenVersion, batch: TokenBatch) -> bool:
-    """True when the client of a row holds a refresh token that is above both floors.
+    """True when the client of a row has a refresh token above both floors; its time may be over.
 
-    Its time may be over. Nothing is ever in force at or below the row's own floor: a version that
-    is revoked has its refresh token taken away.
+    A version that is revoked has its refresh token taken away, so the row's own floor is below.
     """
     return bool(row.refresh_jti) and row.refresh_bat > batch.refresh_floor
 

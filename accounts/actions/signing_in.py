@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, devices, passwords, queries, tokens
+from accounts.actions.clients import take_place
 from accounts.actions.presence import touch
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
 from accounts.events import UserSignedIn
@@ -53,13 +54,12 @@ def check_password(username: str, password: str) -> User:
 def sign_in(
     user: User, client: str = "other", user_agent: str = "", address: str = ""
 ) -> TokenPair:
-    """Issue a pair for a client; an older sign-in of that client ends. UserBanned when banned."""
+    """Issue a pair for a client; what may not stand beside it ends (A10).
+
+    Raises UserBanned, also when that happened after the password was checked.
+    """
     batch = locked_batch(user)
-    row = TokenVersion.objects.filter(user=user, client=client).first()
-    if row is None:
-        row = TokenVersion(user=user, client=client)
-    else:
-        revoke_version(row, "login", devices.name_of(client, user_agent))
+    row = take_place(batch, client, devices.name_of(client, user_agent))
     current = User.objects.get(pk=user.pk)
     if current.banned_at:
         raise UserBannedError

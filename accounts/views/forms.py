@@ -46,6 +46,8 @@ def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
     rotate_token(request)
     response = redirect(safe_next(request))
     cookies.put(response, pair)
+    if devices.per_device():
+        cookies.put_device(response, cookies.device_of(request))
     known_devices.remember(request, response, tokens.decode_access(pair.access).user_id)
     return response
 
@@ -99,5 +101,6 @@ def next_of(request: HttpRequest) -> str:
 
 
 def browser(request: HttpRequest) -> str:
-    """Return the kind of the browser that asks."""
-    return devices.browser_of(devices.user_agent_of(request))
+    """Return the `cli` of the browser that asks."""
+    kind = devices.browser_of(devices.user_agent_of(request))
+    return devices.client_of(kind, cookies.device_of(request))

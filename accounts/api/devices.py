@@ -1,0 +1,39 @@
+"""API of the devices that a person is signed in on."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import entry, queries, serializers
+from accounts.authentication import signed_in
+from socialsite.core.api import ErrorSerializer as Errors
+
+
+class Devices(APIView):
+    """One's own devices."""
+
+    @extend_schema(responses={200: serializers.DevicePageSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Return the devices that are signed in, those seen last first."""
+        user, principal = signed_in(request)
+        found = queries.devices(user.pk, principal.client)
+        return Response({"items": found, "next": None})
+
+    @extend_schema(responses={204: None, 401: Errors, 403: Errors})
+    def delete(self, request: Request) -> Response:
+        """Sign out all devices but the one that asks."""
+        user, principal = signed_in(request)
+        entry.sign_out_others(request._request, user, principal)
+        return Response(status=204)
+
+
+class Device(APIView):
+    """One of one's own devices."""
+
+    @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
+    def delete(self, request: Request, client: str) -> Response:
+        """Sign out a device; one's own is logged out."""
+        user, principal = signed_in(request)
+        entry.sign_out(request._request, user, principal, client)
+        return Response(status=204)
