@@ -40,4 +40,4 @@ def settle(one: int, two: int) -> None:
             if (now ^ row.counted) & bit
         }
         RelationCount.objects.filter(pk=row.from_user_id).update(**changes)
-        Relationship.objects.filter(pk=row.pk).update(counted=now)
+        Relationship.objects.filter(pk=row.pk, from_user=row.from_user_id).update(counted=now)
