@@ -116,6 +116,8 @@ def test_following_again_reuses_the_row_and_tells_it_again(people) -> None:
     actions.follow(a, b)
     assert row(a, b).pk == first
     assert row(a, b).version == 3
+    events = Event.objects.order_by("pk").values_list("aggregate_id", "payload__id")
+    assert list(events) == [(first, first)] * 3
     assert [name for name, _, _ in told()] == ["FollowCreated", "FollowCanceled", "FollowCreated"]
 
 
