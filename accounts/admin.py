@@ -302,14 +302,14 @@ class ActFilter(admin.SimpleListFilter):
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Who did what to whom, when and from where; the newest first."""
 
-    list_display = ("created_at", "who", "what", "whom", "more", "address")
+    list_display = ("created_at", "who", "address", "what", "whom", "more")
     list_display_links = None
     list_filter = (ActFilter,)
     list_select_related = ("actor",)
     search_fields = ("actor",)  # shows the field; what is searched is below
     search_help_text = gettext_lazy("a username or an id: what they did, and what was done to them")
     ordering = ("-id",)
-    fields = ("created_at", "who", "what", "whom", "more", "address")
+    fields = ("created_at", "who", "address", "what", "whom", "more")
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[AuditEntry]":
         """Bring the names of the people along that something was done to."""

@@ -124,7 +124,8 @@ def subject_link(entry: AuditEntry, username: str) -> SafeString | str:
         if entry.subject_id == entry.actor_id:
             return "-"
         return _link("user", entry.subject_id, f"@{username}")
-    return _link(entry.subject_type, entry.subject_id, f"{entry.subject_type} {entry.subject_id}")
+    names = {"post": _("the post"), "comment": _("the comment")}
+    return _link(entry.subject_type, entry.subject_id, names.get(entry.subject_type, "?"))
 
 
 def _link(kind: str, ident: int, text: str) -> SafeString | str:

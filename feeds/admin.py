@@ -3,9 +3,11 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from accounts import actions as accounts
 from accounts.devices import address_of
 from feeds import actions
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
@@ -56,3 +58,25 @@ class RecommendedAuthorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """There is nothing to change: add or remove."""
         return False
+
+    def save_model(self, request: HttpRequest, obj: RecommendedAuthor, *args: Any) -> None:
+        """Add, and note who did."""
+        super().save_model(request, obj, *args)
+        self._note(request, accounts.Act.RECOMMEND, obj)
+
+    def delete_model(self, request: HttpRequest, obj: RecommendedAuthor) -> None:
+        """Remove, and note who did."""
+        self._note(request, accounts.Act.UNRECOMMEND, obj)
+        super().delete_model(request, obj)
+
+    @transaction.atomic
+    def delete_queryset(
+        self, request: HttpRequest, queryset: "QuerySet[RecommendedAuthor]"
+    ) -> None:
+        """Remove one by one."""
+        for row in queryset:
+            self.delete_model(request, row)
+
+    @staticmethod
+    def _note(request: HttpRequest, act: str, row: RecommendedAuthor) -> None:
+        accounts.note(request.user, act, "user", row.author_id, address=address_of(request))

@@ -25,6 +25,8 @@ class Act(models.TextChoices):
     OTP_RESET = "otp_reset", _("took the second factor away")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
+    RECOMMEND = "recommend", _("put among the recommended authors")
+    UNRECOMMEND = "unrecommend", _("took from the recommended authors")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")
     EMAIL = "email", _("changed the e-mail address")

@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts import actions, authentication, second_factor
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from feeds import actions as feeds
+from feeds.models import RecommendedAuthor
 from interactions import actions as interactions
 from relations.tests.helpers import at_once
 from socialsite.core.errors import (
@@ -453,6 +454,20 @@ def test_the_trail_is_found_by_person_and_by_act(admin, alice, make_user) -> Non
     assert "from: member, to: member admin" in page
     order = [page.index(text) for text in ("@person2", "@person1", "a command on the server")]
     assert order == sorted(order)
+
+
+def test_who_is_recommended_is_noted(admin, alice, make_user) -> None:
+    one, two = make_user(), make_user()
+    page = "/admin/feeds/recommendedauthor/"
+    for person in (one, two):
+        assert admin.post(f"{page}add/", {"author": person.pk}).status_code == 302
+    rows = [row.pk for row in RecommendedAuthor.objects.order_by("author_id")]
+    admin.post(f"{page}{rows[0]}/delete/", {"post": "yes"})
+    chosen = {"action": "delete_selected", "_selected_action": [rows[1]], "post": "yes"}
+    admin.post(page, chosen)
+    assert not RecommendedAuthor.objects.exists()
+    acts = [("recommend", one), ("recommend", two), ("unrecommend", one), ("unrecommend", two)]
+    assert notes() == [(alice.pk, name, "user", person.pk) for name, person in acts]
 
 
 def test_an_admin_revives_dead_events_and_a_moderator_does_not(browser, alice) -> None:
