@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.api import devices, introspection, password, people, sign_in, totp
+from accounts.api import devices, email, introspection, password, people, recovery, sign_in, totp
 from accounts.api.ws_ticket import WsTicket
 
 urlpatterns = [
@@ -11,6 +11,10 @@ urlpatterns = [
     path("auth/refresh", sign_in.Refresh.as_view()),
     path("auth/logout", sign_in.Logout.as_view()),
     path("auth/password", password.Password.as_view()),
+    path("auth/email", email.Email.as_view()),
+    path("auth/email/confirm", email.EmailConfirm.as_view()),
+    path("auth/recover", recovery.Recover.as_view()),
+    path("auth/recover/confirm", recovery.RecoverConfirm.as_view()),
     path("auth/devices", devices.Devices.as_view()),
     path("auth/devices/<str:client>", devices.Device.as_view()),
     path("auth/introspect", introspection.Introspect.as_view()),

@@ -88,9 +88,9 @@ CODE_ACCOUNT = Budget("code-account", free=10, window=DAY, cap=15 * MINUTE)
 # The password asked of someone who is signed in: a stranger does not get there.
 PASSWORD = Budget("password", free=5, window=HOUR, cap=15 * MINUTE, idle=True)
 SIGN_UP = Budget("sign-up", free=50, window=HOUR, cap=MINUTE)
-# Every mail asked for counts here, sent or not. Who asks in a stranger's name cannot keep the
-# stranger from getting the link: it was in the mails before.
-MAIL_ASKER = Budget("mail-asker", free=20, window=HOUR, cap=15 * MINUTE)
+# Every mail asked for counts, sent or not. Who asks in a stranger's name cannot keep the stranger
+# from a link: it was in the mails that were sent.
+MAIL_ASKER = Budget("mail-asker", free=30, window=HOUR, cap=MINUTE)
 MAIL_ADDRESS = Budget("mail-address", free=3, window=HOUR, cap=15 * MINUTE, step=MINUTE, idle=True)
 
 Keys = dict[str, Budget]
@@ -132,11 +132,22 @@ def sign_up(request: HttpRequest) -> Iterator[None]:
         yield
 
 
-def mail(request: HttpRequest, address: str) -> None:
-    """Count a mail that someone asks to be sent to an address. Raises RateLimited."""
-    asker, to = MAIL_ASKER.key(network_of(request)), MAIL_ADDRESS.key(address.lower())
-    _take({asker: MAIL_ASKER, to: MAIL_ADDRESS})
-    _settle({asker: MAIL_ASKER, to: MAIL_ADDRESS}, failed=True)
+def ask_mail(request: HttpRequest) -> None:
+    """Count a mail that someone asks for. Raises RateLimited."""
+    key = MAIL_ASKER.key(network_of(request))
+    _take({key: MAIL_ASKER})
+    _settle({key: MAIL_ASKER}, failed=True)
+
+
+def may_mail(address: str) -> bool:
+    """Count a mail to an address; False when it had its share."""
+    key = MAIL_ADDRESS.key(address.lower())
+    try:
+        _take({key: MAIL_ADDRESS})
+    except RateLimited:
+        return False
+    _settle({key: MAIL_ADDRESS}, failed=True)
+    return True
 
 
 def network_of(request: HttpRequest) -> str:

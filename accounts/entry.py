@@ -40,11 +40,19 @@ def finish(request: HttpRequest, user: User, client: str, otp: str = "") -> Toke
 
 
 def sign_up(
-    request: HttpRequest, username: str, nickname: str, password: str, client: str
+    request: HttpRequest,
+    username: str,
+    nickname: str,
+    password: str,
+    client: str,
+    email: str = "",
 ) -> tuple[User, TokenPair]:
-    """Make an account and sign in. Raises RegMatchError or DuplicatedUser; RateLimited."""
+    """Make an account and sign in; to the address, if any, goes a link that has it stored.
+
+    Raises RegMatchError or DuplicatedUser; RateLimited after many of these.
+    """
     with attempts.sign_up(request):
-        user = actions.register(username, nickname, password)
+        user = actions.register(username, nickname, password, unconfirmed=email)
     return user, sign_in(request, user, client)
 
 
@@ -99,6 +107,26 @@ def end_second_factor(request: HttpRequest, user: User, password: str, otp: str)
     """Turn the second factor off. Errors as `actions.end_second_factor`; RateLimited."""
     with attempts.password(user):
         actions.end_second_factor(user, password, otp, devices.address_of(request))
+
+
+def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
+    """Send a link to a new address, or forget the old one where the new one is empty.
+
+    Errors as `actions.change_email`; RateLimited after many mails or wrong passwords.
+    """
+    if email.strip():
+        attempts.ask_mail(request)
+    with attempts.password(user):
+        if email.strip():
+            actions.change_email(user, email, password)
+        else:
+            actions.remove_email(user, password, address=devices.address_of(request))
+
+
+def ask_recovery(request: HttpRequest, email: str) -> None:
+    """Have links to set a new password sent. Raises InvalidInput; RateLimited."""
+    attempts.ask_mail(request)
+    actions.ask_recovery(email)
 
 
 def sign_out(request: HttpRequest, user: User, principal: Principal, client: str) -> None:

@@ -65,3 +65,20 @@ class TokensRevoked(_UserEvent):
     access_only: bool
     by: str = ""
     spared: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MailWanted(DomainEvent):
+    """A mail is to be sent, of a kind that `accounts.mail` knows, in a language.
+
+    `user_id` is 0 where it is about whoever has the address.
+    """
+
+    aggregate_type: ClassVar[str] = "mail"
+    aggregate_field: ClassVar[str] = "mail_id"
+
+    mail_id: int
+    kind: str
+    user_id: int
+    address: str
+    language: str

@@ -1,4 +1,4 @@
-"""What usernames, nicknames and passwords may be (A15-A17, T13).
+"""What usernames, nicknames, passwords and e-mail addresses may be (A15-A17, T13).
 
 Every class is spelled out and used with `fullmatch`: `\\d` and `isdigit` take full-width digits,
 `$` takes a newline at the end. PASSWORD_POLICY chooses between the seed's rule for passwords and
@@ -12,6 +12,7 @@ from functools import cache
 from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -31,6 +32,7 @@ ASVS_MIN, ASVS_MAX = 8, 128
 # Control characters, half surrogates, private and unassigned ones, breaks of lines and paragraphs.
 UNPRINTABLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
 SITE_NAME = "socialsite"
+EMAIL_MAX = 254
 
 # Names that a page, a role or the site itself could be mistaken for; compared in lower case.
 _RESERVED = """
@@ -99,6 +101,25 @@ def _has_shape(value: str) -> bool:
         return PASSWORD.fullmatch(value) is not None
     printable = all(unicodedata.category(one) not in UNPRINTABLE for one in value)
     return ASVS_MIN <= len(value) <= ASVS_MAX and printable
+
+
+def email(value: str) -> Texts:
+    """Return what is wrong with an e-mail address."""
+    value = normal_email(value)
+    try:
+        validate_email(value)
+    except ValidationError:
+        return [_("This is not an e-mail address.")]
+    # Few servers take names beyond ASCII; Django lets some of those pass, dotless i among them.
+    if len(value) > EMAIL_MAX or not value.rpartition("@")[0].isascii():
+        return [_("This is not an e-mail address.")]
+    return []
+
+
+def normal_email(value: str) -> str:
+    """Return an address as it is stored: without blanks around it, the domain in lower case."""
+    name, at, domain = value.strip(" ").rpartition("@")
+    return f"{name}{at}{domain.lower()}"
 
 
 def _is_common(value: str) -> bool:

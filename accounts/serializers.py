@@ -16,6 +16,7 @@ from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that the rules' own message is what people read.
 INPUT_MAX = 200
+EMAIL_MAX = 320
 TOKEN_MAX = 4096
 
 
@@ -57,6 +58,9 @@ class RegisterSerializer(_DeviceSerializer):
     username = _Text(allow_blank=True)
     nickname = _Text(allow_blank=True)
     password = _Text(allow_blank=True)
+    email = _Text(
+        required=False, allow_blank=True, default="", max_length=EMAIL_MAX, help_text="gets a link"
+    )
 
 
 class LoginSerializer(_DeviceSerializer):
@@ -82,6 +86,37 @@ class PasswordSerializer(serializers.Serializer[Any]):
     """Input of auth/password; the rule A15 is checked by the action."""
 
     old_password = _Text()
+    new_password = _Text(allow_blank=True)
+
+
+class EmailSerializer(serializers.Serializer[Any]):
+    """Input of auth/email; an empty address removes the one there is."""
+
+    email = _Text(allow_blank=True, max_length=EMAIL_MAX)
+    password = _Text()
+
+
+class EmailStateSerializer(serializers.Serializer[Any]):
+    """One's own address, empty for none; a new one counts once its link was opened."""
+
+    email = serializers.CharField(allow_blank=True)
+
+
+class LinkSerializer(serializers.Serializer[Any]):
+    """Input of auth/email/confirm: what the link of the mail ends with."""
+
+    token = _Text(max_length=TOKEN_MAX)
+
+
+class RecoverSerializer(serializers.Serializer[Any]):
+    """Input of auth/recover."""
+
+    email = _Text(max_length=EMAIL_MAX)
+
+
+class RecoverConfirmSerializer(LinkSerializer):
+    """Input of auth/recover/confirm; the rule for passwords is checked by the action."""
+
     new_password = _Text(allow_blank=True)
 
 

@@ -1,7 +1,10 @@
 """What accounts does when it, or a lower app, told a fact."""
 
 from accounts import actions
-from accounts.events import TokensRevoked
+from accounts.events import MailWanted, TokensRevoked
+from accounts.models import User
+from socialsite.core import doorbell
+from socialsite.core.errors import Unavailable
 from socialsite.core.registry import on
 
 
@@ -9,3 +12,22 @@ from socialsite.core.registry import on
 def announce_again(event: TokensRevoked) -> None:
     """Repeat what follows the commit of a revocation: that process may have died in between."""
     actions.announce(event)
+
+
+@on(TokensRevoked, within=True)
+def write_of_new_password(event: TokensRevoked) -> None:
+    """Tell a person by mail that their password was changed."""
+    changed = event.client is None and event.reason == "password"
+    if changed and User.objects.filter(pk=event.user_id).exclude(email="").exists():
+        actions.want_mail("password_changed", event.user_id, "")
+
+
+@on(MailWanted, after=True)
+def hand_to_worker(event: MailWanted) -> None:
+    """Let a worker send the mail, as a mail server may be slow; without a broker try again later.
+
+    Until the broker has it the mail is in the outbox; then it is as safe as the broker.
+    """
+    message = (event.kind, event.user_id, event.address, event.language)
+    if not doorbell.ring("accounts.send_mail", *message):
+        raise Unavailable

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import admin, jwks, sign_in, two_factor
+from accounts.views import admin, email, jwks, recovery, settings, sign_in, two_factor
 
 urlpatterns = [
     path(".well-known/jwks.json", jwks.jwks, name="jwks"),
@@ -10,6 +10,12 @@ urlpatterns = [
     path("login/code", two_factor.login_code, name="login_code"),
     path("register", sign_in.register, name="register"),
     path("logout", sign_in.logout, name="logout"),
+    path("recover", recovery.ask, name="recover"),
+    path("recover/<str:token>", recovery.choose, name="recover_link"),
+    path("email/<str:token>", email.confirm, name="email_link"),
+    path("settings/email", email.show, name="email"),
+    path("settings/password", settings.password, name="password"),
+    path("settings/devices", settings.show_devices, name="devices"),
     path("settings/two-factor", two_factor.show, name="two_factor"),
     path("settings/two-factor/confirm", two_factor.confirm, name="two_factor_confirm"),
     path("settings/two-factor/codes", two_factor.renew, name="two_factor_codes"),

@@ -4,6 +4,7 @@ Everything a deployer may turn comes from `socialsite.env`; nothing else reads t
 """
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -224,6 +225,7 @@ TRUSTED_PROXIES = ENV.TRUSTED_PROXIES
 CLIENT_POLICY = ENV.CLIENT_POLICY
 PASSWORD_POLICY = ENV.PASSWORD_POLICY
 LOGIN_ERRORS = ENV.LOGIN_ERRORS
+PASSWORD_RESET_TIMEOUT = 3600
 STAFF_TOTP = ENV.STAFF_TOTP
 OTP_TOTP_ISSUER = "socialsite"
 
@@ -233,6 +235,8 @@ if ENV.EMAIL_URL:
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = str(DATA_DIR / "mail")
+    # Private: links in there set passwords.
+    Path(EMAIL_FILE_PATH).mkdir(mode=0o700, parents=True, exist_ok=True)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
 

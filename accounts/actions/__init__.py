@@ -2,6 +2,7 @@
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password
+from accounts.actions.email import change_email, confirm_email, remove_email, want_mail
 from accounts.actions.moderation import (
     ban,
     force_offline,
@@ -12,6 +13,7 @@ from accounts.actions.moderation import (
 )
 from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
+from accounts.actions.recovery import ask_recovery, recover
 from accounts.actions.revocation import announce
 from accounts.actions.second_factor import (
     begin_second_factor,
@@ -27,11 +29,14 @@ __all__ = [
     "BIO_MAX",
     "Act",
     "announce",
+    "ask_recovery",
     "ban",
     "begin_second_factor",
+    "change_email",
     "change_password",
     "check_password",
     "check_second_factor",
+    "confirm_email",
     "confirm_second_factor",
     "edit_profile",
     "end_second_factor",
@@ -42,8 +47,10 @@ __all__ = [
     "login",
     "note",
     "promote",
+    "recover",
     "refresh",
     "register",
+    "remove_email",
     "renew_recovery_codes",
     "reset_second_factor",
     "role_names",
@@ -51,4 +58,5 @@ __all__ = [
     "sign_in",
     "touch",
     "unban",
+    "want_mail",
 ]

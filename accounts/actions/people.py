@@ -4,6 +4,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import passwords, queries, rules
+from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
 from socialsite.core import db, media
@@ -14,11 +15,18 @@ BIO_MAX = 200
 
 
 def register(
-    username: str, nickname: str, password: str, email: str = "", *, password_hash: str = ""
+    username: str,
+    nickname: str,
+    password: str,
+    email: str = "",
+    *,
+    unconfirmed: str = "",
+    password_hash: str = "",
 ) -> User:
     """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser.
 
-    `email` is an address that is known to be the person's: who signs up confirms theirs by a link.
+    `email` is an address that is known to be the person's; to one that is `unconfirmed` goes a link
+    that has it stored.
     `password_hash` is one that `passwords.hash_password` made of this password before: who makes
     hundreds of accounts with one password hashes it once.
     """
@@ -26,15 +34,16 @@ def register(
         username=rules.username(username),
         nickname=rules.nickname(nickname),
         password=rules.password(password, username, nickname),
+        email=rules.email(unconfirmed) if unconfirmed else [],
     )
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    return _create(username, nickname, hashed, email)
+    return _create(username, nickname, hashed, email, rules.normal_email(unconfirmed))
 
 
 @db.atomic
-def _create(username: str, nickname: str, password: str, email: str) -> User:
+def _create(username: str, nickname: str, password: str, email: str, unconfirmed: str) -> User:
     user = User(
         username=username,
         username_key=username.lower(),
@@ -51,6 +60,8 @@ def _create(username: str, nickname: str, password: str, email: str) -> User:
         raise _duplicated() from None
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
+    if unconfirmed:
+        want_mail("confirm_email", user.pk, unconfirmed)
     return user
 
 

@@ -354,15 +354,16 @@ def test_codes_tried_from_everywhere_are_few(make_user, clock) -> None:
 
 
 def test_mails_are_counted_by_asker_and_by_address_in_any_case(clock) -> None:
-    for _ in range(3):
-        attempts.mail(request_from(), "Alice@example.org")
-    with pytest.raises(RateLimited) as caught:
-        attempts.mail(request_from(AWAY), "alice@EXAMPLE.org")
-    assert caught.value.retry_after == 60
-    for number in range(17):
-        attempts.mail(request_from(), f"name{number}@example.org")
+    assert [attempts.may_mail("Alice@example.org") for _ in range(3)] == [True] * 3
+    assert not attempts.may_mail("alice@EXAMPLE.org")
+    clock.now += MINUTE
+    assert attempts.may_mail("alice@example.org")
+    assert attempts.may_mail("other@example.org")
+    for _ in range(attempts.MAIL_ASKER.free):
+        attempts.ask_mail(request_from())
     with pytest.raises(RateLimited):
-        attempts.mail(request_from(), "new@example.org")
+        attempts.ask_mail(request_from())
+    attempts.ask_mail(request_from(AWAY))
 
 
 # --- clocks, crashes, purging -------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """Checking passwords: the same work for everybody, one form of what keyboards write in several."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher
+from django.utils import translation
 
 from accounts import actions, passwords
 from accounts.models import User
@@ -35,6 +37,13 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     monkeypatch.setattr(Argon2PasswordHasher, "encode", counted_encode)
     passwords._hash_of_nobody.cache_clear()
     return done
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    """Texts as of here, whatever the last request of another test spoke."""
+    with translation.override("en"):
+        yield
 
 
 def outcome(name: str, password: str) -> tuple[str, int, str]:

@@ -14,6 +14,7 @@ from accounts.tokens import TokenPair
 from socialsite.core import errors
 
 INPUT_MAX = 200
+EMAIL_MAX = 320
 # What a form shows again instead of an error page.
 SHOWN = (
     errors.UserNotFound,
@@ -52,9 +53,9 @@ def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
     return response
 
 
-def fields(request: HttpRequest, *names: str) -> dict[str, str]:
+def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[str, str]:
     values = {name: request.POST.get(name, "") for name in names}
-    if any(len(value) > INPUT_MAX for value in values.values()):
+    if any(len(value) > maximum for value in values.values()):
         raise errors.InvalidInput(_("That is too long."))
     missing = {name: [_("Please fill this in.")] for name, value in values.items() if not value}
     if missing:

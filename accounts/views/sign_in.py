@@ -41,11 +41,12 @@ def register(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             values = forms.fields(request, "username", "nickname", "password")
+            values["email"] = request.POST.get("email", "").strip()
             _user, pair = entry.sign_up(request, **values, client=forms.browser(request))
             return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found
-    return forms.form(request, "accounts/register.html", ("username", "nickname"), error)
+    return forms.form(request, "accounts/register.html", ("username", "nickname", "email"), error)
 
 
 @require_POST

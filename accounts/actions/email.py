@@ -1,0 +1,92 @@
+"""The e-mail address of an account: stored once its link was opened, never before.
+
+Of two links at once one wins: what a link says of the account is compared again under its lock.
+"""
+
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
+
+from accounts import links, passwords, rules
+from accounts.actions.audit import Act, note
+from accounts.events import MailWanted
+from accounts.models import User
+from socialsite.core import db
+from socialsite.core.errors import InvalidInput, PasswordNotCorrected, WrongLink
+from socialsite.core.events import publish
+from socialsite.core.ids import new_id
+
+
+def change_email(user: User, new: str, password: str) -> None:
+    """Send a link to a person's new address; the old one stays until it is opened.
+
+    Raises InvalidInput for the address, PasswordNotCorrected.
+    """
+    known = User.objects.get(pk=user.pk)
+    wrong = rules.email(new)
+    new = rules.normal_email(new)
+    if not wrong and new == known.email:
+        wrong = [_("This is the address you have now.")]
+    if wrong:
+        raise InvalidInput(fields={"email": wrong})
+    _check(known, password)
+    _ask(known.pk, new)
+
+
+def remove_email(user: User, password: str, *, address: str = "") -> None:
+    """Forget a person's address; `address` is the IP of who asks. Raises PasswordNotCorrected."""
+    known = User.objects.get(pk=user.pk)
+    _check(known, password)
+    _store(known, "", known.password, address)
+
+
+def confirm_email(token: str, *, address: str = "") -> User:
+    """Store the address of a link; `address` is the IP of who opened it. Raises WrongLink."""
+    link = links.read_email(token)
+    return _confirm(link, address)
+
+
+@db.atomic
+def _confirm(link: links.EmailLink, address: str) -> User:
+    user = User.objects.select_for_update().filter(pk=link.user_id).first()
+    if user is None or not links.fits(link, user):
+        raise WrongLink
+    _write(user, link.address, address)
+    return user
+
+
+@db.atomic
+def _store(known: User, new: str, checked: str, address: str) -> None:
+    user = User.objects.select_for_update().get(pk=known.pk)
+    if user.password != checked:
+        raise _not_corrected()
+    if user.email != new:
+        _write(user, new, address)
+
+
+def _write(user: User, new: str, address: str) -> None:
+    old = user.email
+    user.email, user.email_key = new, new.lower()
+    user.save(update_fields=["email", "email_key"])
+    note(user, Act.EMAIL, "user", user.pk, {"removed": not new}, address)
+    if old:
+        want_mail("email_changed", user.pk, old)
+
+
+@db.atomic
+def _ask(user_id: int, new: str) -> None:
+    want_mail("confirm_email", user_id, new)
+
+
+def want_mail(kind: str, user_id: int, address: str) -> None:
+    """Have a mail sent, in the language of who acts; in the transaction of its reason."""
+    publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
+
+
+def _check(user: User, password: str) -> None:
+    if not passwords.is_right(user, password):
+        raise _not_corrected()
+
+
+def _not_corrected() -> PasswordNotCorrected:
+    text = _("This is not your password.")
+    return PasswordNotCorrected(text, fields={"password": [text]})

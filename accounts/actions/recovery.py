@@ -1,0 +1,45 @@
+"""A new password by e-mail, for who forgot theirs.
+
+Asking does the same whether or not an account has the address: what differs is done later, by a
+worker. A link lets in nobody: it sets the password, and the log-in asks for the second factor.
+"""
+
+from accounts import links, passwords, rules
+from accounts.actions.audit import Act, note
+from accounts.actions.credentials import store_password
+from accounts.actions.email import want_mail
+from accounts.actions.revocation import fenced, locked_batch, revoke_batch
+from accounts.models import User
+from socialsite.core import db
+from socialsite.core.errors import InvalidInput, WrongLink
+
+
+@db.atomic
+def ask_recovery(email: str) -> None:
+    """Have links for all accounts of an address sent there. Raises InvalidInput."""
+    wrong = rules.email(email)
+    if wrong:
+        raise InvalidInput(fields={"email": wrong})
+    want_mail("recovery", 0, rules.normal_email(email))
+
+
+def recover(token: str, new: str, *, address: str = "") -> User:
+    """Set the password by a link, and end all sign-ins; `address` is the IP of who does it.
+
+    Raises WrongLink, RegMatchError.
+    """
+    user = links.recovering(token)
+    rules.check(new_password=rules.password(new, user.username, user.nickname))
+    return _set(user, token, passwords.hash_password(new), address)
+
+
+@fenced
+def _set(user: User, token: str, hashed: str, address: str) -> User:
+    batch = locked_batch(user)
+    current = User.objects.get(pk=user.pk)
+    if not links.recovers(token, current):
+        raise WrongLink
+    store_password(current, hashed)
+    revoke_batch(batch, "password")
+    note(current, Act.RECOVER, "user", current.pk, address=address)
+    return current

@@ -1,0 +1,56 @@
+"""API of one's e-mail address."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import actions, devices, entry, serializers
+from accounts.api.sign_in import OpenView
+from accounts.authentication import signed_in
+from socialsite.core import api
+from socialsite.core.api import ErrorSerializer as Errors
+
+
+class Email(APIView):
+    """One's own address."""
+
+    @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Return the address of the person who asks."""
+        user, _principal = signed_in(request)
+        return Response({"email": user.email})
+
+    @extend_schema(
+        request=serializers.EmailSerializer,
+        responses={
+            200: serializers.EmailStateSerializer,
+            202: serializers.EmailStateSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            429: Errors,
+            503: Errors,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Send a link to a new address (202), or remove the one there is (200)."""
+        data = api.read(serializers.EmailSerializer, request.data)
+        user, _principal = signed_in(request)
+        entry.change_email(request._request, user, **data)
+        if data["email"].strip():
+            return Response({"email": user.email}, status=202)
+        return Response({"email": ""})
+
+
+class EmailConfirm(OpenView):
+    """Opening the link of a mail."""
+
+    @extend_schema(
+        request=serializers.LinkSerializer, responses={204: None, 400: Errors, 503: Errors}
+    )
+    def post(self, request: Request) -> Response:
+        """Store the address that the link was sent to."""
+        data = api.read(serializers.LinkSerializer, request.data)
+        actions.confirm_email(data["token"], address=devices.address_of(request._request))
+        return Response(status=204)

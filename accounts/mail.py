@@ -1,0 +1,132 @@
+"""What the site writes to people, as plain text in their language.
+
+A mail goes only to an address as it is stored, or, to confirm it, as its person typed it; never to
+what merely looks like it. Links hold secrets: they are made here, when the mail is sent, and stand
+in no table and no queue.
+"""
+
+import logging
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from accounts import attempts, links
+from accounts.models import User
+
+logger = logging.getLogger(__name__)
+
+
+def send(kind: str, user_id: int, address: str, language: str, *, repeated: bool = False) -> int:
+    """Write the mails of a `MailWanted`; returns how many. Raises what the mail server raises.
+
+    Mails that anybody may ask for are bounded for each address; `repeated` says that this one was
+    counted already.
+    """
+    if kind in ("confirm_email", "recovery") and not repeated and not attempts.may_mail(address):
+        logger.warning("too many mails asked for to one address, a %s is not sent", kind)
+        return 0
+    with translation.override(language or settings.LANGUAGE_CODE):
+        messages = _WRITERS[kind](user_id, address)
+        for message in messages:
+            message.send()
+    return len(messages)
+
+
+def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.active().filter(pk=user_id).first()
+    if user is None:
+        return []
+    link = _address("email_link", links.for_email(user, address))
+    subject = _("Confirm your e-mail address")
+    return [
+        _message(
+            address,
+            subject,
+            _("This address was given for the account @%(name)s on %(site)s. To confirm it, open:"),
+            link,
+            _("The link is good for 24 hours. If this was not you, do nothing."),
+            name=user.username,
+        )
+    ]
+
+
+def _recovery(user_id: int, address: str) -> list[EmailMessage]:
+    found: dict[str, list[User]] = {}
+    for user in User.objects.active().filter(email_key=address.lower()).order_by("pk"):
+        found.setdefault(user.email, []).append(user)
+    return [_recovery_of(stored, users) for stored, users in found.items()]
+
+
+def _recovery_of(address: str, users: list[User]) -> EmailMessage:
+    lines = [
+        f"@{user.username}:\n{_address('recover_link', links.for_recovery(user))}" for user in users
+    ]
+    return _message(
+        address,
+        _("Set a new password"),
+        _("Somebody asked for a new password on %(site)s. To choose one, open the link:"),
+        *lines,
+        _(
+            "Each link is good for one hour and for one time. If this was not you, do nothing: your"
+            " password stays as it is."
+        ),
+    )
+
+
+def _password_changed(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            user.email,
+            _("Your password was changed"),
+            _("The password of your account @%(name)s on %(site)s was changed."),
+            _("If this was not you, set a new one at once:"),
+            _address("recover"),
+            name=user.username,
+        )
+    ]
+
+
+def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            address,
+            _("Your e-mail address was changed"),
+            _("This is no longer the address of your account @%(name)s on %(site)s."),
+            _("If this was not you, log in, change your password and set your address again:"),
+            _address("email"),
+            name=user.username,
+        )
+    ]
+
+
+_WRITERS = {
+    "confirm_email": _confirm_email,
+    "recovery": _recovery,
+    "password_changed": _password_changed,
+    "email_changed": _email_changed,
+}
+
+
+def _address(page: str, *args: str) -> str:
+    return settings.SITE_URL + reverse(page, args=args)
+
+
+def _message(to: str, subject: str, *paragraphs: str, name: str = "") -> EmailMessage:
+    """Return a mail; `%(site)s` and `%(name)s` of its paragraphs are filled in."""
+    values = {"site": settings.SITE_URL, "name": name}
+    filled = [part % values if "%(" in part else part for part in paragraphs]
+    return EmailMessage(
+        subject=subject,
+        body="\n\n".join(filled) + "\n",
+        to=[to],
+        headers={"Auto-Submitted": "auto-generated"},
+    )
