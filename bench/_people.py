@@ -1,0 +1,214 @@
+"""Many people and follows, made by the database itself: for measuring only, behind the actions.
+
+Every row is what the actions would have left: both rows of a pair, their times, the counted bits,
+the counters. Left out are the log and the events. MariaDB only, by its sequence engine.
+"""
+
+import contextlib
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from django.db import connection
+
+FIRST_ID = 10**18
+BATCH = 5000
+FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # the codes of A31
+# What a row in this state counts as for its owner (relations.counts).
+_COUNTED = {FOLLOWING: 1, FOLLOWED: 2, BLOCKING: 8, BLOCKED_BY: 0, FRIENDS: 1 | 2 | 4}
+_COLUMNS = (
+    "from_user_id, to_user_id, relation, followed_at, fan_since, blocked_at, version, counted"
+)
+# S1's shape (B9): of all people so many follow and are followed, only follow, are only followed;
+# the means follow from 40 % following 7.9, 35 % followed by 9.2, both 26 % with 8.3 and 10.4.
+BOTH, ONLY_FOLLOW, ONLY_FANS = 0.26, 0.14, 0.09
+MEAN_BOTH, MEAN_ONLY_FOLLOW = 7.7, 7.1  # of the first also those that answer, below
+WEIGHT_BOTH, WEIGHT_ONLY_FANS = 10.4, 5.73
+ANSWERED = 0.1  # S1 does not say how many follows are answered: this many here
+PER_PERSON = 0.4 * 7.9
+
+Row = tuple[int, int, int, int | None, int | None, int | None]
+
+
+def be_patient() -> None:
+    """Wait for long statements: the site gives a statement 20 s. Before the first one."""
+    connection.close()
+    connection.settings_dict["OPTIONS"]["read_timeout"] = 3600
+
+
+def execute(sql: str, *params: object) -> int:
+    """Run one statement and return how many rows it touched."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql, params or None)
+        return int(cursor.rowcount)
+
+
+def make_people(count: int) -> list[int]:
+    """Make accounts b1, b2, … with ascending ids from FIRST_ID; nobody can log in to them."""
+    from accounts.models import User
+
+    now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    User.objects.create(
+        id=FIRST_ID, username="b0", username_key="b0", nickname="b0", nickname_key="b0"
+    )
+    name = "CONCAT('b', seq)"
+    own = {
+        "id": f"{FIRST_ID} + seq",
+        **dict.fromkeys(("username", "username_key", "nickname", "nickname_key"), name),
+        "created_at": f"'{now}'",
+        "last_seen": f"'{now}'",
+    }
+    # Whatever other columns there are come from the first account.
+    columns = [field.column for field in User._meta.concrete_fields]
+    values = [own.get(column, f"u.{column}") for column in columns]
+    execute(
+        f"INSERT INTO accounts_user ({', '.join(columns)}) SELECT {', '.join(values)}"  # noqa: S608
+        f" FROM seq_1_to_{count - 1} JOIN accounts_user u ON u.id = {FIRST_ID}"
+    )
+    return list(range(FIRST_ID, FIRST_ID + count))
+
+
+def follows_like_s1(people: list[int], edges: int, seed: int) -> dict[int, dict[int, int]]:
+    """Return who follows whom since when (ms), in the shape of B9: actor -> {target: time}."""
+    dice = random.Random(seed)
+    order = people[:]
+    dice.shuffle(order)
+    both = order[: int(len(order) * BOTH)]
+    only_follow = order[len(both) : len(both) + int(len(order) * ONLY_FOLLOW)]
+    start = len(both) + len(only_follow)
+    only_fans = order[start : start + int(len(order) * ONLY_FANS)]
+    targets = both + only_fans
+    in_both = set(both)
+    weights, total = [], 0.0
+    for target in targets:
+        mean = WEIGHT_BOTH if target in in_both else WEIGHT_ONLY_FANS
+        total += mean * dice.paretovariate(1.6)  # a few have many followers, most have few
+        weights.append(total)
+    now = int(time.time() * 1000)
+    year = 365 * 86_400_000
+    follows: dict[int, dict[int, int]] = defaultdict(dict)
+    made = 0
+    actors = [(actor, MEAN_BOTH) for actor in both]
+    actors += [(actor, MEAN_ONLY_FOLLOW) for actor in only_follow]
+    while made < edges:
+        for actor, mean in actors:
+            wanted = 1 + int(dice.expovariate(1 / (mean - 0.5)))
+            for target in dice.choices(targets, cum_weights=weights, k=min(wanted, 900)):
+                if target == actor or target in follows[actor]:
+                    continue
+                follows[actor][target] = now - dice.randrange(year)
+                made += 1
+                if actor in in_both and target in in_both and dice.random() < ANSWERED:
+                    made += actor not in follows[target]
+                    follows[target].setdefault(actor, now - dice.randrange(year))
+            if made >= edges:
+                break
+    return follows
+
+
+def shape(people: list[int], follows: dict[int, dict[int, int]]) -> str:
+    """Say what was made in the words of B9."""
+    following = {actor: len(targets) for actor, targets in follows.items() if targets}
+    fans: dict[int, int] = defaultdict(int)
+    for targets in follows.values():
+        for target in targets:
+            fans[target] += 1
+    both = following.keys() & fans.keys()
+    edges = sum(following.values())
+    count = len(people)
+    return (
+        f"{edges} follows among {count} people: {len(following) / count:.0%} follow, mean "
+        f"{edges / len(following):.1f}; {len(fans) / count:.0%} have followers, mean "
+        f"{edges / len(fans):.1f}, most {max(fans.values())}; {len(both) / count:.0%} both"
+    )
+
+
+def rows_of(follows: dict[int, dict[int, int]]) -> Iterator[Row]:
+    """Yield both rows of every pair, by owner and other person."""
+    fans: dict[int, dict[int, int]] = defaultdict(dict)
+    for actor, targets in follows.items():
+        for target, since in targets.items():
+            fans[target][actor] = since
+    for owner in sorted(follows.keys() | fans.keys()):
+        mine, theirs = follows.get(owner, {}), fans.get(owner, {})
+        for other in sorted(mine.keys() | theirs.keys()):
+            followed, fan = mine.get(other), theirs.get(other)
+            state = FRIENDS if followed and fan else FOLLOWING if followed else FOLLOWED
+            yield owner, other, state, followed, fan, None
+
+
+def insert(rows: Iterable[Row]) -> int:
+    """Insert rows of relations, thousands in a statement; returns how many."""
+    done, parts = 0, []
+
+    def flush() -> None:
+        if parts:
+            execute(
+                f"INSERT INTO relations_relationship ({_COLUMNS}) VALUES {','.join(parts)}"  # noqa: S608
+            )
+            parts.clear()
+
+    for owner, other, state, followed, fan, blocked in rows:
+        version = 2 if state == FRIENDS else 1
+        parts.append(
+            f"({owner},{other},{state},{followed or 'NULL'},{fan or 'NULL'},{blocked or 'NULL'},"
+            f"{version},{_COUNTED[state]})"
+        )
+        done += 1
+        if len(parts) == BATCH:
+            flush()
+    flush()
+    return done
+
+
+def insert_followers(author: int, first: int, count: int) -> None:
+    """Let `count` people from id `first` on follow an author, in an order unlike that of ids."""
+    since = int(time.time() * 1000) - 365 * 86_400_000
+    # A step that has no factor in common with any power of ten scatters the ids over the times.
+    at = f"{since} + (seq * 7919 % {count}) * 25"
+    other = f"{first} + seq"
+    for owner, person, state, times in (
+        (author, other, FOLLOWED, f"NULL, {at}"),
+        (other, author, FOLLOWING, f"{at}, NULL"),
+    ):
+        execute(
+            f"INSERT INTO relations_relationship ({_COLUMNS}) SELECT {owner}, {person}, {state},"  # noqa: S608
+            f" {times}, NULL, 1, {_COUNTED[state]} FROM seq_0_to_{count - 1}"
+        )
+
+
+def count_all() -> None:
+    """Write the counters of everyone from the rows."""
+    execute("DELETE FROM relations_relationcount")
+    execute(
+        "INSERT INTO relations_relationcount (user_id, following, followers, friends, blocked)"
+        " SELECT from_user_id, SUM(relation IN (0, 4)), SUM(relation IN (1, 4)),"
+        " SUM(relation = 4), SUM(relation IN (2, 5)) FROM relations_relationship"
+        " GROUP BY from_user_id ORDER BY from_user_id"
+    )
+
+
+@contextlib.contextmanager
+def without_indexes(model: Any) -> Iterator[None]:
+    """Take a table's secondary indexes away and build them at the end: sorted, not row by row."""
+    with connection.schema_editor() as editor:
+        for index in model._meta.indexes:
+            editor.remove_index(model, index)
+    yield
+    with connection.schema_editor() as editor:
+        for index in model._meta.indexes:
+            editor.add_index(model, index)
+    execute(f"ANALYZE TABLE {model._meta.db_table}")
+
+
+def bytes_of(table: str) -> int:
+    """Return the size of a table with its indexes, as the database estimates it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT data_length + index_length FROM information_schema.tables"
+            " WHERE table_schema = DATABASE() AND table_name = %s",
+            [table],
+        )
+        return int(cursor.fetchone()[0])
