@@ -1,0 +1,305 @@
+"""Every way to end a sign-in, held against every surface, in every state of Redis (A9-A14, T1-T9).
+
+A row of the table says what becomes of the two devices of a person; what is alive, dead or stale is
+then asked over HTTP with the access token, by the refresh token, in the admin and over a socket.
+"""
+
+import socket as network
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import redis as redis_py
+from django.test import Client
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+from rest_framework.test import APIClient
+
+from accounts import actions, consumers, tokens
+from accounts.models import Role, User
+from accounts.tests.test_sockets import Socket, in_thread, run
+from accounts.tokens import TokenPair
+from socialsite.core import redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
+
+# A pair that lives; one of which nothing lives; one whose refresh token fetches a new access token;
+# a dead one whose client got another in the same breath, so that its open pages go on.
+ALIVE, DEAD, STALE, REPLACED = "alive", "dead", "stale", "replaced"
+
+
+@dataclass
+class World:
+    """A moderator with two devices, and what the scenario gave them anew."""
+
+    user: User
+    phone: TokenPair
+    desk: TokenPair
+    fresh: list[TokenPair] = field(default_factory=list)
+
+
+def log_out(world: World) -> None:
+    actions.log_out(world.user, "android")
+
+
+def kick(world: World) -> None:
+    actions.kick(world.user, "android", by="Firefox, Linux")
+
+
+def kick_others(world: World) -> None:
+    actions.kick_others(world.user, "firefox", by="Firefox, Linux")
+
+
+def log_in_again(world: World) -> None:
+    world.fresh.append(actions.login(world.user.username, PASSWORD, "android")[1])
+
+
+def change_password(world: World) -> None:
+    world.fresh.append(actions.change_password(world.user, "firefox", PASSWORD, NEW_PASSWORD))
+
+
+def ban(world: World) -> None:
+    actions.ban(world.user)
+
+
+def ban_and_lift(world: World) -> None:
+    actions.ban(world.user)
+    actions.unban(world.user)
+    world.fresh.append(actions.login(world.user.username, PASSWORD, "android")[1])
+
+
+def force_offline(world: World) -> None:
+    actions.force_offline(world.user)
+    world.fresh.append(actions.login(world.user.username, PASSWORD, "android")[1])
+
+
+def change_roles(world: World) -> None:
+    actions.promote(world.user, Role.MEMBER | Role.ADMIN)
+
+
+# Scenario, then the phone's pair and the desk's pair afterwards.
+TABLE: list[tuple[Callable[[World], None], str, str]] = [
+    (log_out, DEAD, ALIVE),
+    (kick, DEAD, ALIVE),
+    (kick_others, DEAD, ALIVE),
+    (log_in_again, DEAD, ALIVE),
+    (change_password, DEAD, REPLACED),
+    (ban, DEAD, DEAD),
+    (ban_and_lift, DEAD, DEAD),
+    (force_offline, DEAD, DEAD),
+    (change_roles, STALE, STALE),
+]
+
+
+# --- states of Redis ----------------------------------------------------------------------------
+@contextmanager
+def warm() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def empty() -> Iterator[None]:
+    redis.call(lambda connection: connection.flushdb())
+    yield
+
+
+@contextmanager
+def _at(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the site's client speak to a port of ours, with the site's own timeouts."""
+    other = redis_py.Redis(
+        port=port,
+        socket_timeout=0.2,
+        socket_connect_timeout=0.2,
+        retry=Retry(NoBackoff(), 0),
+    )
+    monkeypatch.setattr(redis, "client", lambda: other)
+    yield
+    monkeypatch.undo()
+    redis.breaker.reset()
+
+
+@contextmanager
+def dead() -> Iterator[None]:
+    with network.socket() as closed, pytest.MonkeyPatch.context() as monkeypatch:
+        closed.bind(("127.0.0.1", 0))  # never listens: refused
+        with _at(closed.getsockname()[1], monkeypatch):
+            yield
+
+
+@contextmanager
+def hanging() -> Iterator[None]:
+    with network.socket() as silent, pytest.MonkeyPatch.context() as monkeypatch:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(64)  # the kernel accepts, nobody answers
+        with _at(silent.getsockname()[1], monkeypatch):
+            yield
+
+
+STATES = {"warm": warm, "empty": empty, "dead": dead, "hanging": hanging}
+
+
+# --- surfaces -----------------------------------------------------------------------------------
+def _code(response: Any) -> tuple[int, int | None]:
+    return response.status_code, response.json().get("code") if response.content else None
+
+
+def over_http(pair: TokenPair) -> str:
+    """Ask with the access token."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {pair.access}")
+    return {(200, None): ALIVE, (401, 8): "no access"}[_code(client.get("/api/v1/users/me"))]
+
+
+def by_refresh(pair: TokenPair) -> str:
+    """Exchange the refresh token; what it gives must live."""
+    answer = APIClient().post("/api/v1/auth/refresh", {"refresh": pair.refresh}, format="json")
+    found = {(200, None): ALIVE, (401, 7): "no refresh"}[_code(answer)]
+    if found == ALIVE:
+        assert over_http(TokenPair(**answer.json())) == ALIVE
+    return found
+
+
+def in_admin(pair: TokenPair) -> str:
+    """Open the admin with both cookies, as a browser has them."""
+    client = Client()
+    client.cookies["access"], client.cookies["refresh"] = pair
+    response = client.get("/admin/")
+    return {200: ALIVE, 302: "no admin"}[response.status_code]
+
+
+def in_admin_by_access(pair: TokenPair) -> str:
+    """Open the admin with the access cookie alone."""
+    client = Client()
+    client.cookies["access"] = pair.access
+    return {200: ALIVE, 302: "no admin"}[client.get("/admin/").status_code]
+
+
+def by_socket(pair: TokenPair) -> str:
+    """Open a socket and see whether it stays."""
+
+    async def scenario() -> str:
+        socket = Socket.by_cookie(*pair)
+        assert await socket.open()
+        if await socket.hears_nothing():
+            await socket.leave()
+            return ALIVE
+        return str((await socket.code())[0])
+
+    return str(run(scenario))
+
+
+EXPECTED: dict[str, dict[Callable[[TokenPair], str], str]] = {
+    ALIVE: {
+        over_http: ALIVE,
+        by_socket: ALIVE,
+        in_admin_by_access: ALIVE,
+        in_admin: ALIVE,
+        by_refresh: ALIVE,
+    },
+    DEAD: {
+        over_http: "no access",
+        by_socket: "4001",
+        in_admin_by_access: "no admin",
+        in_admin: "no admin",
+        by_refresh: "no refresh",
+    },
+    STALE: {
+        over_http: "no access",
+        by_socket: "4002",
+        in_admin_by_access: "no admin",
+        in_admin: ALIVE,
+        by_refresh: ALIVE,
+    },
+}
+
+
+EXPECTED[REPLACED] = EXPECTED[DEAD] | {by_socket: "4002"}
+
+
+def look(pair: TokenPair, expected: str) -> dict[str, str]:
+    """Return what every surface says of a pair; the refresh comes last, as it rotates."""
+    return {surface.__name__: surface(pair) for surface in EXPECTED[expected]}
+
+
+def should(expected: str) -> dict[str, str]:
+    """Return what every surface has to say."""
+    return {surface.__name__: answer for surface, answer in EXPECTED[expected].items()}
+
+
+@pytest.fixture
+def world(make_user: Any) -> World:
+    user = make_user(password=PASSWORD)
+    actions.promote(user, Role.MEMBER | Role.MODERATOR)
+    phone = actions.sign_in(user, "android")
+    return World(user, phone, actions.sign_in(user, "firefox"))
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    ("act", "phone", "desk"), TABLE, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_a_scenario_ends_what_it_should_and_nothing_else_on_every_surface(
+    act: Callable[[World], None], phone: str, desk: str, state: str, world: World
+) -> None:
+    for pair in (world.phone, world.desk):
+        assert {over_http(pair), by_socket(pair), in_admin(pair)} == {ALIVE}  # also warms the cache
+    with STATES[state]():
+        act(world)
+        assert look(world.phone, phone) == should(phone)
+        assert look(world.desk, desk) == should(desk)
+        for pair in world.fresh:
+            assert look(pair, ALIVE) == should(ALIVE)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize(
+    ("act", "phone", "desk"), TABLE, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_open_sockets_are_closed_and_the_others_stay(
+    act: Callable[[World], None],
+    phone: str,
+    desk: str,
+    state: str,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.2)
+
+    pairs = {"phone": world.phone, "desk": world.desk}
+    wanted = {"phone": EXPECTED[phone][by_socket], "desk": EXPECTED[desk][by_socket]}
+
+    async def scenario() -> dict[str, str]:
+        open_sockets = {name: Socket.by_cookie(*pair) for name, pair in pairs.items()}
+        for socket in open_sockets.values():
+            assert await socket.open()
+        found = {}
+        with STATES[state]():
+            await in_thread(act, world)
+            for name, socket in open_sockets.items():
+                if wanted[name] == ALIVE and await socket.hears_nothing():
+                    found[name] = ALIVE
+                    await socket.leave()
+                else:
+                    found[name] = str((await socket.code())[0])
+        return found
+
+    assert run(scenario) == wanted
+
+
+def test_a_ban_is_told_only_after_a_right_password(world: World) -> None:
+    actions.ban(world.user)
+    body = {"username": world.user.username, "password": PASSWORD}
+    assert _code(APIClient().post("/api/v1/auth/login", body, format="json")) == (403, 3)
+    body["password"] = "wrong.pass1"
+    assert _code(APIClient().post("/api/v1/auth/login", body, format="json")) == (401, 2)
+
+
+def test_new_roles_are_in_the_access_token_that_the_refresh_fetches(world: World) -> None:
+    assert tokens.decode_access(world.phone.access).roles == Role.MEMBER | Role.MODERATOR
+    change_roles(world)
+    _user, pair = actions.refresh(world.phone.refresh)
+    assert tokens.decode_access(pair.access).roles == Role.MEMBER | Role.ADMIN
