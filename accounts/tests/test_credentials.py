@@ -276,3 +276,67 @@ def test_a_broken_rule_makes_no_admin(alice, monkeypatch) -> None:
     with pytest.raises(CommandError, match="taken"):
         run(monkeypatch, f"{NEW}\n", "createsuperuser", "--username", "alice1")
     assert User.objects.count() == 1
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+PAGE = "/settings/password"
+
+
+@pytest.fixture
+def browser(client: Client, alice: User) -> Client:
+    """A browser in which alice is logged in."""
+    client.post("/login", {"username": "alice1", "password": OLD})
+    return client
+
+
+def filled(old: str = OLD, new: str = NEW, again: str = NEW) -> dict[str, str]:
+    return {"old_password": old, "new_password": new, "again": again}
+
+
+def test_by_the_page_this_browser_stays_and_the_others_go(browser, alice) -> None:
+    there = actions.sign_in(alice, "android")
+    answer = browser.post(PAGE, filled())
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
+    page = browser.get(PAGE).content.decode()
+    assert "all other devices were signed out" in page
+    assert "all other devices were signed out" not in browser.get(PAGE).content.decode()
+    assert not lives(there)
+    assert lives(TokenPair(browser.cookies[cookies.ACCESS].value, ""))
+    assert actions.login("alice1", NEW)
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "fields"),
+    [
+        (filled(old="wrong.pass9"), 401, {"old_password"}),
+        (filled(new="short", again="short"), 400, {"new_password"}),
+        (filled(again="other.pass3"), 400, {"again"}),
+        ({}, 400, {"old_password", "new_password", "again"}),
+        (filled(new=OLD, again=OLD), 400, {"new_password"}),
+    ],
+)
+def test_by_the_page_each_mistake_stands_at_its_field(data, status, fields, browser) -> None:
+    answer = browser.post(PAGE, data)
+    page = answer.content.decode()
+    assert answer.status_code == status
+    for name in ("old_password", "new_password", "again"):
+        assert (f'id="err-{name}"' in page) == (name in fields)
+    assert OLD not in page
+    assert NEW not in page
+    assert actions.login("alice1", OLD)
+
+
+def test_by_the_page_guessing_is_slowed_down(browser) -> None:
+    statuses = [browser.post(PAGE, filled(old="wrong.pass9")).status_code for _ in range(6)]
+    assert statuses == [401] * 5 + [429]
+    answer = browser.post(PAGE, filled())
+    assert answer.status_code == 429
+    assert int(answer["Retry-After"]) >= 1
+
+
+def test_another_site_changes_no_password(alice) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies[cookies.ACCESS] = actions.sign_in(alice, "chrome").access
+    assert strict.post(PAGE, filled()).status_code == 403
+    assert actions.login("alice1", OLD)

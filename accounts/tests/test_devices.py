@@ -4,7 +4,9 @@ from datetime import timedelta
 from urllib.parse import quote
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -482,3 +484,109 @@ def test_a_client_always_fits_its_column_and_its_claim() -> None:
     longest = max(len(f"{kind}:{'x' * 40}") for kind in devices.Client.values)
     assert longest <= tokens.CLIENT_MAX
     assert longest <= TokenVersion._meta.get_field("client").max_length
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+PAGE = "/settings/devices"
+
+
+@pytest.fixture
+def browser(client: Client, alice: User) -> Client:
+    """A browser in which alice is logged in."""
+    browse(client)
+    return client
+
+
+def test_the_page_shows_each_device_and_which_one_this_is(browser, alice) -> None:
+    actions.sign_in(alice, "ios", PHONE, "198.51.100.7")
+    page = browser.get(PAGE).content.decode()
+    assert "WeChat, iOS" in page
+    assert "198.51.100.7" in page
+    assert page.index("Chrome, Linux") < page.index("This device") < page.index("WeChat, iOS")
+    assert page.count('name="client"') == 1
+    assert 'data-testid="kick-others"' in page
+
+
+def test_alone_there_is_nothing_to_sign_out(browser) -> None:
+    page = browser.get(PAGE).content.decode()
+    assert "You are signed in nowhere else." in page
+    assert 'name="client"' not in page
+    assert "kick-others" not in page
+
+
+def test_the_page_costs_the_same_however_many_there_are(
+    alice, per_device, django_assert_num_queries
+) -> None:
+    browser = Client()
+    browse(browser)
+    browser.get(PAGE)
+    counts = []
+    for more in (1, 8):
+        for number in range(more):
+            actions.sign_in(alice, f"chrome:device-{more}{number}", CHROME_LINUX)
+        with CaptureQueriesContext(connection) as found:
+            browser.get(PAGE)
+        counts.append(len(found))
+    assert counts[0] == counts[1] <= 3
+
+
+def test_a_button_of_the_page_signs_a_device_out(browser, alice) -> None:
+    phone, tablet = actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")
+    answer = browser.post(PAGE, {"client": "ios"}, HTTP_USER_AGENT=CHROME_LINUX)
+    assert (answer.status_code, answer["Location"]) == (303, PAGE)
+    assert [lives(pair) for pair in (phone, tablet)] == [DEAD, ALIVE]
+    assert row(alice, "ios").ended_by == "Chrome, Linux"
+    assert "The device was signed out." in browser.get(PAGE).content.decode()
+    assert "The device was signed out." not in browser.get(PAGE).content.decode()
+    browser.post(PAGE, {"client": "ios"})
+    assert "signed out already" in browser.get(PAGE).content.decode()
+
+
+def test_a_button_of_the_page_signs_all_others_out(browser, alice) -> None:
+    others = [actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")]
+    browser.post(PAGE, {"others": "1"})
+    assert [lives(pair) for pair in others] == [DEAD] * 2
+    page = browser.get(PAGE).content.decode()
+    assert "2 devices were signed out." in page
+    assert "You are signed in nowhere else." in page
+
+
+def test_signing_this_browser_out_is_a_log_out(browser, alice) -> None:
+    answer = browser.post(PAGE, {"client": "chrome"})
+    assert (answer.status_code, answer["Location"]) == (303, "/")
+    assert listed(alice) == []
+    assert browser.cookies[cookies.ACCESS].value == ""
+
+
+@pytest.mark.parametrize("data", [{}, {"client": ""}, {"user": "1", "version": "9"}])
+def test_a_form_that_says_nothing_is_refused(data, browser, alice) -> None:
+    phone = actions.sign_in(alice, "ios")
+    assert browser.post(PAGE, data).status_code == 400
+    assert lives(phone) == ALIVE
+
+
+def test_only_one_s_own_devices_by_any_name_of_a_field(browser, make_user) -> None:
+    bob = make_user("bobby1")
+    phone = actions.sign_in(bob, "ios")
+    more = {"user": str(bob.pk), "user_id": str(bob.pk), "username": "bobby1"}
+    for data in ({"client": "ios"}, {"others": "1"}):
+        browser.post(PAGE, data | more)
+    assert lives(phone) == ALIVE
+
+
+def test_another_site_signs_nobody_out(alice) -> None:
+    phone = actions.sign_in(alice, "ios")
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies[cookies.ACCESS] = actions.sign_in(alice, "chrome").access
+    assert strict.post(PAGE, {"client": "ios"}).status_code == 403
+    assert lives(phone) == ALIVE
+
+
+@pytest.mark.parametrize("address", [PAGE, "/settings/password"])
+def test_a_guest_is_sent_to_log_in(address, client, db) -> None:
+    answer = client.get(address)
+    assert (answer.status_code, answer["Location"]) == (
+        302,
+        f"/login?next={quote(address, safe='')}",
+    )

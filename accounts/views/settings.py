@@ -1,0 +1,83 @@
+"""Pages of the settings: one's password, and the devices one is signed in on."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from accounts import cookies, devices, entry, queries, rules
+from accounts.authentication import signed_in
+from accounts.models import User
+from accounts.tokens import Principal
+from accounts.views import forms
+from accounts.views.sign_in import logout
+from socialsite.core import errors
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def password(request: HttpRequest) -> HttpResponse:
+    """Change the password: this browser gets new cookies, everything else is signed out."""
+    user, principal = signed_in(request)
+    error = None
+    if request.method == "POST":
+        try:
+            return _change_password(request, user, principal)
+        except forms.SHOWN as found:
+            error = found
+    context = {
+        "form_errors": forms.texts_of(error),
+        "password_hint": rules.password_hint(),
+        "password_min": rules.password_min(),
+        "notices": messages.get_messages(request),
+    }
+    return forms.page(request, "accounts/password.html", context, error)
+
+
+def _change_password(request: HttpRequest, user: User, principal: Principal) -> HttpResponse:
+    values = forms.fields(request, "old_password", "new_password", "again")
+    old, new = values["old_password"], values["new_password"]
+    if new != values["again"]:
+        raise errors.InvalidInput(fields={"again": [_("This is not the same password.")]})
+    pair = entry.change_password(request, user, principal, old, new)
+    messages.success(request, _("Your password is changed, and all other devices were signed out."))
+    response = forms.redirect(reverse("password"))
+    cookies.put(response, pair)
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def show_devices(request: HttpRequest) -> HttpResponse:
+    """Show who is signed in; POST signs out the device of the field `client`, or all `others`."""
+    user, principal = signed_in(request)
+    if request.method == "POST":
+        if request.POST.get("client") == principal.client:
+            return logout(request)
+        messages.success(request, _sign_out(request, user, principal))
+        return forms.redirect(reverse("devices"))
+    found = queries.devices(user.pk, principal.client)
+    # What asks stands first: people look for what is not theirs among the others.
+    found.sort(key=lambda device: not device["current"])
+    context = {
+        "devices": found,
+        "per_device": devices.per_device(),
+        "notices": messages.get_messages(request),
+    }
+    return forms.page(request, "accounts/devices.html", context, None)
+
+
+def _sign_out(request: HttpRequest, user: User, principal: Principal) -> str:
+    """Do what the form says; returns what to tell. InvalidInput when it says nothing."""
+    if "others" in request.POST:
+        count = entry.sign_out_others(request, user, principal)
+        text = ngettext("%(n)s device was signed out.", "%(n)s devices were signed out.", count)
+        return text % {"n": count}
+    client = request.POST.get("client", "")
+    if not client:
+        raise errors.InvalidInput(fields={"client": [_("Please fill this in.")]})
+    try:
+        entry.sign_out(request, user, principal, client)
+    except errors.NotFound:
+        return _("That device was signed out already.")
+    return _("The device was signed out.")
