@@ -94,7 +94,9 @@ def confirm_second_factor(
     client, address = principal.client, devices.address_of(request)
     by = _this_device(request, principal)
     with attempts.password(user):
-        return actions.confirm_second_factor(user, otp, client, by=by, address=address)
+        return actions.confirm_second_factor(
+            user, otp, client, version=principal.version, by=by, address=address
+        )
 
 
 def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:

@@ -13,6 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import passwords, second_factor
 from accounts.actions.audit import Act, note
+from accounts.actions.clients import live_row
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
 from accounts.models import TokenVersion, User
 from accounts.second_factor import SetUp
@@ -46,14 +47,21 @@ def _begin(user: User, checked: str) -> SetUp:
 
 @fenced
 def confirm_second_factor(
-    user: User, code: str, client: str, *, by: str = "", address: str = ""
+    user: User,
+    code: str,
+    client: str,
+    *,
+    version: int | None = None,
+    by: str = "",
+    address: str = "",
 ) -> list[str]:
     """Turn the second factor on by a first code; returns the recovery codes, shown this once.
 
-    All clients but `client` are signed out; `by` names it to them. Raises OtpNotCorrected, and
-    InvalidInput when nothing was begun.
+    All clients but `client`, whose token has this `version`, are signed out; `by` names it to them.
+    Raises OtpNotCorrected; InvalidInput when nothing was begun; BannedAccessToken when the client
+    was signed out meanwhile, as by a new password: it must not shut its person out then.
     """
-    locked_batch(user)
+    live_row(locked_batch(user), client, version)
     device = second_factor.begun(user)
     if device is None:
         raise _on_already() if second_factor.is_on(user) else _nothing_begun()

@@ -20,7 +20,12 @@ from accounts import actions, second_factor
 from accounts.models import AuditEntry, Failures, TokenVersion, User
 from accounts.views import two_factor
 from relations.tests.helpers import at_once
-from socialsite.core.errors import InvalidInput, OtpNotCorrected, PasswordNotCorrected
+from socialsite.core.errors import (
+    BannedAccessToken,
+    InvalidInput,
+    OtpNotCorrected,
+    PasswordNotCorrected,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -54,10 +59,16 @@ class App:
         return f"{totp.token():06d}"
 
 
-def turn_on(user: User, client: str = "other") -> tuple[App, list[str]]:
+def begin(user: User) -> App:
+    """Begin to set the second factor up, on a device that is signed in."""
+    actions.sign_in(user, "linux")
+    return App(actions.begin_second_factor(user, PASSWORD).secret)
+
+
+def turn_on(user: User) -> tuple[App, list[str]]:
     """Turn the second factor on; the code used for it is that of the step before now."""
-    app = App(actions.begin_second_factor(user, PASSWORD).secret)
-    return app, actions.confirm_second_factor(user, app.code(-1), client)
+    app = begin(user)
+    return app, actions.confirm_second_factor(user, app.code(-1), "linux")
 
 
 def forget_failures() -> None:
@@ -94,9 +105,9 @@ def test_a_code_counts_once_and_none_before_it_afterwards(alice) -> None:
 
 
 def test_the_code_that_turned_it_on_counts_no_second_time(alice) -> None:
-    app = App(actions.begin_second_factor(alice, PASSWORD).secret)
+    app = begin(alice)
     code = app.code()
-    actions.confirm_second_factor(alice, code, "other")
+    actions.confirm_second_factor(alice, code, "linux")
     with pytest.raises(OtpNotCorrected):
         actions.check_second_factor(alice, code)
 
@@ -202,22 +213,22 @@ def test_the_notes_hold_no_secrets(alice) -> None:
 
 # --- on and off ---------------------------------------------------------------------------------
 def test_it_is_off_until_a_first_code_confirms_it(alice, api) -> None:
-    actions.begin_second_factor(alice, PASSWORD)
+    begin(alice)
     assert not second_factor.is_on(alice)
     assert log_in(api).status_code == 200
     with pytest.raises(OtpNotCorrected):
-        actions.confirm_second_factor(alice, "000000", "other")
+        actions.confirm_second_factor(alice, "000000", "linux")
     assert not second_factor.is_on(alice)
 
 
 def test_only_the_last_secret_counts_and_only_for_an_hour(alice) -> None:
-    first = App(actions.begin_second_factor(alice, PASSWORD).secret)
+    first = begin(alice)
     second = App(actions.begin_second_factor(alice, PASSWORD).secret)
     with pytest.raises(OtpNotCorrected):
-        actions.confirm_second_factor(alice, first.code(), "other")
+        actions.confirm_second_factor(alice, first.code(), "linux")
     TOTPDevice.objects.update(created_at=timezone.now() - timedelta(minutes=61))
     with pytest.raises(InvalidInput):
-        actions.confirm_second_factor(alice, second.code(), "other")
+        actions.confirm_second_factor(alice, second.code(), "linux")
 
 
 def test_turning_it_on_signs_out_the_other_devices(alice) -> None:
@@ -229,6 +240,19 @@ def test_turning_it_on_signs_out_the_other_devices(alice) -> None:
     assert rows["android"].ended_by == "Chrome, Linux"
     assert rows["chrome"].refresh_jti
     assert here != there
+
+
+def test_a_device_signed_out_meanwhile_cannot_turn_it_on(alice) -> None:
+    app = begin(alice)
+    actions.set_password(alice, "other.pass2")
+    with pytest.raises(BannedAccessToken):
+        actions.confirm_second_factor(alice, app.code(), "linux")
+    actions.sign_in(alice, "linux")
+    version = TokenVersion.objects.get().version
+    with pytest.raises(BannedAccessToken):
+        actions.confirm_second_factor(alice, app.code(), "linux", version=version - 1)
+    assert not second_factor.is_on(alice)
+    actions.confirm_second_factor(alice, app.code(), "linux", version=version)
 
 
 def test_turning_it_off_takes_password_and_code(alice) -> None:
@@ -253,7 +277,7 @@ def test_one_cannot_begin_while_it_is_on_nor_end_while_it_is_off(alice) -> None:
     with pytest.raises(InvalidInput):
         actions.begin_second_factor(alice, PASSWORD)
     with pytest.raises(InvalidInput):
-        actions.confirm_second_factor(alice, "000000", "other")
+        actions.confirm_second_factor(alice, "000000", "linux")
 
 
 # --- over the API -------------------------------------------------------------------------------
@@ -485,8 +509,8 @@ class TestAtOnce:
     def test_of_two_confirmations_one_gives_recovery_codes(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
-            app = App(actions.begin_second_factor(user, PASSWORD).secret)
-            work = lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "other")  # noqa: E731
+            app = begin(user)
+            work = lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "linux")  # noqa: E731
             results = at_once([work, work])
             assert self.outcome(results) == (1, {InvalidInput}), results
             shown = next(result for result in results if isinstance(result, list))
@@ -497,10 +521,10 @@ class TestAtOnce:
     def test_beginning_beside_a_confirmation_leaves_one_state(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
-            app = App(actions.begin_second_factor(user, PASSWORD).secret)
+            app = begin(user)
             confirmed, begun = at_once(
                 [
-                    lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "other"),
+                    lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "linux"),
                     lambda u=user: actions.begin_second_factor(u, PASSWORD),
                 ]
             )
