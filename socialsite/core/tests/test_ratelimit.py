@@ -48,6 +48,19 @@ def test_half_a_token_is_kept() -> None:
     assert 29 <= found <= 32
 
 
+def test_the_clock_has_parts_of_a_second() -> None:
+    """With whole seconds one may find a token less, or more, than was earned (T26)."""
+
+    def last(connection) -> float:
+        return float(connection.hget(BUCKET.key(1), "last"))
+
+    seen = []
+    for _ in range(3):
+        BUCKET.take(1)
+        seen.append(redis.call(last))
+    assert any(moment % 1 for moment in seen)
+
+
 @pytest.mark.parametrize("spent", [0, 150])
 def test_the_key_outlives_the_time_to_fill_up_twice_granted_or_not(spent) -> None:
     granted(spent)
