@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import gettext as _
 
+from accounts import devices
 from accounts.devices import Client
 from accounts.models import TokenBatch, TokenVersion
 from accounts.tokens import Principal
@@ -92,9 +93,9 @@ def words(client: str) -> dict[str, Words]:
 
 
 def _login(client: str) -> Words:
-    kind, _separator, device = client.partition(":")
-    if device:
+    if devices.per_device() and devices.id_of(client):
         return Words(_("You signed in again on this device."))
+    kind = devices.kind_of(client)
     if kind not in Client.values or kind == Client.OTHER:
         return Words(_("You signed in on another device."))
     values = {"kind": str(Client(kind).label)}

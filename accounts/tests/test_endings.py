@@ -2,7 +2,6 @@
 
 import jwt
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from accounts import actions, endings, tokens
@@ -180,12 +179,18 @@ def test_the_explanation_is_one_query_and_nobody_else_pays_it(
         ("edge", "Edge, Windows", "You signed in on another Edge (Edge, Windows)."),
         ("edge", "", "You signed in on another Edge."),
         ("other", "Another device, Linux", "You signed in on another device."),
-        ("chrome:3f2a", "Chrome, Windows", "You signed in again on this device."),
+        ("chrome:3f2a", "Chrome, Windows", "You signed in on another Chrome (Chrome, Windows)."),
         ("unknown", "x", "You signed in on another device."),
     ],
 )
 def test_another_sign_in_is_named_by_the_kind_of_the_device(client, by, words) -> None:
     assert endings.sentence(Ending("login", by), client) == words
+
+
+def test_with_one_sign_in_per_device_another_one_can_only_be_its_own(settings) -> None:
+    settings.CLIENT_POLICY = "device"
+    words = endings.sentence(Ending("login", "Chrome, Windows"), "chrome:3f2a")
+    assert words == "You signed in again on this device."
 
 
 @pytest.mark.parametrize(
@@ -200,6 +205,15 @@ def test_a_page_brings_the_sentences_along_in_its_language(language, words, alic
     page = client.get("/search", headers={"accept-language": language}).content.decode()
     for text in words:
         assert text in page
-    reasons = {"login", "logout", "kicked", "password", "forced", "ban", "reuse", "revoked"}
+    reasons = (
+        "login",
+        "limit",
+        "logout",
+        "kicked",
+        "password",
+        "forced",
+        "ban",
+        "reuse",
+        "revoked",
+    )
     assert all(f'data-reason="{reason}"' in page for reason in reasons)
-    assert settings.LANGUAGE_CODE == "en"

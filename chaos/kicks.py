@@ -1,0 +1,88 @@
+"""How long an ended sign-in's page stays open: `make chaos ARGS="kicks --trials 100"` (T7, A9).
+
+Each trial has a real browser with the home page open, and a second login of the same kind over the
+API of a full stack; measured is the time from the answered login to the frame in which the page
+shows why it was ended. With the channel layer dead (deaf: Redis refuses messages and works
+otherwise; killed; hanging) the page is out by its socket's own looks. A page that says anything
+else, or is not out at all, breaks the invariant and ends this with 1, as does a missed goal.
+"""
+
+import random
+import secrets
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from bench import _harness as harness
+from deploy.stack import Stack
+from socialsite.tests import kicking, stacks
+from socialsite.tests.kicking import Member, seconds_until_told
+
+EXPECTED = "You signed in on another Chrome (Chrome, Windows)."
+# A socket looks every four seconds: when within that time the login comes is drawn.
+SPREAD_SECONDS = 4.0
+LIVE_SECONDS, DEAD_SECONDS = 1.0, 6.0
+
+
+def trial(member: Member, browser: Browser, wait: float) -> tuple[float, str]:
+    """Kick one page that was open for some seconds; returns the seconds, and what it said."""
+    context = member.browser(browser)
+    try:
+        page = member.open(context)
+        time.sleep(wait)
+        seconds = seconds_until_told(page, member.log_in())
+        return seconds, page.locator("#notice").inner_text()
+    finally:
+        context.close()
+
+
+def main() -> int:
+    """Run the trials and report them."""
+    options = harness.arguments(
+        "Time from a second login to the notice on the first one's page.",
+        {"--trials": 100, "--dead": 30},
+    )
+    dice = random.Random(options.seed)
+    report = harness.Report("kicks", options)
+    rows, wrong = [], 0
+    with tempfile.TemporaryDirectory(prefix="socialsite-kicks-") as folder:
+        directory = Path(folder)
+        directory.chmod(0o711)  # the services may run under another account
+        with stacks.full_stack(directory) as stack, stacks.browser() as browser:
+            for mode in ("live", *kicking.TROUBLES):
+                count = options.trials if mode == "live" else options.dead
+                series, said = run(stack, browser, mode, count, dice)
+                wrong += sum(words != EXPECTED for words in said)
+                ms = [
+                    f"{seconds * 1000:.0f}"
+                    for seconds in (series.p50, series.p99, max(series.times))
+                ]
+                rows.append([mode, len(series.times), *ms])
+                if mode == "live":
+                    report.goal("live: median, s", series.p50, at_most=LIVE_SECONDS)
+                else:
+                    report.goal(f"{mode}: longest, s", max(series.times), at_most=DEAD_SECONDS)
+    report.rows(rows, ["channel layer", "n", "p50 ms", "p99 ms", "max ms"])
+    report.goal("pages that said something else", wrong, exactly=0)
+    return report.finish()
+
+
+def run(
+    stack: Stack, browser: Browser, mode: str, count: int, dice: random.Random
+) -> tuple[harness.Series, list[str]]:
+    """Run the trials of one mode; the trouble lasts for all of them."""
+    member = Member(stack.url, f"{mode}{secrets.token_hex(4)}")
+    member.log_in()
+    series, said = harness.Series(), []
+    with kicking.trouble(mode, stack):
+        for _trial in range(count):
+            seconds, words = trial(member, browser, dice.uniform(0, SPREAD_SECONDS))
+            series.times.append(seconds)
+            said.append(words)
+    return series, said
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

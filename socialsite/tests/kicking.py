@@ -1,0 +1,130 @@
+"""What tests and trials of kicks share: a page that is open, a login elsewhere, a dead layer."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import time
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from redis import Redis
+
+from deploy.stack import Stack
+
+WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"
+PASSWORD = "right.pass1"
+# Notes when a page shows why it was signed out, by the clock that this process has too (ms).
+WATCH = """
+new MutationObserver(() => {
+  const notice = document.getElementById("notice");
+  if (!window.noticeAt && notice?.checkVisibility() && notice.textContent.trim())
+    requestAnimationFrame(() => { window.noticeAt ??= Date.now(); });
+}).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+"""
+
+
+class Member:
+    """One person, who signs in from anywhere."""
+
+    def __init__(self, site: str, username: str) -> None:
+        self.site, self.username = site, username
+        self.pair: dict[str, str] = {}
+        self._post("register", nickname=f"{username}Nick"[:16])
+
+    def log_in(self, client: str = "chrome", user_agent: str = WINDOWS) -> float:
+        """Sign in over the API; returns when that was answered, in seconds."""
+        self.pair = self._post("login", client=client, user_agent=user_agent)
+        return time.time()
+
+    def _post(self, what: str, user_agent: str = WINDOWS, **extra: str) -> dict[str, str]:
+        body = {"username": self.username, "password": PASSWORD, **extra}
+        request = urllib.request.Request(  # noqa: S310  (our own address)
+            f"{self.site}/api/v1/auth/{what}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "User-Agent": user_agent},
+        )
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            answer: dict[str, str] = json.loads(response.read())
+        return answer
+
+    def browser(self, browser: Browser, **options: Any) -> BrowserContext:
+        """A browser of this person, not signed in yet."""
+        options = {"base_url": self.site, "locale": "en", **options}
+        context = browser.new_context(**options)
+        context.add_init_script(WATCH)
+        return context
+
+    def open(self, context: BrowserContext, page: Page | None = None) -> Page:
+        """Open the home page with the pair of the last login; returns when the socket is open."""
+        context.clear_cookies()
+        context.add_cookies(
+            [
+                {"name": name, "value": self.pair[name], "url": self.site}
+                for name in self.pair
+                if name in ("access", "refresh")
+            ]
+        )
+        page = page or context.new_page()
+        # Asked for as soon as the socket is open.
+        with page.expect_response("**/api/v1/feed/new-count", timeout=30_000):
+            page.goto("/")
+        return page
+
+
+def seconds_until_told(page: Page, since: float, timeout: float = 30) -> float:
+    """Wait until a page shows why it was signed out; returns the seconds from `since` to that."""
+    expect(page.locator("#notice")).to_have_text(re.compile(r"\S"), timeout=timeout * 1000)
+    while not (at := page.evaluate("window.noticeAt")):  # with the next frame
+        time.sleep(0.01)
+    return float(at) / 1000 - since
+
+
+def redis_of(stack: Stack) -> "Redis[Any]":
+    """A client of the stack's cache Redis, which is the channel layer's too."""
+    url = urlsplit(stack.env["REDIS_URL"])
+    return Redis(host=url.hostname or "", port=url.port or 0, password=url.password)
+
+
+@contextlib.contextmanager
+def deaf(stack: Stack) -> Iterator[None]:
+    """Let Redis refuse all messages between processes, and do everything else."""
+    with redis_of(stack) as redis:
+        redis.execute_command("ACL", "SETUSER", "default", "resetchannels")
+        try:
+            yield
+        finally:
+            redis.execute_command("ACL", "SETUSER", "default", "allchannels")
+
+
+@contextlib.contextmanager
+def killed(stack: Stack) -> Iterator[None]:
+    """Kill Redis."""
+    stack.processes["cache"].kill()
+    try:
+        yield
+    finally:
+        stack.start("cache")
+
+
+@contextlib.contextmanager
+def hanging(stack: Stack) -> Iterator[None]:
+    """Let Redis take connections and commands, and answer nothing."""
+    process = stack.processes["cache"].pid
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+TROUBLES = {"deaf": deaf, "killed": killed, "hanging": hanging}
+
+
+def trouble(name: str, stack: Stack) -> contextlib.AbstractContextManager[None]:
+    """One of the TROUBLES, or none."""
+    return TROUBLES[name](stack) if name in TROUBLES else contextlib.nullcontext()
