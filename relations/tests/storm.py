@@ -23,7 +23,7 @@ from socialsite.core import db, doorbell, relay
 from socialsite.core.errors import Blacklisted, FollowLimit
 from socialsite.core.models import Event
 
-DRAIN_SECONDS = 120
+STUCK_SECONDS = 60
 DEADLOCK = 1213
 
 
@@ -127,13 +127,18 @@ def storm(
 
 
 def drain() -> None:
-    """Deliver every event, also those that wait after a failure."""
-    end = time.monotonic() + DRAIN_SECONDS
+    """Deliver every event, also those that wait after a failure; TimeoutError without progress."""
+    end = time.monotonic() + STUCK_SECONDS
     with doorbell.silence():
-        while relay.relay() or Event.objects.filter(dead=False).exists():
-            if time.monotonic() > end:
+        while True:
+            if relay.relay():
+                end = time.monotonic() + STUCK_SECONDS
+            elif not Event.objects.filter(dead=False).exists():
+                return
+            elif time.monotonic() > end:
                 raise TimeoutError("events are left over")
-            time.sleep(0.001)
+            else:
+                time.sleep(0.01)
 
 
 @contextlib.contextmanager
