@@ -247,6 +247,11 @@ def test_no_page_shows_or_changes_second_factors_or_groups(page, admin) -> None:
     assert admin.get(f"/admin/{page}").status_code == 404
 
 
+def test_passwords_are_changed_in_the_settings(admin) -> None:
+    for page in ("password_change/", "password_change/done/"):
+        assert admin.get(f"/admin/{page}")["Location"] == "/settings/password"
+
+
 @pytest.mark.parametrize("path", ["accounts/user", "accounts/auditentry", "accounts/tokenversion"])
 def test_nothing_is_added_changed_or_deleted_by_hand(path, admin, alice) -> None:
     ident = {

@@ -24,5 +24,5 @@ def login(request: HttpRequest) -> HttpResponse:
 
 
 def password(request: HttpRequest) -> HttpResponse:
-    """The admin changes no passwords."""
-    raise errors.NotFound
+    """The admin changes no passwords, the settings do."""
+    return HttpResponseRedirect(reverse("password"))
