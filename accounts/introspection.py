@@ -46,9 +46,9 @@ def _refresh_lives(principal: Principal) -> bool:
     row = TokenVersion.objects.filter(user=user_id, client=client).first()
     if row is None or not _above(principal, cache.stored_floors(user_id, client, "refresh")):
         return False
-    in_grace = db.now_ms() - row.rotated_at <= GRACE_MS
-    repeatable = [row.previous_jti, row.oldest_jti] if in_grace else [row.previous_jti]
-    return principal.jti in [row.refresh_jti, *repeatable]
+    if principal.jti in (row.refresh_jti, row.previous_jti):
+        return True
+    return principal.jti == row.oldest_jti and db.now_ms() - row.rotated_at <= GRACE_MS
 
 
 def _above(principal: Principal, floors: cache.Floors | None) -> bool:
