@@ -20,7 +20,10 @@ class Devices(APIView):
         found = queries.devices(user.pk, principal.client)
         return Response({"items": found, "next": None})
 
-    @extend_schema(responses={204: None, 401: Errors, 403: Errors})
+    @extend_schema(
+        operation_id="auth_devices_destroy_others",
+        responses={204: None, 401: Errors, 403: Errors},
+    )
     def delete(self, request: Request) -> Response:
         """Sign out all devices but the one that asks."""
         user, principal = signed_in(request)
