@@ -178,7 +178,7 @@ def load() -> Env:
             lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
         raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines)) from None
     env = _with_keys(env)
-    if env.SECRET_KEY in env.JWT_KEYS:
+    if {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS} & {*env.JWT_KEYS}:
         # Who learns one must not have the other: they do different things.
         raise SystemExit("Bad configuration:\n  JWT_KEYS: SECRET_KEY must not be one of them")
     return env

@@ -71,6 +71,7 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"ACCESS_MINUTES": "1.5"}, "ACCESS_MINUTES: "),
         ({"JWT_KEYS": "short"}, "JWT_KEYS: key 1 is too short"),
         ({"JWT_KEYS": SECRET, "SECRET_KEY": SECRET}, "JWT_KEYS: SECRET_KEY must not be one"),
+        ({"JWT_KEYS": SECRET, "SECRET_KEY_FALLBACKS": SECRET}, "JWT_KEYS: SECRET_KEY must not be"),
         ({"SITE_URL": "site.example"}, "SITE_URL: must start with http:// or https://"),
         ({"DATABASE_URL": "postgres://x"}, "DATABASE_URL: "),
         ({"REDIS_URL": "memcached://x"}, "REDIS_URL: "),
