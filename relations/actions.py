@@ -108,9 +108,7 @@ def _write(mine: Relationship, other: Relationship, after: states.Pair, now: int
             row.counted ^= counts.FOLLOWING
             count = RelationCount.objects.filter(pk=row.from_user_id)
             count.update(following=F("following") + moved)
-        # Not `save`, which asks by the row's id alone: the owner says which shard has the row.
-        written = {name: getattr(row, name) for name in _WRITTEN}
-        Relationship.objects.filter(pk=row.pk, from_user=row.from_user_id).update(**written)
+        locks.row(row).update(**{name: getattr(row, name) for name in _WRITTEN})
 
 
 def _tell(row: Relationship, before: states.State, after: states.State) -> None:

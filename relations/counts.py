@@ -8,7 +8,7 @@ once, whatever events are repeated or out of order, and never through a negative
 from django.db.models import F
 
 from relations import locks, states
-from relations.models import Relation, RelationCount, Relationship
+from relations.models import Relation, RelationCount
 from socialsite.core import db
 
 FOLLOWING, FOLLOWER, FRIEND, BLOCKED = 1, 2, 4, 8
@@ -40,4 +40,4 @@ def settle(one: int, two: int) -> None:
             if (now ^ row.counted) & bit
         }
         RelationCount.objects.filter(pk=row.from_user_id).update(**changes)
-        Relationship.objects.filter(pk=row.pk, from_user=row.from_user_id).update(counted=now)
+        locks.row(row).update(counted=now)

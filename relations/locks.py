@@ -6,6 +6,8 @@ that two of them can never wait for each other. Rows are never deleted, hence no
 
 from collections.abc import Iterable
 
+from django.db.models import QuerySet
+
 from relations.models import RelationCount, Relationship
 from socialsite.core import db
 
@@ -46,3 +48,12 @@ def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relat
     first = locked.get(from_user_id=low, to_user_id=high)
     second = locked.get(from_user_id=high, to_user_id=low)
     return (first, second) if one == low else (second, first)
+
+
+def row(locked: Relationship) -> "QuerySet[Relationship]":
+    """Return a locked row for writing, by the whole key it was locked by.
+
+    Not by its id: the owner says which shard has the row. Nor by id and owner: MariaDB may then
+    read, and lock, all rows of the owner, and hot pairs deadlock.
+    """
+    return Relationship.objects.filter(from_user=locked.from_user_id, to_user=locked.to_user_id)
