@@ -1,7 +1,7 @@
 """E-mail addresses and new passwords by e-mail: links, what they tell, what they end."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
 from pathlib import Path
@@ -16,6 +16,7 @@ from django.core import mail as outgoing
 from django.core.signing import TimestampSigner
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import translation
 
 from accounts import actions, attempts, links, mail, rules, subscribers, tasks
 from accounts.models import AuditEntry, User
@@ -34,6 +35,13 @@ pytestmark = pytest.mark.django_db
 
 PASSWORD, NEW = "right.pass1", "other.pass2"
 ADDRESS = "alice@example.org"
+
+
+@pytest.fixture(autouse=True)
+def _english() -> Iterator[None]:
+    """Texts as of here, whatever the last request of another test spoke."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture
