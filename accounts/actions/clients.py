@@ -11,7 +11,7 @@
 """
 
 from accounts import devices
-from accounts.actions.revocation import is_live, revoke_version
+from accounts.actions.revocation import is_live, next_version, revoke_version
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core.errors import BannedAccessToken
 
@@ -38,8 +38,9 @@ def live_row(batch: TokenBatch, client: str, version: int | None = None) -> Toke
 def take_place(batch: TokenBatch, client: str, by: str) -> TokenVersion:
     """Return the row that a client signs in with, after ending what may not stand beside it.
 
-    A row that nobody is signed in with keeps its number: none was issued, and why the sign-in
-    before ended stays readable.
+    Where the sign-in before was ended the number is a new one already, and why it ended stays
+    readable. Where only the batch ended it, it is not: with the same number the old tokens would
+    look like copies of the new ones from before they were renewed (A12).
     """
     rows = _rows(batch)
     for row in rows:
@@ -52,6 +53,8 @@ def take_place(batch: TokenBatch, client: str, by: str) -> TokenVersion:
         floor = batch.forgotten
         found = TokenVersion(user_id=batch.user_id, client=client, version=floor + 1)
         found.access_floor = found.refresh_floor = floor
+    elif found.refresh_jti:
+        next_version(found)
     return found
 
 

@@ -75,12 +75,17 @@ def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
 
     Without a refresh token in force the row says that nobody is signed in there.
     """
-    row.access_floor = row.refresh_floor = row.version
-    row.version += 1
-    row.refresh_jti = row.previous_jti = row.oldest_jti = ""
+    next_version(row)
     row.ended, row.ended_by = reason, by
     row.save()
     _tell(TokensRevoked(row.user_id, row.client, row.access_floor, reason, False, by))
+
+
+def next_version(row: TokenVersion) -> None:
+    """Put a client's tokens at or below its floors, without a word about it; does not save."""
+    row.access_floor = row.refresh_floor = row.version
+    row.version += 1
+    row.refresh_jti = row.previous_jti = row.oldest_jti = ""
 
 
 def _tell(event: TokensRevoked) -> None:

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, authentication, cookies, devices, queries, tokens
+from accounts import actions, authentication, cookies, devices, endings, queries, tokens
 from accounts.actions import clients
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 from accounts.tokens import TokenPair, decode_access
@@ -198,6 +198,19 @@ def test_a_kicked_device_may_sign_in_again(alice) -> None:
     assert lives(again) == ALIVE
     assert row(alice, "ios").ended == "kicked"  # nobody was there: the reason before still counts
     assert revocations() == [("ios", "kicked", "Chrome")]
+
+
+@pytest.mark.parametrize(
+    "end", [actions.force_offline, lambda user: actions.set_password(user, "a.b.c.1")]
+)
+def test_a_sign_in_after_all_were_ended_has_a_number_of_its_own(end, alice) -> None:
+    old = decode_access(actions.sign_in(alice, "ios").access)
+    end(alice)
+    new = actions.sign_in(alice, "ios")
+    assert lives(new) == ALIVE
+    assert decode_access(new.access).version > old.version
+    assert endings.of(old) is not None
+    assert [client for client, _reason, _by in revocations()] == [None]
 
 
 @pytest.mark.parametrize("client", ["edge", "ios:abcdefgh", "nothing", "ios ", "IOS", "ios\n", "é"])
