@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--operations", type=int, default=20_000, help="in all")
     parser.add_argument("--threads", type=int, default=16, help="that act at once")
     parser.add_argument("--people", type=int, default=5, help="the fewer, the hotter each pair")
-    parser.add_argument("--relays", type=int, default=2, help="that deliver events beside them")
+    parser.add_argument("--relays", type=int, default=6, help="that deliver events beside them")
     parser.add_argument("--cap", type=int, default=3, help="FOLLOW_LIMIT during the storm")
     parser.add_argument("--seed", type=int, default=1, help="of all random choices")
     options = parser.parse_args()
