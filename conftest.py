@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.test import override_settings
+from django.utils import translation
 from rest_framework.test import APIClient
 
 _numbers = itertools.count(1)
@@ -42,6 +43,12 @@ def _static_files() -> None:
     """Collect static files where pages name them by their hashes, as a deployment does."""
     if not settings.EMBEDDED:
         call_command("collectstatic", interactive=False, verbosity=0)
+
+
+@pytest.fixture(autouse=True)
+def _english() -> None:
+    """Every test starts in English, whatever language a request before it asked for."""
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 @pytest.fixture(autouse=True)

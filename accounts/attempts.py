@@ -85,8 +85,10 @@ LOGIN_ACCOUNT = Budget("login-account", free=100, window=DAY, cap=MINUTE)
 CODE_HERE = Budget("code-here", free=5, window=HOUR, cap=15 * MINUTE, idle=True)
 CODE_DEVICE = Budget("code-device", free=5, window=HOUR, cap=15 * MINUTE, idle=True)
 CODE_ACCOUNT = Budget("code-account", free=10, window=DAY, cap=15 * MINUTE)
-# The password asked of someone who is signed in: a stranger does not get there.
+# The password and the codes asked of someone who is signed in: a stranger does not get there. Only
+# the thief of an open sign-in guesses codes there, so no success forgives them.
 PASSWORD = Budget("password", free=5, window=HOUR, cap=15 * MINUTE, idle=True)
+OWN_CODE = Budget("own-code", free=5, window=DAY, cap=15 * MINUTE)
 SIGN_UP = Budget("sign-up", free=50, window=HOUR, cap=MINUTE)
 # Every mail asked for counts, sent or not. Who asks in a stranger's name cannot keep the stranger
 # from a link: it was in the mails that were sent.
@@ -119,8 +121,15 @@ def code(request: HttpRequest, user: User) -> Iterator[None]:
 
 @contextmanager
 def password(user: User) -> Iterator[None]:
-    """Guard the check of the password, or a code, of someone signed in. Raises RateLimited."""
-    with _guarded({PASSWORD.key(str(user.pk)): PASSWORD}, PasswordNotCorrected, OtpNotCorrected):
+    """Guard the check of the password of someone signed in. Raises RateLimited."""
+    with _guarded({PASSWORD.key(str(user.pk)): PASSWORD}, PasswordNotCorrected):
+        yield
+
+
+@contextmanager
+def own_code(user: User) -> Iterator[None]:
+    """Guard the check of a code of someone signed in. Raises RateLimited."""
+    with _guarded({OWN_CODE.key(str(user.pk)): OWN_CODE}, OtpNotCorrected):
         yield
 
 
@@ -139,9 +148,9 @@ def ask_mail(request: HttpRequest) -> None:
     _settle({key: MAIL_ASKER}, failed=True)
 
 
-def may_mail(address: str) -> bool:
-    """Count a mail to an address; False when it had its share."""
-    key = MAIL_ADDRESS.key(address.lower())
+def may_mail(kind: str, address: str) -> bool:
+    """Count a mail of a kind to an address; False when it had its share of them."""
+    key = MAIL_ADDRESS.key(kind, address.lower())
     try:
         _take({key: MAIL_ADDRESS})
     except RateLimited:

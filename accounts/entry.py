@@ -3,6 +3,7 @@
 from django.http import HttpRequest
 
 from accounts import actions, attempts, devices, second_factor
+from accounts.actions import Shown
 from accounts.models import User
 from accounts.second_factor import SetUp
 from accounts.tokens import Principal, TokenPair
@@ -31,12 +32,13 @@ def finish(request: HttpRequest, user: User, client: str, otp: str = "") -> Toke
 
     Raises OtpRequired without one, OtpNotCorrected, RateLimited after too many wrong ones.
     """
-    if second_factor.is_on(user):
+    coded = second_factor.is_on(user)
+    if coded:
         if not otp.strip():
             raise OtpRequired
         with attempts.code(request, user):
             actions.check_second_factor(user, otp, devices.address_of(request))
-    return sign_in(request, user, client)
+    return sign_in(request, user, client, Shown(user.password, coded))
 
 
 def sign_up(
@@ -56,11 +58,10 @@ def sign_up(
     return user, sign_in(request, user, client)
 
 
-def sign_in(request: HttpRequest, user: User, client: str) -> TokenPair:
+def sign_in(request: HttpRequest, user: User, client: str, shown: Shown | None = None) -> TokenPair:
     """Give the device of a request a pair, without asking for anything more."""
-    return actions.sign_in(
-        user, client, devices.user_agent_of(request), devices.address_of(request)
-    )
+    user_agent, address = devices.user_agent_of(request), devices.address_of(request)
+    return actions.sign_in(user, client, user_agent, address, shown)
 
 
 def change_password(
@@ -93,7 +94,7 @@ def confirm_second_factor(
     """
     client, address = principal.client, devices.address_of(request)
     by = _this_device(request, principal)
-    with attempts.password(user):
+    with attempts.own_code(user):
         return actions.confirm_second_factor(
             user, otp, client, version=principal.version, by=by, address=address
         )
@@ -101,13 +102,13 @@ def confirm_second_factor(
 
 def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:
     """Replace the recovery codes. Errors as `actions.renew_recovery_codes`; RateLimited."""
-    with attempts.password(user):
+    with attempts.own_code(user):
         return actions.renew_recovery_codes(user, otp, devices.address_of(request))
 
 
 def end_second_factor(request: HttpRequest, user: User, password: str, otp: str) -> None:
     """Turn the second factor off. Errors as `actions.end_second_factor`; RateLimited."""
-    with attempts.password(user):
+    with attempts.password(user), attempts.own_code(user):
         actions.end_second_factor(user, password, otp, devices.address_of(request))
 
 

@@ -25,7 +25,11 @@ def send(kind: str, user_id: int, address: str, language: str, *, repeated: bool
     Mails that anybody may ask for are bounded for each address; `repeated` says that this one was
     counted already.
     """
-    if kind in ("confirm_email", "recovery") and not repeated and not attempts.may_mail(address):
+    if (
+        kind in ("confirm_email", "recovery")
+        and not repeated
+        and not attempts.may_mail(kind, address)
+    ):
         logger.warning("too many mails asked for to one address, a %s is not sent", kind)
         return 0
     with translation.override(language or settings.LANGUAGE_CODE):

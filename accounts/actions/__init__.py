@@ -22,12 +22,13 @@ from accounts.actions.second_factor import (
     end_second_factor,
     renew_recovery_codes,
 )
-from accounts.actions.signing_in import check_password, login, refresh, sign_in
+from accounts.actions.signing_in import Shown, check_password, login, refresh, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 
 __all__ = [
     "BIO_MAX",
     "Act",
+    "Shown",
     "announce",
     "ask_recovery",
     "ban",

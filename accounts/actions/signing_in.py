@@ -1,12 +1,13 @@
 """Signing in, and exchanging refresh tokens (A8, A10, T4-T6, T15)."""
 
 import logging
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, devices, passwords, queries, tokens
+from accounts import cache, devices, passwords, queries, second_factor, tokens
 from accounts.actions.clients import take_place
 from accounts.actions.presence import touch
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
@@ -14,7 +15,12 @@ from accounts.events import UserSignedIn
 from accounts.models import TokenBatch, TokenVersion, User
 from accounts.tokens import Mark, Principal, TokenPair
 from socialsite.core import db
-from socialsite.core.errors import BannedRefreshToken, PasswordNotCorrected, UserNotFound
+from socialsite.core.errors import (
+    BannedRefreshToken,
+    OtpRequired,
+    PasswordNotCorrected,
+    UserNotFound,
+)
 from socialsite.core.errors import UserBanned as UserBannedError
 from socialsite.core.events import publish
 
@@ -23,12 +29,19 @@ logger = logging.getLogger(__name__)
 GRACE_MS = 10_000
 
 
+class Shown(NamedTuple):
+    """What a person showed before they sign in: a password of this hash, and whether a code too."""
+
+    password: str
+    code: bool
+
+
 def login(
     username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
 ) -> tuple[User, TokenPair]:
     """Sign in by password alone; errors as `check_password`."""
     user = check_password(username, password)
-    return user, sign_in(user, client, user_agent, address)
+    return user, sign_in(user, client, user_agent, address, Shown(user.password, code=False))
 
 
 def check_password(username: str, password: str) -> User:
@@ -52,19 +65,27 @@ def check_password(username: str, password: str) -> User:
 
 @fenced
 def sign_in(
-    user: User, client: str = "other", user_agent: str = "", address: str = ""
+    user: User,
+    client: str = "other",
+    user_agent: str = "",
+    address: str = "",
+    shown: Shown | None = None,
 ) -> TokenPair:
     """Issue a pair for a client; what may not stand beside it ends (A10).
 
-    Raises UserBanned, also when that happened after the password was checked.
+    What was `shown` before must still be enough under the lock: a login that began with the old
+    password ends with its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired or
+    UserBanned for what happened meanwhile.
     """
     batch = locked_batch(user)
     row = take_place(batch, client, devices.name_of(client, user_agent))
     current = User.objects.get(pk=user.pk)
     if current.banned_at:
         raise UserBannedError
-    if current.deleted_at:
+    if current.deleted_at or (shown and shown.password != current.password):
         raise PasswordNotCorrected
+    if shown and not shown.code and second_factor.is_on(current):
+        raise OtpRequired
     row.user_agent, row.address = user_agent[:300], address[:45]
     publish(UserSignedIn(user.pk, client))
     return issue(current, batch, row)

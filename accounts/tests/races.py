@@ -116,6 +116,26 @@ def a_refresh_and_a_password_change() -> Wrongs:
     return wrongs + _numbers_are_sound(user)
 
 
+def a_login_and_a_password_change() -> Wrongs:
+    """Who logs in with the old password while it changes is out afterwards (A12, T5)."""
+    user = person()
+    actions.sign_in(user, "firefox")
+    results = at_once(
+        [
+            lambda: actions.login(user.username, PASSWORD, "chrome"),
+            lambda: actions.change_password(user, "firefox", PASSWORD, NEW_PASSWORD),
+            lambda: actions.login(user.username, PASSWORD, "android"),
+        ]
+    )
+    wrongs = _unexpected(results, PasswordNotCorrected)
+    for pair in _pairs([results[0], results[2]]):
+        if lives(pair) != (False, False):
+            wrongs.append("a login with the old password lives")
+    if not isinstance(results[1], TokenPair) or lives(results[1]) != (True, True):
+        wrongs.append(f"the change gave {results[1]!r}")
+    return wrongs + _numbers_are_sound(user)
+
+
 def two_tabs_refreshing() -> Wrongs:
     """Tabs that refresh at once get the same successor, byte for byte, and stay signed in."""
     user = person()
@@ -211,6 +231,7 @@ RACES: dict[str, Callable[[], Wrongs]] = {
     for race in (
         two_logins_of_one_type,
         a_refresh_and_a_password_change,
+        a_login_and_a_password_change,
         two_tabs_refreshing,
         bumps_against_bumps,
         logins_and_a_ban,

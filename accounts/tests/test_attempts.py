@@ -355,11 +355,12 @@ def test_codes_tried_from_everywhere_are_few(make_user, clock) -> None:
 
 
 def test_mails_are_counted_by_asker_and_by_address_in_any_case(clock) -> None:
-    assert [attempts.may_mail("Alice@example.org") for _ in range(3)] == [True] * 3
-    assert not attempts.may_mail("alice@EXAMPLE.org")
+    assert [attempts.may_mail("recovery", "Alice@example.org") for _ in range(3)] == [True] * 3
+    assert not attempts.may_mail("recovery", "alice@EXAMPLE.org")
     clock.now += MINUTE
-    assert attempts.may_mail("alice@example.org")
-    assert attempts.may_mail("other@example.org")
+    assert attempts.may_mail("recovery", "alice@example.org")
+    assert attempts.may_mail("recovery", "other@example.org")
+    assert attempts.may_mail("confirm_email", "alice@example.org")  # a stranger cannot use it up
     for _ in range(attempts.MAIL_ASKER.free):
         attempts.ask_mail(request_from())
     with pytest.raises(RateLimited):

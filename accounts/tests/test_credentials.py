@@ -340,3 +340,13 @@ def test_another_site_changes_no_password(alice) -> None:
     strict.cookies[cookies.ACCESS] = actions.sign_in(alice, "chrome").access
     assert strict.post(PAGE, filled()).status_code == 403
     assert actions.login("alice1", OLD)
+
+
+def test_a_login_that_began_with_the_old_password_ends_with_it(make_user) -> None:
+    user = make_user("alice1", password=OLD)
+    actions.sign_in(user, "firefox")
+    checked = actions.check_password("alice1", OLD)
+    actions.change_password(user, "firefox", OLD, NEW)
+    with pytest.raises(PasswordNotCorrected):
+        actions.sign_in(checked, "chrome", shown=actions.Shown(checked.password, code=False))
+    assert not TokenVersion.objects.filter(client="chrome").exists()

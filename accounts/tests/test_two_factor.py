@@ -24,6 +24,7 @@ from socialsite.core.errors import (
     BannedAccessToken,
     InvalidInput,
     OtpNotCorrected,
+    OtpRequired,
     PasswordNotCorrected,
 )
 
@@ -358,6 +359,27 @@ def test_guesses_of_somebody_signed_in_are_bounded(alice, api_for) -> None:
         for n in range(8)
     ]
     assert answers == [401] * 5 + [429] * 3
+
+
+def test_no_right_password_forgives_wrong_codes(alice, api_for) -> None:
+    turn_on(alice)
+    me = api_for(alice)
+    answers = []
+    for number in range(8):
+        wrong = {"otp": f"{number:06d}"}
+        answers.append(me.post(f"{TOTP_API}/recovery-codes", wrong, format="json").status_code)
+        right = {"email": "", "password": PASSWORD}
+        assert me.post("/api/v1/auth/email", right, format="json").status_code < 300
+    assert answers == [401] * 5 + [429] * 3
+
+
+def test_a_login_from_before_the_second_factor_needs_a_code(alice) -> None:
+    checked = actions.check_password("alice1", PASSWORD)
+    turn_on(alice)
+    shown = actions.Shown(checked.password, code=False)
+    with pytest.raises(OtpRequired):
+        actions.sign_in(checked, "edge", shown=shown)
+    assert actions.sign_in(checked, "edge", shown=shown._replace(code=True))
 
 
 # --- pages --------------------------------------------------------------------------------------
