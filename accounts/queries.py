@@ -74,13 +74,25 @@ def moderates(user: User) -> bool:
     return user.is_staff
 
 
-def cards(ids: Iterable[int]) -> dict[int, Card]:
-    """Return the cards of those of these people whose accounts are open, in one query."""
+def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
+    """Return the cards of those of these people whose accounts are open, in one query.
+
+    With `closed` also of banned and closed accounts, of which only the name is shown.
+    """
     wanted = set(ids)
     if not wanted:
         return {}
-    rows = User.objects.active().filter(pk__in=wanted).values(*_COLUMNS)
-    return {row["id"]: _card(row) for row in rows}
+    people = User.objects.all() if closed else User.objects.active()
+    rows = people.filter(pk__in=wanted).values(*_COLUMNS, "banned_at", "deleted_at")
+    return {
+        row["id"]: bare(_card(row)) if row["banned_at"] or row["deleted_at"] else _card(row)
+        for row in rows
+    }
+
+
+def bare(card: Card) -> Card:
+    """Return a card of which only the name is left."""
+    return {**card, "avatar": "", "bio": ""}
 
 
 def _card(row: dict[str, Any]) -> Card:

@@ -7,8 +7,9 @@ Repeating an action changes and tells nothing. Each real transition raises the p
 on both rows and leaves one line in RelationLog.
 """
 
+from collections.abc import Mapping
+
 from django.conf import settings
-from django.db.models import F
 
 from accounts.models import User
 from relations import counts, locks, states
@@ -66,7 +67,7 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
     ):
         raise FollowLimit
     now = db.now_ms()
-    _write(mine, other, after, now)
+    _write(mine, other, after, now, counters)
     RelationLog.objects.create(
         actor_id=actor,
         target_id=target,
@@ -94,8 +95,17 @@ def _check(target: int, action: Action) -> None:
         raise UserBanned
 
 
-def _write(mine: Relationship, other: Relationship, after: states.Pair, now: int) -> None:
-    """Give both locked rows their new state, their times (ms) and the pair's next number."""
+def _write(
+    mine: Relationship,
+    other: Relationship,
+    after: states.Pair,
+    now: int,
+    counters: Mapping[int, RelationCount],
+) -> None:
+    """Give both locked rows their new state, their times (ms) and the pair's next number.
+
+    Only locked counters move here: who is not among them has no follow that changes.
+    """
     version = mine.version + 1
     for row, state in zip((mine, other), after, strict=True):
         row.relation, row.version = state, version
@@ -104,10 +114,10 @@ def _write(mine: Relationship, other: Relationship, after: states.Pair, now: int
         row.fan_since = (row.fan_since or now) if states.is_followed(state) else None
         row.blocked_at = (row.blocked_at or now) if states.blocks(state) else None
         moved = states.follows(state) - bool(row.counted & counts.FOLLOWING)
-        if moved:
+        count = counters.get(row.from_user_id)
+        if moved and count is not None:
             row.counted ^= counts.FOLLOWING
-            count = RelationCount.objects.filter(pk=row.from_user_id)
-            count.update(following=F("following") + moved)
+            counts.move(count, {"following": moved})
         locks.row(row).update(**{name: getattr(row, name) for name in _WRITTEN})
 
 

@@ -66,7 +66,7 @@ def _change(request: Request, user_id: str, action: Action) -> Response:
 
 
 class Follow(APIView):
-    """Following one person; every answer tells what is left of the budget of both methods."""
+    """Following one person; answers tell what is left of the budget of both methods."""
 
     grant: Grant | None = None
 
@@ -100,15 +100,18 @@ class Follow(APIView):
         return answer
 
 
+BLOCKED = {status: shape for status, shape in CHANGED.items() if status not in (409, 429)}
+
+
 class Block(APIView):
     """Blocking one person."""
 
-    @extend_schema(request=None, responses=CHANGED)
+    @extend_schema(request=None, responses=BLOCKED)
     def post(self, request: Request, user_id: str) -> Response:
         """Block, also a banned or closed account; ends the follows of both directions."""
         return _change(request, user_id, actions.block)
 
-    @extend_schema(responses=CHANGED)
+    @extend_schema(responses=BLOCKED)
     def delete(self, request: Request, user_id: str) -> Response:
         """Unblock; follows that the block ended stay ended."""
         return _change(request, user_id, actions.unblock)

@@ -5,11 +5,14 @@ difference between what the rows say and what was counted, in one transaction wi
 once, whatever events are repeated or out of order, and never through a negative number.
 """
 
-from django.db.models import F
+import logging
+from collections.abc import Mapping
 
 from relations import locks, states
 from relations.models import Relation, RelationCount
 from socialsite.core import db
+
+logger = logging.getLogger(__name__)
 
 FOLLOWING, FOLLOWER, FRIEND, BLOCKED = 1, 2, 4, 8
 # FOLLOWING moves with the fact, since it gates the cap (T23); the others are settled by event.
@@ -29,15 +32,29 @@ def bits(state: states.State) -> int:
 @db.atomic
 def settle(one: int, two: int) -> None:
     """Make the counters of both people agree with the rows of the pair."""
-    locks.counters((one, two))
+    counters = locks.counters((one, two))
     for row in locks.pair(one, two):
         now = bits(states.of(row))
         if now == row.counted:
             continue
         changes = {
-            name: F(name) + (1 if now & bit else -1)
-            for name, bit in BITS.items()
-            if (now ^ row.counted) & bit
+            name: 1 if now & bit else -1 for name, bit in BITS.items() if (now ^ row.counted) & bit
         }
-        RelationCount.objects.filter(pk=row.from_user_id).update(**changes)
+        move(counters[row.from_user_id], changes)
         locks.row(row).update(counted=now)
+
+
+def move(count: RelationCount, changes: Mapping[str, int]) -> None:
+    """Move locked counters by so much.
+
+    One that would fall below nothing has drifted by what is not ours, a restored table say: nobody
+    must be kept from leaving or blocking by that. It stays at nothing, and `recount` mends it.
+    """
+    for name, change in changes.items():
+        value = getattr(count, name) + change
+        if value < 0:
+            logger.error("%s of %s would fall to %s: recount", name, count.pk, value)
+        setattr(count, name, max(0, value))
+    RelationCount.objects.filter(pk=count.pk).update(
+        **{name: getattr(count, name) for name in changes}
+    )

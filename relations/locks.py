@@ -1,7 +1,9 @@
 """Locks of relations in their one global order: counters by user id, then the rows of the pair.
 
 The lower user id comes first in both steps; every writer of these tables takes its locks here, so
-that two of them can never wait for each other. Rows are never deleted, hence no gap locks.
+that two writers never wait for each other. Rows are never deleted, hence no gap locks. (Fan-out
+reads them with share locks; where it meets a writer crosswise, the database ends one of the two and
+`core.db.atomic` runs it again.)
 """
 
 from collections.abc import Iterable

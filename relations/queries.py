@@ -137,8 +137,13 @@ def _friend_rows(user_id: int) -> "QuerySet[Relationship]":
 def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
-    """Return whom a person follows, the latest follow first."""
-    return _people(_big_list("following", user_id, viewer_id), cursor, size)
+    """Return whom a person follows, the latest follow first.
+
+    To that person themselves also banned and closed accounts, by name: they count below the cap, so
+    it must be possible to leave them.
+    """
+    listing = _big_list("following", user_id, viewer_id)
+    return _people(listing, cursor, size, show_closed=user_id == viewer_id)
 
 
 def followers(
@@ -175,12 +180,16 @@ SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
 
 
 def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Page[Person]:
-    """Return whom a person blocks, the latest first; for that person only."""
+    """Return whom a person blocks, the latest first; for that person only.
+
+    Of all of them just the name, so that it can be undone.
+    """
     rows = Relationship.objects.filter(
         from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
     )
     listing = _Listing(rows, "blocked_at", user_id)
-    return _people(listing, cursor, size, show_blocked=True)
+    page = _people(listing, cursor, size, show_blocked=True, show_closed=True)
+    return page.with_items([{**person, "avatar": "", "bio": ""} for person in page.items])
 
 
 def page_rows(
@@ -291,11 +300,17 @@ def _big_list(kind: cache.Kind, owner: int, viewer_id: int | None) -> _Listing:
 
 
 def _people(
-    listing: _Listing, cursor: Position | None, size: int, *, show_blocked: bool = False
+    listing: _Listing,
+    cursor: Position | None,
+    size: int,
+    *,
+    show_blocked: bool = False,
+    show_closed: bool = False,
 ) -> Page[Person]:
     """Return a page of cards with `relation`, the viewer's state towards each by name or None.
 
-    Leaves out closed accounts and those with a block either way to the viewer, and reads on until
+    Leaves out closed accounts and those with a block either way to the viewer, unless they are to
+    be shown, and reads on until
     the page is full: three queries a round, two where the cache knows the rows, each round twice as
     wide. After ROUNDS rounds the page may be short; its cursor then goes on from the last row
     examined (T39).
@@ -304,7 +319,8 @@ def _people(
     place = cursor
     for step in range(ROUNDS):
         found = listing.read(place, (size + 1) << step)
-        cards = accounts.cards(position.id for position in found.positions)
+        ids = [position.id for position in found.positions]
+        cards = accounts.cards(ids, closed=show_closed)
         for position in found.positions:
             state, card = found.relations[position.id], cards.get(position.id)
             if card and (show_blocked or not states.blocked_either_way(state)):

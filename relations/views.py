@@ -136,7 +136,7 @@ def _anyone(username: str) -> User:
 
 
 def _other(me: User, username: str) -> User:
-    target = accounts.by_name(username)
+    target = _anyone(username)
     if target.pk == me.pk:
         raise errors.SelfRelation
     return target

@@ -2,6 +2,7 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from socialsite import views
@@ -36,7 +37,7 @@ urlpatterns = [
         ),
         name="docs",
     ),
-    re_path(r"^api/", views.not_found),
+    re_path(r"^api/", csrf_exempt(views.not_found)),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),

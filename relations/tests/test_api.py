@@ -100,9 +100,15 @@ def test_a_closed_account_can_only_be_left_and_blocked(people, api_for, api, fie
         wrong(api.get(address(b, kind)), 404, 1)
     states = client.get(f"/api/v1/relations?ids={b.pk}").json()
     assert states["items"][0]["relation"] == "FOLLOWING"
+    # It counts below the cap, so its follower finds it; to all others it is gone.
+    found = client.get(address(a, "following")).json()["items"]
+    assert [(p["username"], p["bio"], p["avatar"]) for p in found] == [(b.username, "", "")]
+    assert api.get(address(a, "following")).json()["items"] == []
     assert client.delete(address(b, "follow")).json() == {"relation": None}
     assert client.post(address(b, "follow")).status_code in (403, 404)
     assert client.post(address(b, "block")).json() == {"relation": "BLACKLISTING"}
+    found = client.get("/api/v1/users/me/blocked").json()["items"]
+    assert [p["username"] for p in found] == [b.username]
     assert client.delete(address(b, "block")).json() == {"relation": None}
 
 
@@ -217,9 +223,11 @@ def test_lists_of_a_blocked_pair_are_not_found(people, api_for, api, kind, by_re
 
 def test_the_blocked_list_is_mine_alone(people, api_for, api) -> None:
     a, b = people
+    type(b).objects.filter(pk=b.pk).update(bio="not for those who block me", avatar_name="b.webp")
     actions.block(a, b)
     found = api_for(a).get("/api/v1/users/me/blocked").json()
     assert [(p["id"], p["relation"]) for p in found["items"]] == [(str(b.pk), "BLACKLISTING")]
+    assert [(p["bio"], p["avatar"]) for p in found["items"]] == [("", "")]
     assert api_for(b).get("/api/v1/users/me/blocked").json() == {"items": [], "next": None}
     wrong(api.get("/api/v1/users/me/blocked"), 401, 14)
 

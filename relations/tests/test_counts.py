@@ -110,3 +110,16 @@ def test_settling_a_settled_pair_writes_nothing(people, django_assert_max_num_qu
     with django_assert_max_num_queries(6):  # a savepoint and the four locks
         counts.settle(b.pk, a.pk)
     assert (list(RelationCount.objects.values()), list(Relationship.objects.values())) == before
+
+
+# --- counters that drifted by what is not ours --------------------------------------------------
+@pytest.mark.parametrize("act", ["unfollow", "block"])
+def test_a_counter_that_fell_too_low_keeps_nobody_from_leaving(act, make_user) -> None:
+    one, two = make_user(), make_user()
+    actions.follow(one, two)
+    drain()
+    RelationCount.objects.update(following=0, followers=0)
+    getattr(actions, act)(one, two)
+    drain()
+    assert not Event.objects.exists()
+    assert list(RelationCount.objects.values_list("following", "followers")) == [(0, 0)] * 2
