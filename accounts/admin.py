@@ -25,7 +25,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions as accounts
 from accounts import queries, second_factor, staff
-from accounts.devices import address_of
+from accounts.devices import Client, address_of
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import Forbidden
@@ -354,12 +354,34 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return staff.detail_text(entry)
 
 
+class KindFilter(admin.SimpleListFilter):
+    """One kind of device; under CLIENT_POLICY=device the table has as many clients as devices."""
+
+    title = gettext_lazy("kind of device")
+    parameter_name = "kind"
+
+    def lookups(
+        self, request: HttpRequest, model_admin: "admin.ModelAdmin[TokenVersion]"
+    ) -> list[tuple[str, str]]:
+        """Name the kinds."""
+        return [(kind.value, str(kind.label)) for kind in Client]
+
+    def queryset(
+        self, request: HttpRequest, queryset: "QuerySet[TokenVersion]"
+    ) -> "QuerySet[TokenVersion]":
+        """Filter by the chosen kind, with and without a device's id."""
+        kind = self.value()
+        if kind not in Client.values:
+            return queryset
+        return queryset.filter(Q(client=kind) | Q(client__startswith=f"{kind}:"))
+
+
 @admin.register(TokenVersion)
 class TokenVersionAdmin(ReadOnlyAdmin):
     """Devices: the numbers of one kind of device of a person."""
 
     list_display = ("user", "client", "version", "access_floor", "refresh_floor", "last_seen")
-    list_filter = ("client",)
+    list_filter = (KindFilter,)
     list_select_related = ("user",)
     search_fields = ("=user__id", "=user__username_key")
     ordering = ("-id",)

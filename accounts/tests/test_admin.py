@@ -475,6 +475,36 @@ def test_who_is_recommended_is_noted(admin, alice, make_user) -> None:
     assert notes() == [(alice.pk, name, "user", person.pk) for name, person in acts]
 
 
+@pytest.mark.parametrize("index", [{}, {"index": "0"}])
+@pytest.mark.parametrize("junk", ["abc", "9" * 23, str(2**63), "-1", "²", "", "1.5", "\0"])
+def test_chosen_rows_that_are_no_ids_are_passed_over(junk, index, admin, make_user) -> None:
+    person = make_user()
+    data = {"action": "ban", "confirmed": "yes"} | index
+    answer = admin.post(PEOPLE, data | {"_selected_action": [junk]}, follow=True)
+    assert answer.status_code == 200
+    answer = admin.post(PEOPLE, data | {"_selected_action": [junk, person.pk]}, follow=True)
+    assert answer.status_code == 200
+    person.refresh_from_db()
+    assert person.banned_at
+
+
+def test_devices_are_filtered_by_kind_without_a_look_at_all_clients(admin, make_user) -> None:
+    person = make_user()
+    for client in ("ios", "ios:abcdefghijklmnop", "android:abcdefghijklmnop"):
+        TokenVersion.objects.create(user=person, client=client)
+    page = "/admin/accounts/tokenversion/"
+    with CaptureQueriesContext(connection) as queries:
+        text = admin.get(page).content.decode()
+    assert "abcdefghijklmnop" in text
+    assert "?kind=ios:" not in text
+    assert not [query for query in queries if "DISTINCT" in query["sql"]]
+    found = {
+        kind: admin.get(page, {"kind": kind}).content.decode().count('class="field-client')
+        for kind in ("ios", "android", "edge")
+    }
+    assert found == {"ios": 2, "android": 1, "edge": 0}
+
+
 def test_an_admin_revives_dead_events_and_a_moderator_does_not(browser, alice) -> None:
     dead = Event.objects.create(
         aggregate_type="x", aggregate_id=1, type="Nothing", payload={}, dead=True, attempts=12

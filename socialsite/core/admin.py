@@ -3,11 +3,13 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin import helpers
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import ngettext
 
 from socialsite.core import relay
+from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
 
@@ -19,6 +21,18 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     show_full_result_count = False
     list_per_page = 50
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Drop what cannot be an id from the chosen rows: Django would hand it to the database."""
+        if request.method == "POST" and helpers.ACTION_CHECKBOX_NAME in request.POST:
+            data = request.POST.copy()
+            chosen = data.pop(helpers.ACTION_CHECKBOX_NAME)
+            if ids := [text for text in chosen if _is_id(text)]:
+                data.setlist(helpers.ACTION_CHECKBOX_NAME, ids)
+            request.POST = data  # type: ignore[assignment]
+        return super().changelist_view(request, extra_context)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Nobody."""
@@ -35,6 +49,10 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def has_administer_permission(self, request: HttpRequest) -> bool:
         """Admins, for actions with `permissions=["administer"]`."""
         return bool(request.user.is_superuser)
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_ID
 
 
 @admin.register(Event)
