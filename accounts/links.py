@@ -43,6 +43,15 @@ def read_email(token: str) -> EmailLink:
         raise WrongLink from None
 
 
+def confirming(token: str) -> EmailLink:
+    """Return what a token to confirm an address says, if it still can be used. Raises WrongLink."""
+    link = read_email(token)
+    user = User.objects.filter(pk=link.user_id).first()
+    if user is None or not fits(link, user):
+        raise WrongLink
+    return link
+
+
 def fits(link: EmailLink, user: User) -> bool:
     """Tell whether an account is still as it was when the link was made."""
     return user.is_active and secrets.compare_digest(link.state, _state(user))

@@ -2,9 +2,11 @@
 
 import os
 import warnings
+from typing import Any
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
+from django.urls import re_path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 
@@ -15,5 +17,13 @@ http = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
 
+
+async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
+    """Refuse a socket at an address that is none: closed before it is accepted, it answers 403."""
+    await receive()
+    await send({"type": "websocket.close"})
+
+
+routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # Which pages may open a socket depends on the credential: `accounts.handshake`.
-application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(sockets)})
+application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(routes)})

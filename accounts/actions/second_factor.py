@@ -13,9 +13,9 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import passwords, second_factor
 from accounts.actions.audit import Act, note
-from accounts.actions.clients import live_row
+from accounts.actions.clients import live_row, live_rows
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
-from accounts.models import TokenVersion, User
+from accounts.models import User
 from accounts.second_factor import SetUp
 from socialsite.core import db
 from socialsite.core.errors import (
@@ -61,7 +61,8 @@ def confirm_second_factor(
     Raises OtpNotCorrected; InvalidInput when nothing was begun; BannedAccessToken when the client
     was signed out meanwhile, as by a new password: it must not shut its person out then.
     """
-    live_row(locked_batch(user), client, version)
+    batch = locked_batch(user)
+    live_row(batch, client, version)
     device = second_factor.begun(user)
     if device is None:
         raise _on_already() if second_factor.is_on(user) else _nothing_begun()
@@ -72,9 +73,9 @@ def confirm_second_factor(
     device.save(update_fields=["confirmed", "last_t"])
     codes = second_factor.new_recovery_codes()
     second_factor.store_recovery_codes(user, codes)
-    others = TokenVersion.objects.filter(user=user).exclude(client=client)
-    for row in others.exclude(refresh_jti=""):
-        revoke_version(row, "kicked", by)
+    for row in live_rows(batch):
+        if row.client != client:
+            revoke_version(row, "kicked", by)
     note(user, Act.OTP_ON, "user", user.pk, address=address)
     return codes
 

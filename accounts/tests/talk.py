@@ -35,11 +35,17 @@ def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
 class Socket:
     """One socket of a test (Channels' own helper needs a server that the site does not use)."""
 
-    def __init__(self, *headers: tuple[bytes, bytes], ticket: str = "", scheme: str = "ws") -> None:
+    def __init__(
+        self,
+        *headers: tuple[bytes, bytes],
+        ticket: str = "",
+        scheme: str = "ws",
+        path: str = "/ws/session/",
+    ) -> None:
         scope = {
             "type": "websocket",
             "scheme": scheme,
-            "path": "/ws/session/",
+            "path": path,
             "query_string": f"ticket={ticket}".encode() if ticket else b"",
             "headers": [*headers]
             if any(name == b"host" for name, _ in headers)

@@ -232,3 +232,12 @@ def test_without_redis_there_are_no_tickets(user, api_for, monkeypatch) -> None:
         assert await socket.code() == (1013, "")
 
     run(scenario)
+
+
+@pytest.mark.parametrize("path", ["/ws/nothing/", "/ws/session/more", "/", "/ws/会/"])
+def test_a_socket_at_no_address_is_refused_without_a_word_in_the_log(path, caplog) -> None:
+    async def scenario() -> None:
+        assert not await opens(path=path)
+
+    run(scenario)
+    assert not caplog.records

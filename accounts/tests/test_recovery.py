@@ -564,6 +564,8 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert alice.email == "new@example.org"
     used = browser.post(path)
     assert (used.status_code, "no longer valid" in used.content.decode()) == (400, True)
+    void = browser.get(path)  # it does not ask first what it would refuse then
+    assert (void.status_code, "no longer valid" in void.content.decode()) == (400, True)
     answer = browser.post("/settings/email", {"remove": "1", "password": PASSWORD})
     assert answer["Location"] == "/settings/email?removed"
     assert "forgotten" in browser.get("/settings/email?removed").content.decode()

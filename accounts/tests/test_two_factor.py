@@ -243,6 +243,14 @@ def test_turning_it_on_signs_out_the_other_devices(alice) -> None:
     assert here != there
 
 
+def test_turning_it_on_leaves_alone_what_was_signed_out_before(alice) -> None:
+    actions.sign_in(alice, "android")
+    actions.force_offline(alice)
+    turn_on(alice)
+    row = TokenVersion.objects.get(client="android")
+    assert (row.ended, row.version) == ("", 1)
+
+
 def test_a_device_signed_out_meanwhile_cannot_turn_it_on(alice) -> None:
     app = begin(alice)
     actions.set_password(alice, "other.pass2")

@@ -45,7 +45,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST":
             actions.confirm_email(token, address=devices.address_of(request))
         else:
-            link = links.read_email(token)
+            link = links.confirming(token)
     except errors.WrongLink as found:
         error = found
     context = {
