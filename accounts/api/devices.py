@@ -13,7 +13,7 @@ from socialsite.core.api import ErrorSerializer as Errors
 class Devices(APIView):
     """One's own devices."""
 
-    @extend_schema(responses={200: serializers.DevicePageSerializer, 401: Errors})
+    @extend_schema(responses={200: serializers.DevicePageSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
         """Return the devices that are signed in, those seen last first."""
         user, principal = signed_in(request)
@@ -22,7 +22,7 @@ class Devices(APIView):
 
     @extend_schema(
         operation_id="auth_devices_destroy_others",
-        responses={204: None, 401: Errors, 403: Errors},
+        responses={204: None, 401: Errors, 403: Errors, 503: Errors},
     )
     def delete(self, request: Request) -> Response:
         """Sign out all devices but the one that asks."""
@@ -34,7 +34,7 @@ class Devices(APIView):
 class Device(APIView):
     """One of one's own devices."""
 
-    @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
+    @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors, 503: Errors})
     def delete(self, request: Request, client: str) -> Response:
         """Sign out a device; one's own is logged out."""
         user, principal = signed_in(request)

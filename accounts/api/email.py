@@ -15,7 +15,7 @@ from socialsite.core.api import ErrorSerializer as Errors
 class Email(APIView):
     """One's own address."""
 
-    @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors})
+    @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
         """Return the address of the person who asks."""
         user, _principal = signed_in(request)

@@ -31,7 +31,13 @@ class Register(OpenView):
 
     @extend_schema(
         request=serializers.RegisterSerializer,
-        responses={201: serializers.SignInSerializer, 400: Errors, 409: Errors, 503: Errors},
+        responses={
+            201: serializers.SignInSerializer,
+            400: Errors,
+            409: Errors,
+            429: Errors,
+            503: Errors,
+        },
     )
     def post(self, request: Request) -> Response:
         """Make an account and sign in."""
@@ -50,6 +56,8 @@ class Login(OpenView):
             400: Errors,
             401: Errors,
             403: Errors,
+            404: Errors,  # with LOGIN_ERRORS=separate
+            429: Errors,
             503: Errors,
         },
     )
@@ -65,7 +73,7 @@ class Refresh(OpenView):
 
     @extend_schema(
         request=serializers.RefreshSerializer,
-        responses={200: serializers.PairSerializer, 400: Errors, 401: Errors},
+        responses={200: serializers.PairSerializer, 400: Errors, 401: Errors, 503: Errors},
     )
     def post(self, request: Request) -> Response:
         """Get a new pair; the old refresh token may be repeated until the new one is used."""
@@ -77,7 +85,7 @@ class Refresh(OpenView):
 class Logout(APIView):
     """Signing out."""
 
-    @extend_schema(request=None, responses={204: None, 401: Errors, 403: Errors})
+    @extend_schema(request=None, responses={204: None, 401: Errors, 403: Errors, 503: Errors})
     def post(self, request: Request) -> Response:
         """End the sign-in of this device: its access and refresh tokens are dead."""
         user, principal = signed_in(request)

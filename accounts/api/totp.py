@@ -10,13 +10,13 @@ from accounts.authentication import signed_in
 from socialsite.core import api
 from socialsite.core.api import ErrorSerializer as Errors
 
-REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors}
+REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
 
 
 class Totp(APIView):
     """One's own second factor."""
 
-    @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors})
+    @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
         """Tell whether the second factor is on, and how many recovery codes are left."""
         user, _principal = signed_in(request)

@@ -1,6 +1,7 @@
 """API of accounts: sign-in flows, people, who may see whom."""
 
 import pytest
+from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
 from accounts import actions
@@ -273,3 +274,21 @@ def test_a_banned_person_is_out_at_the_next_request(api_for, make_user) -> None:
     assert client.get(ME).status_code == 200
     actions.ban(user)
     assert client.get(ME).json()["code"] == 8
+
+
+def test_the_document_tells_of_waits_and_outages() -> None:
+    paths = SchemaGenerator().get_schema(public=True)["paths"]
+    found = {
+        (method, path.removeprefix("/api/v1/auth/")): set(operation["responses"])
+        for path, operations in paths.items()
+        if path.startswith("/api/v1/auth/")
+        for method, operation in operations.items()
+    }
+    assert [name for name, statuses in found.items() if "503" not in statuses] == []
+    waits = {name for name, statuses in found.items() if "429" in statuses}
+    assert waits == {
+        *(("post", path) for path in ("register", "login", "password", "email", "recover", "totp")),
+        *(("post", path) for path in ("totp/confirm", "totp/recovery-codes")),
+        ("delete", "totp"),
+    }
+    assert "404" in found["post", "login"]  # with LOGIN_ERRORS=separate
