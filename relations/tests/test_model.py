@@ -262,11 +262,11 @@ class History(RuleBasedStateMachine):
                 reader = None if viewer is None else self.ids[viewer]
                 found = _walk(
                     lambda cursor, kind=kind, reader=reader: queries.LISTS[kind](
-                        owner, cursor, 2, reader
+                        owner, cursor, 1, reader
                     )
                 )
                 assert found == self._seen(people, viewer)
-        found = _walk(lambda cursor: queries.blocked(owner, cursor, 2))
+        found = _walk(lambda cursor: queries.blocked(owner, cursor, 1))
         banned = {self.ids[b] for b in self.facts.banned}  # shown or not, they move nobody else
         assert [ident for ident, _ in found if ident not in banned] == [
             self.ids[b] for b in self._order(self.facts.blocked_by(a))

@@ -48,8 +48,8 @@ class TestTheStormSeesDamage:
 
     def test_rows_that_do_not_mirror_each_other(self, people: Any) -> None:
         storm(people, threads=2, operations=100)
-        pair = Relationship.objects.filter(relation=Relation.FOLLOWING)[:1]
-        Relationship.objects.filter(pk__in=[one.pk for one in pair]).update(relation=None)
+        one = Relationship.objects.exclude(relation=Relation.BI_FOLLOWING).latest("pk")
+        Relationship.objects.filter(pk=one.pk).update(relation=Relation.BI_FOLLOWING)
         assert storm(people, threads=1, operations=0).illegal
 
     def test_a_line_missing_in_the_log(self, people: Any) -> None:
