@@ -1,0 +1,263 @@
+"""How long is a revoked token still accepted? `make chaos ARGS="revocation --revocations 2000"`.
+
+Eight processes poll two WSGI workers with the access token of one person as fast as they can; this
+process ends that sign-in in one of the ways of S0. Counted is how long after the revocation was
+answered the last request began that was accepted: 0 when every later one was refused.
+
+- normal: everything works;
+- killed: the revoking process is killed right after its commit, before it tells Redis;
+- cut off: the revoking process cannot reach Redis, the servers can: the cached floors run out.
+"""
+
+import argparse
+import http.client
+import itertools
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATH = "/api/v1/relations?ids=1"
+PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
+MODERATOR = 2
+SETTLE_SECONDS = 0.03
+CUT_SECONDS = 6.0
+CUT_BOUND = 5.5  # 5 s of cache, and the request that was under way
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    """HTTP over the socket that the WSGI server listens on."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost", timeout=20)
+        self._path = path
+
+    def connect(self) -> None:
+        """Open the socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(20)
+        self.sock.connect(self._path)
+
+
+def poll(path: str, pipe: Connection) -> None:
+    """Poll with each token that arrives until told to stop; answer with what was seen."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connection = _UnixConnection(path)
+    while True:
+        token = pipe.recv()
+        if token is None:
+            return
+        accepted = refused = other = 0
+        last_accepted = 0.0
+        stopped = False
+        while not stopped:
+            stopped = pipe.poll()  # one more request, which begins after the revocation for sure
+            began = time.monotonic()
+            connection.request("GET", PATH, headers={"Authorization": f"Bearer {token}"})
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status == 200:
+                accepted += 1
+                last_accepted = began
+            elif answer.status == 401:
+                refused += 1
+            else:
+                other += 1
+        pipe.recv()
+        pipe.send((accepted, refused, other, last_accepted))
+
+
+class Way(NamedTuple):
+    """One way to end a sign-in on "chrome"; `prepare` comes before it, `mend` puts all right."""
+
+    act: Callable[[Any], Any]
+    prepare: Callable[[Any], Any] = lambda user: None
+    mend: Callable[[Any], Any] = lambda user: None
+
+
+def ways(actions: Any) -> Iterator[Way]:
+    """Return the ways of S0 in turn, for ever."""
+    changed: set[int] = set()  # whose password is the new one
+
+    def change(user: Any) -> None:
+        old, new = (NEW_PASSWORD, PASSWORD) if user.pk in changed else (PASSWORD, NEW_PASSWORD)
+        actions.change_password(user, "firefox", old, new)
+
+    return itertools.cycle(
+        [
+            Way(lambda user: actions.log_out(user, "chrome")),
+            Way(lambda user: actions.kick(user, "chrome", by="Firefox, Linux")),
+            Way(lambda user: actions.sign_in(user, "chrome")),
+            Way(
+                change,
+                prepare=lambda user: actions.sign_in(user, "firefox"),
+                mend=lambda user: changed.symmetric_difference_update({user.pk}),
+            ),
+            Way(actions.ban, mend=actions.unban),
+            Way(actions.force_offline),
+            Way(
+                lambda user: actions.promote(user, user.roles ^ MODERATOR),
+                mend=lambda user: user.refresh_from_db(),
+            ),
+        ]
+    )
+
+
+class Trial:
+    """The pollers, and one revocation after the other."""
+
+    def __init__(self, path: str, pollers: int, seed: int) -> None:
+        context = get_context("spawn")
+        self.dice = random.Random(seed)
+        self.pipes = []
+        self.processes = []
+        for _ in range(pollers):
+            mine, theirs = context.Pipe()
+            process = context.Process(target=poll, args=(path, theirs), daemon=True)
+            process.start()
+            self.pipes.append(mine)
+            self.processes.append(process)
+
+    def end(self) -> None:
+        """Let the pollers go."""
+        for pipe in self.pipes:
+            pipe.send(None)
+        for process in self.processes:
+            process.join(10)
+
+    def run(self, access: str, act: Callable[[], Any], settle: float) -> tuple[float, int, int]:
+        """Revoke while they poll; returns the seconds too long, and how many asked and were let in.
+
+        Raises RuntimeError when nobody was let in before, or an answer was neither.
+        """
+        for pipe in self.pipes:
+            pipe.send(access)
+        time.sleep(self.dice.uniform(0.01, 0.04))
+        act()
+        answered = time.monotonic()
+        time.sleep(settle)
+        for pipe in self.pipes:
+            pipe.send("stop")
+        seen = [pipe.recv() for pipe in self.pipes]
+        accepted, refused, other = (sum(row[column] for row in seen) for column in range(3))
+        if other or refused < len(seen):
+            raise RuntimeError(f"the servers answered {seen}, revoked at {answered}")
+        return max(0.0, max(row[3] for row in seen) - answered), accepted + refused, accepted
+
+
+def killed(act: Callable[[Any], Any], user: Any) -> None:
+    """Revoke in a process that is killed right after the commit."""
+    from django.db import connections
+
+    from accounts.actions import revocation
+
+    connections.close_all()
+    child = os.fork()
+    if child == 0:
+        revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
+        act(user)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        raise RuntimeError("the revoking process was not killed")
+
+
+@contextmanager
+def cut_off() -> Iterator[None]:
+    """Let this process not reach Redis."""
+    from socialsite.core import redis
+
+    def down(function: Any) -> Any:
+        raise redis.RedisDown("cut off")
+
+    call, redis.call = redis.call, down
+    try:
+        yield
+    finally:
+        redis.call = call
+
+
+def measure(options: argparse.Namespace, path: str) -> int:
+    """Run the phases and print the table; returns 1 when a bound was broken."""
+    from accounts import actions
+
+    people = [
+        actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD) for number in range(20)
+    ]
+    trial = Trial(path, options.pollers, options.seed)
+    failed = 0
+    print("phase     revocations  requests  accepted late  longest s")
+    try:
+        for phase, count in (
+            ("normal", options.revocations),
+            ("killed", options.killed),
+            ("cut off", options.cut),
+        ):
+            way = ways(actions)
+            late, longest, requests = 0, 0.0, 0
+            for number in range(count):
+                user = people[number % len(people)]
+                act, prepare, mend = next(way)
+                prepare(user)
+                access = actions.sign_in(user, "chrome").access
+                if phase == "normal":
+                    found = trial.run(access, partial(act, user), SETTLE_SECONDS)
+                elif phase == "killed":
+                    found = trial.run(access, partial(killed, act, user), SETTLE_SECONDS)
+                else:
+                    with cut_off():
+                        found = trial.run(access, partial(act, user), CUT_SECONDS)
+                mend(user)
+                seconds, asked, _accepted = found
+                late += seconds > 0
+                longest, requests = max(longest, seconds), requests + asked
+            print(f"{phase:9} {count:11} {requests:9} {late:14} {longest:10.3f}", flush=True)
+            failed |= longest > (CUT_BOUND if phase == "cut off" else 0)
+    finally:
+        trial.end()
+    return int(failed)
+
+
+def main() -> int:
+    """Start the servers, measure, stop them."""
+    parser = argparse.ArgumentParser(description="How long is a revoked token still accepted?")
+    parser.add_argument("--revocations", type=int, default=2000)
+    parser.add_argument("--killed", type=int, default=100)
+    parser.add_argument("--cut", type=int, default=20)
+    parser.add_argument("--pollers", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    django.setup()
+    from django.test import override_settings
+
+    from deploy import services
+
+    with tempfile.TemporaryDirectory(prefix="revocation-") as folder:
+        path = Path(folder) / "http.sock"
+        server = services.wsgi(dict(os.environ), path)
+        server.start()
+        try:
+            # The hash is not the subject.
+            cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+            with override_settings(PASSWORD_HASHERS=cheap):
+                return measure(options, str(path))
+        finally:
+            server.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
