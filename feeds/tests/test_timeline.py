@@ -20,7 +20,7 @@ from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from relations import actions as relations
 from socialsite.core import relay
-from socialsite.core.errors import Blacklisted, UserNotFound
+from socialsite.core.errors import Blacklisted, UserBanned, UserNotFound
 from socialsite.core.models import Event
 from socialsite.core.pagination import Position
 
@@ -219,7 +219,7 @@ class FeedMachine(RuleBasedStateMachine):
     @rule(a=people_index, b=people_index, do=st.sampled_from(["follow", "follow", "unfollow"]))
     def change_follow(self, a: int, b: int, do: str) -> None:
         if a != b:
-            with contextlib.suppress(Blacklisted, UserNotFound):
+            with contextlib.suppress(Blacklisted, UserBanned, UserNotFound):
                 getattr(relations, do)(self.people[a], self.people[b])
 
     @rule(a=people_index, b=people_index, do=st.sampled_from(["block", "unblock"]))
