@@ -23,7 +23,7 @@ from accounts.tests.test_sockets import Socket, in_thread, run
 from accounts.tokens import TokenPair
 from socialsite.core import redis
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.full]
 
 PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
 
