@@ -136,7 +136,12 @@ class InboxEdge(models.Model):
 
 
 class InboxState(models.Model):
-    """One reader's inbox: below `inbox_floor` it was trimmed; up to the mark it has been read."""
+    """One reader's inbox: below `inbox_floor` it was trimmed; up to the mark it has been read.
+
+    `generation` goes up in every transaction that changes what the inbox is complete for, or takes
+    rows away other than of deleted posts. A cached copy is of one generation: with another it is
+    not used.
+    """
 
     viewer = models.OneToOneField(
         "accounts.User",
@@ -146,10 +151,14 @@ class InboxState(models.Model):
         related_name="+",
     )
     inbox_floor = models.BigIntegerField(default=0, help_text="Unix ms; posts at or below: pulled")
-    active_since = models.BigIntegerField(default=0, help_text="Unix ms")
+    generation = models.BigIntegerField(default=0)
     # The newest position this reader was shown; never moves back (C5, T49).
     read_ts = models.BigIntegerField(default=0)
     read_id = models.BigIntegerField(default=0)
+    # The first page that moved the mark: its ids, and the time of its oldest post in ms. What came
+    # in between later was never shown, although it stands below the mark (T50).
+    shown = models.JSONField(default=list)
+    shown_from = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
         return f"{self.viewer_id} {self.read_ts}"
@@ -171,6 +180,10 @@ class AuthorHead(models.Model):
     post_count = models.PositiveIntegerField(default=0)
     # The tier of the last post, for the hysteresis of the thresholds.
     mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
+
+    class Meta:
+        # Who was ever not pushed to all: few of all authors.
+        indexes = [models.Index(fields=["last_pulled_position", "author"], name="ix_head_pulled")]
 
     def __str__(self) -> str:
         return f"{self.author_id} {self.post_count}"
@@ -206,6 +219,7 @@ class FanOut(models.Model):
     mode = models.PositiveSmallIntegerField(choices=Mode.choices)
     total = models.PositiveIntegerField(default=0, help_text="chunks")
     state = models.PositiveSmallIntegerField(choices=State.choices, default=State.NEW)
+    done_at = models.BigIntegerField(null=True, help_text="Unix ms")
 
     class Meta:
         indexes = [
@@ -229,6 +243,8 @@ class FanOutChunk(models.Model):
     # Whoever holds the number may work on the chunk until `leased_until` (Unix ms) (T31).
     lease = models.BigIntegerField(default=0)
     leased_until = models.BigIntegerField(default=0)
+    # Delivered while Redis did not answer: cached inboxes were given up by a new generation.
+    uncached = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["fanout", "number"], name="uk_chunk")]

@@ -92,6 +92,15 @@ class Env(BaseSettings):
     BACKFILL_MAX: int = Field(
         200, ge=0, le=100_000, description="posts copied to the inbox on a follow"
     )
+    INBOX_MAX: int = Field(
+        1000, ge=1, le=1_000_000, description="posts kept in one inbox; older ones are pulled"
+    )
+    MAX_CACHED_POST_SIZE: int = Field(
+        100, ge=1, le=400, description="posts of one cached list that stay however old they are"
+    )
+    MIN_CACHED_POST_SECONDS: int = Field(
+        604_800, ge=0, description="age up to which a cached list keeps more of them, at most 400"
+    )
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
 
     @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")
