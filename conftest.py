@@ -8,10 +8,13 @@ import pytest
 from django.conf import settings
 from django.contrib.contenttypes.management import create_contenttypes
 from django.core.management import call_command
+from django.db import transaction
 from django.db.models.signals import post_migrate
 from django.test import override_settings
 from django.utils import translation
 from rest_framework.test import APIClient
+
+from socialsite.core import db, doorbell
 
 _numbers = itertools.count(1)
 
@@ -69,7 +72,30 @@ def _empty_redis() -> None:
     from socialsite.core import redis
 
     redis.breaker.reset()
+    redis.owed.clear()
     redis.call(lambda connection: connection.flushdb())
+
+
+@pytest.fixture(autouse=True)
+def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run what waits for a commit also in tests that are one transaction themselves.
+
+    Without, caches would not be told of what a test writes. Nothing is sent to the broker then.
+    """
+    if "django_capture_on_commit_callbacks" in request.fixturenames:
+        return
+    leave = transaction.Atomic.__exit__
+
+    def leave_and_run(self: transaction.Atomic, *args: Any) -> None:
+        leave(self, *args)
+        connection = transaction.get_connection(self.using)
+        if db.is_test_transaction() and not connection.needs_rollback:
+            waiting, connection.run_on_commit = connection.run_on_commit, []
+            with doorbell.silence():
+                for _sids, function, _robust in waiting:
+                    function()
+
+    monkeypatch.setattr(transaction.Atomic, "__exit__", leave_and_run)
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if connection.in_atomic_block and not _is_test_transaction():
+        if connection.in_atomic_block and not is_test_transaction():
             return function(*args, **kwargs)
         for attempt in range(ATTEMPTS):
             try:
@@ -68,7 +68,7 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
-def _is_test_transaction() -> bool:
+def is_test_transaction() -> bool:
     """True when the only open block is the one that a test case wraps around itself."""
     blocks = connection.atomic_blocks
     return len(blocks) == 1 and getattr(blocks[0], "_from_testcase", False)

@@ -2,17 +2,26 @@
 
 Redis is disposable. Every caller must be right without it: it catches `RedisDown` and asks the
 database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
+
+What a commit made wrong in Redis is deleted by `forget`. If Redis does not answer just then, the
+keys are owed: they go before anything else this process asks for, and a thread sees to it that it
+asks soon.
 """
 
 import functools
+import hashlib
+import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 import redis
 from django_redis import get_redis_connection
+from redis.exceptions import NoScriptError
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -57,11 +66,71 @@ def client() -> "redis.Redis":
     return cast("redis.Redis", get_redis_connection("default"))
 
 
+class _Owed:
+    """Keys that are to be deleted as soon as Redis answers; too many, and everything is."""
+
+    LIMIT = 50_000
+    PAUSE_SECONDS = 0.5
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: set[str] = set()
+        self._thread: threading.Thread | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def add(self, keys: Iterable[str]) -> None:
+        with self._lock:
+            self._keys.update(keys)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._collect, daemon=True)
+                self._thread.start()
+
+    def pay(self, connection: "redis.Redis") -> None:
+        with self._lock:
+            keys = list(self._keys)
+            if len(keys) > self.LIMIT:
+                connection.flushdb()
+            elif keys:
+                connection.delete(*keys)
+            self._keys.clear()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._keys.clear()
+
+    def _collect(self) -> None:
+        while self._keys:
+            time.sleep(self.PAUSE_SECONDS)
+            try:
+                call(lambda connection: connection.ping())
+            except RedisDown:
+                continue
+
+
+owed = _Owed()
+
+
+def forget(keys: Sequence[str]) -> None:
+    """Delete keys that a commit made wrong; later, if Redis does not answer. Never raises."""
+    if not keys:
+        return
+    try:
+        call(lambda connection: connection.delete(*keys))
+    except RedisDown as error:
+        logger.warning("%d keys are deleted when Redis is back: %s", len(keys), error)
+        owed.add(keys)
+
+
 def call(function: Callable[["redis.Redis"], T]) -> T:
     """Run a function on the client; RedisDown instead of any Redis error."""
     breaker.check()
     try:
-        answer = function(client())
+        connection = client()
+        if owed:
+            owed.pay(connection)
+        answer = function(connection)
     except redis.RedisError as error:
         if isinstance(error, redis.ConnectionError | redis.TimeoutError):
             breaker.trip()
@@ -120,11 +189,15 @@ class Batch:
         if not commands:
             return
 
-        def send(connection: "redis.Redis") -> Sequence[Any]:
-            pipeline = connection.pipeline(transaction=False)
-            for command in commands:
-                command(pipeline)
-            return pipeline.execute(raise_on_error=False)
+        def send(connection: "redis.Redis") -> list[Any]:
+            replies = _pipelined(connection, commands)
+            unknown = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+            if unknown:  # a new or emptied Redis
+                _load_scripts(connection)
+                again = _pipelined(connection, [commands[n] for n in unknown])
+                for number, reply in zip(unknown, again, strict=True):
+                    replies[number] = reply
+            return replies
 
         try:
             replies = call(send)
@@ -135,9 +208,11 @@ class Batch:
                 promise.set(read(reply))
 
 
-@functools.cache
-def _script_text(path: Path) -> str:
-    return path.read_text()
+def _pipelined(connection: "redis.Redis", commands: Sequence[Callable[[Any], Any]]) -> list[Any]:
+    pipeline = connection.pipeline(transaction=False)
+    for command in commands:
+        command(pipeline)
+    return list(pipeline.execute(raise_on_error=False))
 
 
 @functools.cache
@@ -146,16 +221,33 @@ def script(module_file: str, name: str) -> "Script":
     return Script(Path(module_file).parent / LUA_DIRS / f"{name}.lua")
 
 
+_scripts: list["Script"] = []
+
+
+def _load_scripts(connection: "redis.Redis") -> None:
+    for one in _scripts:
+        connection.script_load(one.text)
+
+
 class Script:
     """A Lua script kept in a file, run by its SHA with a fallback to its text."""
 
     def __init__(self, path: Path) -> None:
-        self._script = redis.Redis().register_script(_script_text(path))
+        self.text = path.read_text()
+        self._sha = hashlib.sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+        _scripts.append(self)
 
     def __call__(self, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it now; RedisDown when Redis does not answer."""
-        return call(lambda connection: self._script(keys=keys, args=args, client=connection))
+
+        def run(connection: "redis.Redis") -> Any:
+            try:
+                return self.on(connection, keys, args)
+            except NoScriptError:
+                return connection.eval(self.text, len(keys), *keys, *args)
+
+        return call(run)
 
     def on(self, pipeline: Any, keys: Sequence[str], args: Sequence[Any]) -> Any:
-        """Put it on a pipeline (for Batch)."""
-        return self._script(keys=keys, args=args, client=pipeline)
+        """Put it on a pipeline (for Batch, which knows what to do when Redis lacks the script)."""
+        return pipeline.evalsha(self._sha, len(keys), *keys, *args)

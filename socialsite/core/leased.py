@@ -1,0 +1,90 @@
+"""Facts of the database cached one by one under leases, so that no stale one is ever put in place.
+
+A key holds a value, or the lease of a reader who is reading the database to fill it in. Whoever
+changes the fact forgets the key after the commit, and with it any lease: a reader who read before
+the commit can no longer fill (T43-T45). A key that was evicted or wiped refuses the fill as well.
+
+Values are bytes; what a fact that does not exist looks like is up to the caller (b"" by custom).
+A value lives `ttl_ms` at most, which bounds what a process that died between its commit and its
+`forget` can leave behind; the event of its change forgets once more.
+"""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from socialsite.core import redis
+
+LEASE_MS = 5_000
+_LEASE, _VALUE = b"!", b"="
+
+
+class Asked:
+    """Values asked for in a batch: `found` after it has run, empty without Redis."""
+
+    def __init__(self, idents: Collection[int], promise: redis.Promise[list[bytes | None]]):
+        self._idents, self._promise = idents, promise
+
+    @property
+    def found(self) -> dict[int, bytes]:
+        """The values that are cached."""
+        try:
+            replies = self._promise.value
+        except redis.RedisDown:
+            return {}
+        return {
+            ident: reply[1:]
+            for ident, reply in zip(self._idents, replies, strict=True)
+            if reply is not None and reply.startswith(_VALUE)
+        }
+
+
+class LeasedCache:
+    """Values under `<prefix>:<ident>`."""
+
+    def __init__(self, prefix: str, ttl_ms: int) -> None:
+        self.prefix, self.ttl_ms = prefix, ttl_ms
+
+    def key(self, ident: int) -> str:
+        """Return the key of one value."""
+        return f"{self.prefix}:{ident}"
+
+    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
+        """Add the read of some values, at least one, to a batch."""
+        keys = [self.key(ident) for ident in idents]
+        return Asked(idents, batch.add(lambda pipeline: pipeline.mget(keys)))
+
+    def load(
+        self, idents: Collection[int], read: Callable[[Collection[int]], Mapping[int, bytes]]
+    ) -> Mapping[int, bytes]:
+        """Read facts that are not cached from the database and cache them.
+
+        `read` is called once, after the leases are taken; what it does not return is not cached.
+        """
+        if not idents:
+            return {}
+        lease = self._take(idents)
+        values = read(idents)
+        if lease is not None and values:
+            self._fill(lease, values)
+        return values
+
+    def forget(self, idents: Iterable[int]) -> None:
+        """Forget values and whatever fills are under way; call it after the commit."""
+        redis.forget([self.key(ident) for ident in idents])
+
+    def _take(self, idents: Iterable[int]) -> bytes | None:
+        lease = _LEASE + secrets.token_bytes(8)
+        try:
+            script = redis.script(__file__, "leased_take")
+            script([self.key(ident) for ident in idents], [lease, LEASE_MS])
+        except redis.RedisDown:
+            return None
+        return lease
+
+    def _fill(self, lease: bytes, values: Mapping[int, bytes]) -> None:
+        script = redis.script(__file__, "leased_fill")
+        keys = [self.key(ident) for ident in values]
+        try:
+            script(keys, [lease, self.ttl_ms, *(_VALUE + value for value in values.values())])
+        except redis.RedisDown:
+            return

@@ -1,0 +1,86 @@
+"""Values cached under leases: what was read before a change never outlives it."""
+
+from collections.abc import Collection
+
+import pytest
+
+from socialsite.core import redis
+from socialsite.core.leased import LeasedCache
+
+CACHE = LeasedCache("test", ttl_ms=60_000)
+
+
+def found(*idents: int) -> dict[int, bytes]:
+    batch = redis.Batch()
+    asked = CACHE.ask(batch, idents)
+    batch.run()
+    return asked.found
+
+
+def reads(**values: bytes):
+    def read(idents: Collection[int]) -> dict[int, bytes]:
+        return {ident: values.get(f"v{ident}", b"") for ident in idents}
+
+    return read
+
+
+def test_what_was_loaded_is_found() -> None:
+    assert CACHE.load([1, 2], reads(v1=b"one")) == {1: b"one", 2: b""}
+    assert found(1, 2, 3) == {1: b"one", 2: b""}
+
+
+def test_a_change_while_the_database_is_read_refuses_the_fill() -> None:
+    def read(idents: Collection[int]) -> dict[int, bytes]:
+        CACHE.forget([1])  # a writer commits
+        return {1: b"old", 2: b"two"}
+
+    assert CACHE.load([1, 2], read) == {1: b"old", 2: b"two"}
+    assert found(1, 2) == {2: b"two"}
+
+
+def test_a_wipe_while_the_database_is_read_refuses_the_fill() -> None:
+    def read(idents: Collection[int]) -> dict[int, bytes]:
+        redis.call(lambda connection: connection.flushdb())
+        return {1: b"old"}
+
+    CACHE.load([1], read)
+    assert found(1) == {}
+
+
+def test_the_second_of_two_readers_does_not_fill() -> None:
+    def read(idents: Collection[int]) -> dict[int, bytes]:
+        CACHE.load([1], reads(v1=b"second"))
+        assert found(1) == {}  # a lease is no value
+        return {1: b"first"}
+
+    CACHE.load([1], read)
+    assert found(1) == {1: b"first"}
+
+
+def test_a_lease_does_not_replace_a_value() -> None:
+    CACHE.load([1], reads(v1=b"one"))
+    CACHE.load([1], reads(v1=b"late"))
+    assert found(1) == {1: b"one"}
+
+
+def test_without_redis_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis, "client", dead)
+    assert found(1) == {}
+    assert CACHE.load([1], reads(v1=b"one")) == {1: b"one"}
+
+
+def test_what_could_not_be_forgotten_is_forgotten_before_anything_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)  # this process asks first
+    CACHE.load([1, 2], reads(v1=b"old", v2=b"two"))
+    with monkeypatch.context() as patch:
+        patch.setattr(redis, "client", dead)
+        CACHE.forget([1])
+    redis.breaker.reset()
+    assert found(1, 2) == {2: b"two"}
+    assert not redis.owed
+
+
+def dead() -> None:
+    raise redis.redis.ConnectionError("dead")
