@@ -375,19 +375,25 @@ def test_a_revocation_is_felt_in_redis_right_after_the_commit(
     assert redis.call(lambda c: c.get(f"access:{user.pk}")) == b"1"
 
 
-def test_before_the_commit_readers_are_sent_to_the_database(user) -> None:
+def test_before_the_commit_readers_are_sent_to_the_database(
+    user, django_capture_on_commit_callbacks
+) -> None:
     pair = actions.sign_in(user, "chrome")
     for revoke in (lambda: actions.log_out(user, "chrome"), lambda: actions.ban(user)):
         redis.call(lambda connection: connection.flushdb())
-        revoke()  # the test's transaction: nothing runs on commit
+        with django_capture_on_commit_callbacks():  # nothing runs on commit
+            revoke()
         key = f"fence:{user.pk}"
         assert 0 < redis.call(lambda connection, key=key: connection.pttl(key)) <= 5000
         assert not lives(pair.access)
 
 
-def test_the_event_raises_the_floors_again_when_the_process_died_after_the_commit(user) -> None:
+def test_the_event_raises_the_floors_again_when_the_process_died_after_the_commit(
+    user, django_capture_on_commit_callbacks
+) -> None:
     actions.sign_in(user, "chrome")
-    actions.log_out(user, "chrome")  # the test's transaction: nothing ran on commit
+    with django_capture_on_commit_callbacks():  # nothing runs on commit
+        actions.log_out(user, "chrome")
     redis.call(lambda connection: connection.flushdb())
     while relay.relay():
         pass
