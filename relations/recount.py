@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Count, F, Q, QuerySet
 
 from relations import counts, locks, states
@@ -121,22 +121,12 @@ def _ranges() -> Iterator[tuple[int, int, bool]]:
         after = upto
 
 
-@contextlib.contextmanager
-def _snapshot() -> Iterator[None]:
-    """Let several reads see one state of the database, without a lock."""
-    if db.is_mysql() and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-    with transaction.atomic():
-        yield
-
-
 def _look(after: int, upto: int, giant: bool) -> tuple[list[_Person], int]:
     """Return everybody in a range, and how many rows they have."""
     marked: dict[int, Counter[str]] = {}
     unsettled: dict[int, list[tuple[int | None, int]]] = {}
     total = 0
-    with _snapshot():
+    with db.snapshot():
         found = RelationCount.objects.filter(pk__gt=after, pk__lte=upto)
         kept = {row["user_id"]: row for row in found.values("user_id", *counts.BITS)}
         for piece in _pieces(after, upto, giant):

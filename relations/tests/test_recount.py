@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from relations import actions, counts, recount, tasks
 from relations.models import CountCheck, Relation, RelationCount, Relationship
 from relations.tests.helpers import at_once, bring, counted, facts
-from socialsite.core import relay
+from socialsite.core import db, relay
 from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db
@@ -227,7 +227,7 @@ class TestAtOnce:
 
     def test_what_is_read_in_a_snapshot_is_of_one_moment(self, make_user) -> None:
         a, b = make_user(), make_user()
-        with recount._snapshot():
+        with db.snapshot():
             assert Relationship.objects.count() == 0
             assert at_once([lambda: actions.follow(a, b)]) == [Relation.FOLLOWING]
             assert Relationship.objects.count() == 0

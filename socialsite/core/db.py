@@ -4,11 +4,12 @@ Rule: no Redis call inside a transaction. Isolation is READ COMMITTED on MySQL; 
 writer.
 """
 
+import contextlib
 import functools
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
@@ -66,6 +67,19 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
         raise AssertionError("unreachable")
 
     return run
+
+
+@contextlib.contextmanager
+def snapshot() -> Iterator[None]:
+    """Let several reads see one state of the database, without a lock.
+
+    Inside another transaction they see what that one sees.
+    """
+    if is_mysql() and not connection.in_atomic_block:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    with transaction.atomic():
+        yield
 
 
 def is_test_transaction() -> bool:
