@@ -1,4 +1,4 @@
-"""What accounts keeps in Redis: the floors of access tokens, and the tickets of sockets.
+"""What accounts keeps in Redis: floors of access tokens, tickets of sockets, cards of people.
 
 Floors are kept so that requests seldom ask MySQL about revocation:
 
@@ -9,6 +9,8 @@ Floors are kept so that requests seldom ask MySQL about revocation:
 
 A ticket stands for an access token that was checked, once and for TICKET_SECONDS; Redis has only
 its hash. Nothing else knows it: without Redis there are no tickets.
+
+`STANDING` is an epoch: who is banned or closed did not change while its token is the same.
 """
 
 import hashlib
@@ -27,6 +29,7 @@ from django.db.models import OuterRef, Subquery
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
 from socialsite.core.errors import Unavailable
+from socialsite.core.leased import Epoch
 from socialsite.core.redis import Batch, Promise
 
 logger = logging.getLogger(__name__)
@@ -34,6 +37,8 @@ logger = logging.getLogger(__name__)
 FLOOR_TTL_MS = 5_000
 FENCE_TTL_MS = 5_000
 TICKET_SECONDS = 30
+
+STANDING = Epoch("standing")
 
 
 class Floors(NamedTuple):
@@ -144,6 +149,11 @@ def stored_floors(user_id: int, client: str, kind: str = "access") -> Floors | N
 def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:
     script = redis.script(__file__, "raise_floors")
     script([_fence(user_id), *floors], [FLOOR_TTL_MS, mode, *floors.values()])
+
+
+def standing_changed() -> None:
+    """Let no set of people that leaves out banned ones outlive the commit of what is under way."""
+    transaction.on_commit(STANDING.renew, robust=True)
 
 
 def keep_ticket(claims: Mapping[str, Any]) -> str:

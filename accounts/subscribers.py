@@ -1,7 +1,7 @@
 """What accounts does when it, or a lower app, told a fact."""
 
-from accounts import actions
-from accounts.events import MailWanted, TokensRevoked
+from accounts import actions, cache
+from accounts.events import MailWanted, TokensRevoked, UserBanned, UserUnbanned
 from accounts.models import User
 from socialsite.core import doorbell
 from socialsite.core.errors import Unavailable
@@ -12,6 +12,12 @@ from socialsite.core.registry import on
 def announce_again(event: TokensRevoked) -> None:
     """Repeat what follows the commit of a revocation: that process may have died in between."""
     actions.announce(event)
+
+
+@on(UserBanned, UserUnbanned, after=True)
+def renew_standing_again(event: UserBanned | UserUnbanned) -> None:
+    """Repeat what follows the commit of a ban, or of its end: the process may have died."""
+    cache.STANDING.renew()
 
 
 @on(TokensRevoked, within=True)

@@ -10,7 +10,7 @@
 
 from django.utils import timezone
 
-from accounts import second_factor
+from accounts import cache, second_factor
 from accounts.actions.audit import Act, note
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.events import RolesChanged, UserBanned, UserUnbanned
@@ -33,6 +33,7 @@ def ban(user: User, actor: User | None = None, address: str = "") -> User:
         user.save(update_fields=["banned_at"])
         revoke_batch(batch, "ban")
         publish(UserBanned(user.pk))
+        cache.standing_changed()
         note(actor, Act.BAN, "user", user.pk, address=address)
     return user
 
@@ -47,6 +48,7 @@ def unban(user: User, actor: User | None = None, address: str = "") -> User:
         user.banned_at = None
         user.save(update_fields=["banned_at"])
         publish(UserUnbanned(user.pk))
+        cache.standing_changed()
         note(actor, Act.UNBAN, "user", user.pk, address=address)
     return user
 

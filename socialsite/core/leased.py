@@ -88,3 +88,36 @@ class LeasedCache:
             script(keys, [lease, self.ttl_ms, *(_VALUE + value for value in values.values())])
         except redis.RedisDown:
             return
+
+
+class Epoch:
+    """A random token that stands for how something is now: what carries another token is stale.
+
+    For values that depend on more facts than could be forgotten one by one. Whoever changes such a
+    fact renews the token after the commit. A reader takes the token before it reads the database
+    and keeps it with what it caches; a value counts only while its token is the present one (T45).
+    A token that was evicted or wiped never comes back, so nothing tagged with it does either.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.key = f"epoch:{name}"
+
+    def ask(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
+        """Add the read of the token to a batch; None when there is none, then `start` one."""
+        return batch.add(lambda pipeline: pipeline.get(self.key))
+
+    def start(self) -> bytes | None:
+        """Return the present token, made when there is none; None without Redis: cache nothing."""
+        batch = redis.Batch()
+        token = secrets.token_bytes(12)
+        batch.add(lambda pipeline: pipeline.set(self.key, token, nx=True))
+        present = self.ask(batch)
+        batch.run()
+        try:
+            return present.value
+        except redis.RedisDown:
+            return None
+
+    def renew(self) -> None:
+        """Make everything that carries the present token stale; call it after the commit."""
+        redis.forget([self.key])

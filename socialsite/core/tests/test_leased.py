@@ -5,9 +5,10 @@ from collections.abc import Collection
 import pytest
 
 from socialsite.core import redis
-from socialsite.core.leased import LeasedCache
+from socialsite.core.leased import Epoch, LeasedCache
 
 CACHE = LeasedCache("test", ttl_ms=60_000)
+EPOCH = Epoch("test")
 
 
 def found(*idents: int) -> dict[int, bytes]:
@@ -80,6 +81,46 @@ def test_what_could_not_be_forgotten_is_forgotten_before_anything_else(
     redis.breaker.reset()
     assert found(1, 2) == {2: b"two"}
     assert not redis.owed
+
+
+def asked() -> bytes | None:
+    batch = redis.Batch()
+    promise = EPOCH.ask(batch)
+    batch.run()
+    return promise.value
+
+
+def test_an_epoch_is_one_token_for_all_until_it_is_renewed() -> None:
+    assert asked() is None
+    first = EPOCH.start()
+    assert first is not None
+    assert asked() == EPOCH.start() == first
+    EPOCH.renew()
+    assert asked() is None
+    second = EPOCH.start()
+    assert second not in (None, first)
+    assert asked() == second
+
+
+def test_an_epoch_that_was_wiped_never_comes_back() -> None:
+    first = EPOCH.start()
+    redis.call(lambda connection: connection.flushdb())
+    assert EPOCH.start() not in (None, first)
+
+
+def test_without_redis_there_is_no_epoch_and_the_renewal_is_owed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+    first = EPOCH.start()
+    with monkeypatch.context() as patch:
+        patch.setattr(redis, "client", dead)
+        EPOCH.renew()
+        assert EPOCH.start() is None
+        with pytest.raises(redis.RedisDown):
+            asked()
+    redis.breaker.reset()
+    assert EPOCH.start() not in (None, first)
 
 
 def dead() -> None:
