@@ -1,0 +1,174 @@
+"""A list of posts in feed order as a ZSET: inboxes, outboxes, open fan-outs (A19, A28, A30).
+
+Score = position in ms, member = the id in fixed width: the newest entries, complete from the top
+down to the lowest one, the floor. Below them all stands a mark, whose score is the generation of
+what was cached: `END`, nothing is older (S0's NoMore), or `MORE`, the list goes on in the database.
+
+- One key, whole or gone whenever Redis evicts it, and never without the mark: a lost list and an
+  empty one cannot be taken for each other (T46).
+- The same key holds the lease of whoever is filling it in. A writer, after the commit, adds to a
+  list that is there (T43) and never below its floor (T44), and deletes a lease (T45).
+- What is trimmed or removed takes the mark of the end, or the whole list, along (T46, T47).
+
+A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-listpack-entries` 512.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from django.conf import settings
+
+from socialsite.core import redis
+from socialsite.core.pagination import Position
+
+ID_DIGITS = 19
+END, MORE = "e", "m"
+# A list is cut down to CAP entries when it has SLACK more.
+CAP, SLACK = 400, 80
+LEASE_MS = 5_000
+DAY_MS = 86_400_000
+# Redis does nothing else while a script runs: a thousand inboxes take some ms.
+KEYS_MAX = 500
+
+
+class Run(NamedTuple):
+    """The next entries of one list. With fewer than were asked for it `ends`, or goes on below.
+
+    An entry is its position and the member it is kept as.
+    """
+
+    entries: list[tuple[int, str]]
+    ends: bool
+    generation: int
+
+    @property
+    def positions(self) -> list[Position]:
+        """The entries as positions of posts."""
+        return [Position(ts, int(member[:ID_DIGITS])) for ts, member in self.entries]
+
+
+class AskedRuns:
+    """Runs asked for in a batch; `found` after it has run has those that are cached, by owner."""
+
+    def __init__(
+        self, owners: Collection[int], promise: redis.Promise[list[list[bytes]]], want: int
+    ) -> None:
+        self._owners, self._promise, self._want = owners, promise, want
+
+    @property
+    def found(self) -> dict[int, Run]:
+        """The runs of lists that are cached, by owner; none without Redis."""
+        try:
+            replies = self._promise.value
+        except redis.RedisDown:
+            return {}
+        pairs = zip(self._owners, replies, strict=True)
+        return {owner: _run(reply, self._want) for owner, reply in pairs if reply}
+
+
+def _run(reply: list[bytes], want: int) -> Run:
+    texts = [text.decode() for text in reply]
+    entries = [
+        (int(float(ts)), member) for member, ts in zip(texts[2::2], texts[3::2], strict=True)
+    ]
+    return Run(entries, texts[0] == END and len(entries) < want, int(float(texts[1])))
+
+
+def member_of(position: Position) -> str:
+    """Return what a position is kept as: its id in fixed width, sorted as text like the number."""
+    return f"{position.id:0{ID_DIGITS}}"
+
+
+class Timeline:
+    """Lists under `<prefix>:<owner>`."""
+
+    def __init__(self, prefix: str, ttl_ms: int) -> None:
+        self.prefix, self.ttl_ms = prefix, ttl_ms
+
+    def key(self, owner: int) -> str:
+        """Return the key of one list."""
+        return f"{self.prefix}:{owner}"
+
+    def ask(
+        self, batch: redis.Batch, owners: Collection[int], cursor: Position | None, want: int
+    ) -> AskedRuns:
+        """Add the read of the `want` entries after a cursor of each list to a batch."""
+        script = redis.script(__file__, "timeline_runs")
+        keys = [self.key(owner) for owner in owners]
+        place = ["", ""] if cursor is None else [cursor.ts_ms, member_of(cursor)]
+        promise = batch.add(lambda pipeline: script.on(pipeline, keys, [want, *place]))
+        return AskedRuns(owners, promise, want)
+
+    def load(self, owner: int, read: Callable[[int], tuple[int, Sequence[tuple[int, str]]]]) -> Run:
+        """Read a list from the database and cache it.
+
+        `read(limit)` is called once, after the lease is taken; it returns the generation and the
+        newest `limit` entries, fewer only where there are no more. The Run has all of them.
+        """
+        lease = self._take(owner)
+        generation, entries = read(CAP + 1)
+        run = Run(list(entries), len(entries) <= CAP, generation)
+        if lease is not None:
+            self._fill(owner, lease, run)
+        return run
+
+    def _take(self, owner: int) -> str | None:
+        lease = f"!{secrets.token_hex(8)}"
+        key = self.key(owner)
+        try:
+            taken = redis.call(lambda connection: connection.set(key, lease, nx=True, px=LEASE_MS))
+        except redis.RedisDown:
+            return None
+        return lease if taken else None
+
+    def _fill(self, owner: int, lease: str, run: Run) -> None:
+        kept = run.entries[:CAP]
+        size = settings.MAX_CACHED_POST_SIZE
+        kept = kept[:size] + [entry for entry in kept[size:] if entry[0] > _old_ms()]
+        mark = END if run.ends and len(kept) == len(run.entries) else MORE
+        if mark == MORE and not kept:
+            return
+        values: list[object] = [run.generation, mark]
+        for ts, member in kept:
+            values += [ts, member]
+        try:
+            script = redis.script(__file__, "timeline_fill")
+            script([self.key(owner)], [lease, self.ttl_ms, *values])
+        except redis.RedisDown:
+            return
+
+    def add(self, owners: Sequence[int], ts_ms: int, member: str) -> int:
+        """Add an entry to those of the lists that are cached; returns how many. After the commit.
+
+        Raises RedisDown; what was not told then must be forgotten.
+        """
+        size = settings.MAX_CACHED_POST_SIZE
+        script = redis.script(__file__, "timeline_add")
+        limits = [CAP + SLACK, CAP, size, _old_ms()]
+        return sum(
+            script([self.key(owner) for owner in some], [ts_ms, member, *limits])
+            for some in _batched(owners)
+        )
+
+    def remove(self, owners: Sequence[int], member: str) -> int:
+        """Take an entry out of those of the lists that are cached. Raises RedisDown."""
+        script = redis.script(__file__, "timeline_remove")
+        return sum(
+            script([self.key(owner) for owner in some], [member]) for some in _batched(owners)
+        )
+
+    def forget(self, owners: Iterable[int]) -> None:
+        """Forget lists and whatever fills are under way; call it after the commit."""
+        redis.forget([self.key(owner) for owner in owners])
+
+
+def _batched(owners: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(owners), KEYS_MAX):
+        yield owners[start : start + KEYS_MAX]
+
+
+def _old_ms() -> int:
+    """Return the position at or below which a post is old (A30); by this host's clock, a hint."""
+    return int(time.time() * 1000) - settings.MIN_CACHED_POST_SECONDS * 1000
