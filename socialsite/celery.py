@@ -3,6 +3,12 @@
 import os
 
 from celery import Celery
+from kombu.transport.virtual import Channel
+
+# When a connection is lost, Kombu would send messages that no task had begun back over it, which by
+# then has no address: an AttributeError that Celery takes for the end of the worker. A message is
+# only a hint here, the sweepers find the work.
+Channel.do_restore = False
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 

@@ -176,7 +176,13 @@ CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     {"polling_interval": 0.05}
     if EMBEDDED
-    else {"socket_timeout": 5, "socket_connect_timeout": 1, "socket_keepalive": True}
+    else {
+        "socket_timeout": 5,
+        "socket_connect_timeout": 1,
+        "socket_keepalive": True,
+        # Redis keeps no copy of a message that is being worked on: nobody would miss it.
+        "ack_emulation": False,
+    }
 )
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {

@@ -151,3 +151,17 @@ def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch
             end.shutdown(socket.SHUT_RDWR)
         end.close()
     assert doorbell.ring("core.nothing") is False
+
+
+@pytest.mark.full
+@pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
+def test_a_worker_that_loses_its_broker_drops_what_it_had_not_begun() -> None:
+    """It closes the lost connection, and ended with the error of putting messages back over it."""
+    connection = current_app.connection_for_read()
+    queue = connection.SimpleQueue("test-lost")
+    queue.put("a hint")
+    queue.get(timeout=2)  # taken, not acknowledged
+    channel = queue.channel
+    connection.transport.client = None  # what `collect` leaves, which is tried before
+    channel.close()
+    connection.close()
