@@ -1,0 +1,64 @@
+"""How MariaDB runs the reads of feeds: from which index, and how many rows it touches."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from feeds import queries
+from feeds.models import Post, PostContent
+from relations import actions as relations
+from socialsite.core.pagination import Position
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),  # ANALYZE TABLE commits
+    pytest.mark.skipif(connection.vendor != "mysql", reason="reads MariaDB's plan"),
+]
+
+Make = Callable[..., Any]
+
+
+def posts_by(*authors: int) -> None:
+    """Put 4000 posts, at 1, 2, … ms, by these authors in turn."""
+    Post.objects.bulk_create(
+        Post(id=10**18 + number, author_id=authors[number % len(authors)], position=number)
+        for number in range(1, 4001)
+    )
+    PostContent.objects.bulk_create(PostContent(post=post) for post in Post.objects.all())
+    with connection.cursor() as database:
+        database.execute("ANALYZE TABLE feeds_post, accounts_user, relations_relationship")
+        database.fetchall()
+
+
+def explain(sql: str) -> tuple[dict[str, dict[str, Any]], int]:
+    """Return the plan of a statement by table, and how many rows it reads of all."""
+    with connection.cursor() as database:
+        database.execute(f"EXPLAIN {sql}")
+        columns = [column[0] for column in database.description]
+        steps = [dict(zip(columns, row, strict=True)) for row in database.fetchall()]
+        database.execute("FLUSH STATUS")
+        database.execute(sql)
+        database.fetchall()
+        database.execute("SHOW SESSION STATUS LIKE 'Handler_read%'")
+        return {step["table"]: step for step in steps}, sum(int(n) for _, n in database.fetchall())
+
+
+@pytest.mark.parametrize("who", ["guest", "reader", "author"])
+@pytest.mark.parametrize("cursor", [None, Position(2500, 10**18 + 2500)])
+def test_a_profile_page_reads_its_rows_from_the_outbox_in_order(
+    make_user: Make, who: str, cursor: Position | None
+) -> None:
+    author, reader = make_user(), make_user()
+    relations.follow(reader, author)
+    relations.block(reader, make_user())
+    posts_by(author.pk, 1, 2, 3, 4)
+    viewer = {"guest": None, "reader": reader, "author": author}[who]
+    with CaptureQueriesContext(connection) as captured:
+        assert len(queries.profile_posts(viewer, author.pk, cursor, 20).items) == 20
+    plan, read = explain(captured[0]["sql"])
+    assert plan["feeds_post"]["key"] == "ix_outbox", plan
+    assert not any("filesort" in (step["Extra"] or "") for step in plan.values()), plan
+    assert read < 100, plan
