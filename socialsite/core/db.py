@@ -47,7 +47,7 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        if connection.in_atomic_block and not is_test_transaction():
+        if in_transaction():
             return function(*args, **kwargs)
         for attempt in range(ATTEMPTS):
             try:
@@ -82,10 +82,15 @@ def snapshot() -> Iterator[None]:
         yield
 
 
+def in_transaction() -> bool:
+    """True inside a transaction; the one that a test case wraps around itself does not count."""
+    return connection.in_atomic_block and not is_test_transaction()
+
+
 def is_test_transaction() -> bool:
-    """True when the only open block is the one that a test case wraps around itself."""
+    """True when the only open blocks are those that a test case wraps around itself."""
     blocks = connection.atomic_blocks
-    return len(blocks) == 1 and getattr(blocks[0], "_from_testcase", False)
+    return bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)
 
 
 def now_ms() -> int:

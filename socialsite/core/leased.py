@@ -4,6 +4,9 @@ A key holds a value, or the lease of a reader who is reading the database to fil
 changes the fact forgets the key after the commit, and with it any lease: a reader who read before
 the commit can no longer fill (T43-T45). A key that was evicted or wiped refuses the fill as well.
 
+Inside a transaction the cache is neither asked nor filled: it does not know what was written there,
+and others must not know before the commit.
+
 Values are bytes; what a fact that does not exist looks like is up to the caller (b"" by custom).
 A value lives `ttl_ms` at most, which bounds what a process that died between its commit and its
 `forget` can leave behind; the event of its change forgets once more.
@@ -12,7 +15,7 @@ A value lives `ttl_ms` at most, which bounds what a process that died between it
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from socialsite.core import redis
+from socialsite.core import db, redis
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
@@ -50,6 +53,8 @@ class LeasedCache:
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values, at least one, to a batch."""
+        if db.in_transaction():
+            return Asked(idents, redis.Promise())
         keys = [self.key(ident) for ident in idents]
         return Asked(idents, batch.add(lambda pipeline: pipeline.mget(keys)))
 
@@ -73,6 +78,8 @@ class LeasedCache:
         redis.forget([self.key(ident) for ident in idents])
 
     def _take(self, idents: Iterable[int]) -> bytes | None:
+        if db.in_transaction():
+            return None
         lease = _LEASE + secrets.token_bytes(8)
         try:
             script = redis.script(__file__, "leased_take")

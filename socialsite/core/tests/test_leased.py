@@ -3,8 +3,9 @@
 from collections.abc import Collection
 
 import pytest
+from django.db import transaction
 
-from socialsite.core import redis
+from socialsite.core import db, redis
 from socialsite.core.leased import Epoch, LeasedCache
 
 CACHE = LeasedCache("test", ttl_ms=60_000)
@@ -62,6 +63,16 @@ def test_a_lease_does_not_replace_a_value() -> None:
     CACHE.load([1], reads(v1=b"one"))
     CACHE.load([1], reads(v1=b"late"))
     assert found(1) == {1: b"one"}
+
+
+@pytest.mark.django_db
+def test_a_transaction_neither_believes_the_cache_nor_fills_it() -> None:
+    CACHE.load([1], reads(v1=b"before"))
+    with transaction.atomic():  # writes, and may be rolled back
+        assert db.in_transaction()
+        assert found(1) == {}
+        assert CACHE.load([1, 2], reads(v1=b"mine", v2=b"mine")) == {1: b"mine", 2: b"mine"}
+    assert found(1, 2) == {1: b"before"}
 
 
 def test_without_redis_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
