@@ -10,7 +10,8 @@ Floors are kept so that requests seldom ask MySQL about revocation:
 A ticket stands for an access token that was checked, once and for TICKET_SECONDS; Redis has only
 its hash. Nothing else knows it: without Redis there are no tickets.
 
-`STANDING` is an epoch: who is banned or closed did not change while its token is the same.
+A card is forgotten after the commit of whatever changes it, and once more by the event of the
+change. `STANDING` is an epoch: who is banned or closed did not change while its token is the same.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ from django.db.models import OuterRef, Subquery
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
 from socialsite.core.errors import Unavailable
-from socialsite.core.leased import Epoch
+from socialsite.core.leased import Epoch, LeasedCache
 from socialsite.core.redis import Batch, Promise
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ FLOOR_TTL_MS = 5_000
 FENCE_TTL_MS = 5_000
 TICKET_SECONDS = 30
 
+# The card of a person as JSON (`accounts.queries`); b"" for one who is banned, gone or unknown.
+PEOPLE = LeasedCache("person", ttl_ms=600_000)
 STANDING = Epoch("standing")
 
 
@@ -151,8 +154,14 @@ def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:
     script([_fence(user_id), *floors], [FLOOR_TTL_MS, mode, *floors.values()])
 
 
-def standing_changed() -> None:
-    """Let no set of people that leaves out banned ones outlive the commit of what is under way."""
+def card_changed(user_id: int) -> None:
+    """Forget the card of a person after the commit of what is under way."""
+    transaction.on_commit(partial(PEOPLE.forget, [user_id]), robust=True)
+
+
+def standing_changed(user_id: int) -> None:
+    """Forget the card of a person who was banned or let in again, and every set of people."""
+    card_changed(user_id)
     transaction.on_commit(STANDING.renew, robust=True)
 
 

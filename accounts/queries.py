@@ -1,9 +1,10 @@
 """Reads of people."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any, TypedDict
 
+import orjson
 from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -16,6 +17,7 @@ from socialsite.core import media
 from socialsite.core.errors import UserNotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position, cut
+from socialsite.core.redis import Batch
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
@@ -78,20 +80,59 @@ def moderates(user: User) -> bool:
     return user.is_staff
 
 
-def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
-    """Return the cards of those of these people whose accounts are open, in one query.
+class AskedCards:
+    """Cards asked for in a batch."""
 
-    With `closed` also of banned and closed accounts, of which only the name is shown.
+    def __init__(self, batch: Batch, ids: Iterable[int]) -> None:
+        self._ids = list(set(ids))
+        self._asked = cache.PEOPLE.ask(batch, self._ids) if self._ids else None
+
+    def cards(self) -> dict[int, Card]:
+        """Return the cards of those whose accounts are open; what is not cached in one query.
+
+        Call it after the batch has run, and once.
+        """
+        found = {} if self._asked is None else self._asked.found
+        missing = [ident for ident in self._ids if ident not in found]
+        packed = {**found, **cache.PEOPLE.load(missing, _packed_cards)}
+        return {ident: orjson.loads(card) for ident, card in packed.items() if card}
+
+
+def ask_cards(batch: Batch, ids: Iterable[int]) -> AskedCards:
+    """Add the read of the cards of people to a batch that several apps fill."""
+    return AskedCards(batch, ids)
+
+
+def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
+    """Return the cards of those of these people whose accounts are open, in one query at most.
+
+    With `closed` also of banned and closed accounts, of which only the name is shown; those are
+    always read from the database.
     """
     wanted = set(ids)
     if not wanted:
         return {}
-    people = User.objects.all() if closed else User.objects.active()
-    rows = people.filter(pk__in=wanted).values(*_COLUMNS, "banned_at", "deleted_at")
+    if closed:
+        return _cards_with_closed(wanted)
+    batch = Batch()
+    asked = ask_cards(batch, wanted)
+    batch.run()
+    return asked.cards()
+
+
+def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
+    rows = User.objects.filter(pk__in=ids).values(*_COLUMNS, "banned_at", "deleted_at")
     return {
         row["id"]: bare(_card(row)) if row["banned_at"] or row["deleted_at"] else _card(row)
         for row in rows
     }
+
+
+def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
+    """Read what the cache holds of people: the card of an open account, b"" of any other id."""
+    rows = User.objects.active().filter(pk__in=ids).values(*_COLUMNS)
+    found = {row["id"]: orjson.dumps(_card(row)) for row in rows}
+    return {ident: found.get(ident, b"") for ident in ids}
 
 
 def bare(card: Card) -> Card:

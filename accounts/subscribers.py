@@ -1,7 +1,14 @@
 """What accounts does when it, or a lower app, told a fact."""
 
 from accounts import actions, cache
-from accounts.events import MailWanted, TokensRevoked, UserBanned, UserUnbanned
+from accounts.events import (
+    MailWanted,
+    ProfileChanged,
+    TokensRevoked,
+    UserBanned,
+    UserRegistered,
+    UserUnbanned,
+)
 from accounts.models import User
 from socialsite.core import doorbell
 from socialsite.core.errors import Unavailable
@@ -14,9 +21,15 @@ def announce_again(event: TokensRevoked) -> None:
     actions.announce(event)
 
 
+@on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, after=True)
+def forget_card_again(event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned) -> None:
+    """Repeat what follows the commit of a change: that process may have died in between."""
+    cache.PEOPLE.forget([event.user_id])
+
+
 @on(UserBanned, UserUnbanned, after=True)
 def renew_standing_again(event: UserBanned | UserUnbanned) -> None:
-    """Repeat what follows the commit of a ban, or of its end: the process may have died."""
+    """Repeat what follows the commit of a ban, or of its end."""
     cache.STANDING.renew()
 
 

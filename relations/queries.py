@@ -310,10 +310,9 @@ def _people(
     """Return a page of cards with `relation`, the viewer's state towards each by name or None.
 
     Leaves out closed accounts and those with a block either way to the viewer, unless they are to
-    be shown, and reads on until
-    the page is full: three queries a round, two where the cache knows the rows, each round twice as
-    wide. After ROUNDS rounds the page may be short; its cursor then goes on from the last row
-    examined (T39).
+    be shown, and reads on until the page is full: three queries a round, fewer where caches know
+    the rows or the cards, each round twice as wide. After ROUNDS rounds the page may be short; its
+    cursor then goes on from the last row examined (T39).
     """
     people: list[tuple[Position, Person]] = []
     place = cursor

@@ -33,7 +33,7 @@ def ban(user: User, actor: User | None = None, address: str = "") -> User:
         user.save(update_fields=["banned_at"])
         revoke_batch(batch, "ban")
         publish(UserBanned(user.pk))
-        cache.standing_changed()
+        cache.standing_changed(user.pk)
         note(actor, Act.BAN, "user", user.pk, address=address)
     return user
 
@@ -48,7 +48,7 @@ def unban(user: User, actor: User | None = None, address: str = "") -> User:
         user.banned_at = None
         user.save(update_fields=["banned_at"])
         publish(UserUnbanned(user.pk))
-        cache.standing_changed()
+        cache.standing_changed(user.pk)
         note(actor, Act.UNBAN, "user", user.pk, address=address)
     return user
 

@@ -3,7 +3,7 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import passwords, queries, rules
+from accounts import cache, passwords, queries, rules
 from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
@@ -60,6 +60,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         raise _duplicated() from None
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
+    cache.card_changed(user.pk)  # the id may have been asked for before there was anybody
     if unconfirmed:
         want_mail("confirm_email", user.pk, unconfirmed)
     return user
@@ -91,6 +92,7 @@ def edit_profile(
     if (row.nickname, row.bio, row.avatar_name) != before:
         row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
         publish(ProfileChanged(row.pk))
+        cache.card_changed(row.pk)
     return row
 
 

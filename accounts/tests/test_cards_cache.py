@@ -1,13 +1,98 @@
 """Cached cards of people, and the epoch of everyone's standing: no reader sees an old one."""
 
-import pytest
+from collections.abc import Callable, Collection
+from typing import Any
 
-from accounts import actions, queries
-from accounts.events import UserBanned, UserUnbanned
-from socialsite.core import redis
+import pytest
+from django.db import transaction
+
+from accounts import actions, cache, queries
+from accounts.events import ProfileChanged, UserBanned, UserRegistered, UserUnbanned
+from accounts.models import User
+from socialsite.core import redis, relay
+from socialsite.core.models import Media
 from socialsite.core.registry import Stage, handlers
 
 pytestmark = pytest.mark.django_db
+
+
+def picture(user: User) -> int:
+    made = Media.objects.create(
+        owner_id=user.pk, name="a.jpg", thumb_name="ta.jpg", width=1, height=1, size=1
+    )
+    return made.pk
+
+
+# What there is before, and what is done then: every writer of what a card shows.
+Act = Callable[[User], Any]
+WRITERS: dict[str, tuple[Act, Act]] = {
+    "nickname": (lambda user: None, lambda user: actions.edit_profile(user, nickname="Renamed")),
+    "bio": (lambda user: None, lambda user: actions.edit_profile(user, bio="I am here.")),
+    "picture": (lambda user: None, lambda user: actions.edit_profile(user, avatar=picture(user))),
+    "no picture": (
+        lambda user: actions.edit_profile(user, avatar=picture(user)),
+        lambda user: actions.edit_profile(user, avatar=0),
+    ),
+    "ban": (lambda user: None, actions.ban),
+    "unban": (actions.ban, actions.unban),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request, make_user) -> tuple[User, Act]:
+    """A person whose card is cached, and something that changes it."""
+    before, act = WRITERS[request.param]
+    user = make_user()
+    before(user)
+    queries.cards([user.pk])
+    assert cached(user.pk) is not None
+    return user, act
+
+
+@pytest.fixture
+def trips(monkeypatch) -> list[int]:
+    """Grows by one with each round trip to Redis."""
+    made: list[int] = []
+    real = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: made.append(1) or real(function))
+    return made
+
+
+@pytest.fixture
+def dead(monkeypatch):
+    """Return a context in which Redis is dead; nobody but this thread pays what is owed."""
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+
+    class Dead:
+        def __enter__(self) -> None:
+            self.patch = pytest.MonkeyPatch()
+            self.patch.setattr(redis, "client", self.refuse)
+
+        def __exit__(self, *error: object) -> None:
+            self.patch.undo()
+            redis.breaker.reset()
+
+        def refuse(self) -> None:
+            raise redis.redis.ConnectionError("dead")
+
+    return Dead
+
+
+def cached(user_id: int) -> bytes | None:
+    """What Redis holds of a person; None for nothing."""
+    batch = redis.Batch()
+    asked = cache.PEOPLE.ask(batch, [user_id])
+    batch.run()
+    return asked.found.get(user_id)
+
+
+def true(user_id: int) -> dict[int, Any]:
+    """The card as the table has it."""
+    user = User.objects.get(pk=user_id)
+    if not user.is_active:
+        return {}
+    names = ("username", "nickname", "avatar", "bio")
+    return {user.pk: {"id": str(user.pk)} | {name: getattr(user, name) for name in names}}
 
 
 def standing() -> bytes | None:
@@ -17,6 +102,162 @@ def standing() -> bytes | None:
     return token.value
 
 
+# --- what a warm cache saves --------------------------------------------------------------------
+def test_cached_cards_cost_one_round_trip_and_no_query(
+    make_user, trips, django_assert_num_queries
+) -> None:
+    ids = [make_user(name).pk for name in ("alice1", "bob001", "carol1")]
+    gone = make_user()
+    actions.ban(gone)
+    cold = queries.cards([*ids, gone.pk, 7])
+    assert set(cold) == set(ids)
+    trips.clear()
+    with django_assert_num_queries(0):
+        assert queries.cards([*ids, gone.pk, 7]) == cold
+    assert len(trips) == 1
+    assert cold[ids[0]] == true(ids[0])[ids[0]]
+
+
+def test_several_apps_ask_for_cards_in_one_batch(
+    make_user, trips, django_assert_num_queries
+) -> None:
+    one, two, three = (make_user().pk for _ in range(3))
+    queries.cards([one, two, three])
+    trips.clear()
+    batch = redis.Batch()
+    here, there, nobody = (queries.ask_cards(batch, ids) for ids in ([one, two, one], [three], []))
+    with django_assert_num_queries(0):
+        batch.run()
+        assert set(here.cards()) == {one, two}
+        assert set(there.cards()) == {three}
+        assert nobody.cards() == {}
+    assert len(trips) == 1
+
+
+def test_what_is_not_cached_is_read_in_one_query(make_user, django_assert_num_queries) -> None:
+    ids = [make_user().pk for _ in range(6)]
+    queries.cards(ids[:3])
+    with django_assert_num_queries(1):
+        assert set(queries.cards(ids)) == set(ids)
+
+
+def test_cards_of_closed_accounts_are_never_taken_from_the_cache(make_user) -> None:
+    user = make_user()
+    actions.edit_profile(user, bio="I am here.")
+    queries.cards([user.pk])
+    actions.ban(user)
+    queries.cards([user.pk])
+    named = queries.cards([user.pk], closed=True)[user.pk]
+    assert (named["username"], named["bio"]) == (user.username, "")
+    assert queries.cards([user.pk]) == {}
+
+
+# --- every change is seen at once ---------------------------------------------------------------
+def test_whoever_changes_a_card_forgets_it(writer) -> None:
+    user, act = writer
+    before = queries.cards([user.pk])
+    act(user)
+    assert queries.cards([user.pk]) == true(user.pk) != before
+
+
+def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_num_queries) -> None:
+    user, act = writer
+    before = queries.cards([user.pk])
+    with transaction.atomic():
+        act(user)
+        assert queries.cards([user.pk]) == true(user.pk) != before  # within, one's own writes
+        transaction.set_rollback(True)
+    with django_assert_num_queries(0):
+        assert queries.cards([user.pk]) == before
+
+
+def test_the_event_forgets_a_card_whose_process_died_after_the_commit(
+    writer, django_capture_on_commit_callbacks
+) -> None:
+    user, act = writer
+    with django_capture_on_commit_callbacks():  # nothing runs on commit
+        act(user)
+    assert queries.cards([user.pk]) != true(user.pk)
+    while relay.relay():
+        pass
+    assert queries.cards([user.pk]) == true(user.pk)
+
+
+def test_a_new_person_is_seen_by_those_who_asked_for_the_id_before(
+    make_user, django_capture_on_commit_callbacks
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        user = make_user()
+        cache.PEOPLE.load([user.pk], lambda ids: dict.fromkeys(ids, b""))  # before the commit
+        assert queries.cards([user.pk]) == {}
+    assert queries.cards([user.pk]) == true(user.pk)
+
+
+@pytest.mark.parametrize("event", [UserRegistered, ProfileChanged, UserBanned, UserUnbanned])
+def test_every_event_of_a_person_forgets_the_card(make_user, event) -> None:
+    user = make_user()
+    queries.cards([user.pk])
+    for handler in handlers(event, Stage.AFTER):
+        handler(event(user.pk))
+    assert cached(user.pk) is None
+
+
+# --- races --------------------------------------------------------------------------------------
+def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
+    user, act = writer
+    cache.PEOPLE.forget([user.pk])
+    real = queries._packed_cards
+
+    def read_then_lose(ids: Collection[int]) -> dict[int, bytes]:
+        found = real(ids)
+        act(user)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(queries, "_packed_cards", read_then_lose)
+        before = queries.cards([user.pk])
+    assert queries.cards([user.pk]) == true(user.pk) != before
+
+
+def test_a_fill_between_commit_and_forgetting_does_not_last(
+    writer, django_capture_on_commit_callbacks
+) -> None:
+    user, act = writer
+    old = cached(user.pk)
+    cache.PEOPLE.forget([user.pk])
+    assert old is not None
+
+    def read_before(ids: Collection[int]) -> dict[int, bytes]:
+        act(user)  # the commit; what follows it runs after the fill
+        return {user.pk: old}
+
+    with django_capture_on_commit_callbacks(execute=True):
+        cache.PEOPLE.load([user.pk], read_before)
+        assert cached(user.pk) == old
+    assert queries.cards([user.pk]) == true(user.pk)
+
+
+# --- without Redis ------------------------------------------------------------------------------
+def test_without_redis_cards_are_right_and_a_change_is_not_forgotten_about(writer, dead) -> None:
+    user, act = writer
+    with dead():
+        act(user)
+        assert queries.cards([user.pk]) == true(user.pk)
+    assert queries.cards([user.pk]) == true(user.pk)  # Redis is back, with the old card
+
+
+def test_an_emptied_redis_is_filled_anew(make_user, django_assert_num_queries) -> None:
+    user = make_user()
+    queries.cards([user.pk])
+    redis.call(lambda connection: connection.flushdb())
+    with django_assert_num_queries(1):
+        found = queries.cards([user.pk])
+    with django_assert_num_queries(0):
+        assert queries.cards([user.pk]) == found
+    assert found == true(user.pk)
+
+
+# --- standing -----------------------------------------------------------------------------------
 @pytest.mark.parametrize("act", [actions.ban, actions.unban])
 def test_a_ban_and_its_end_renew_the_standing(make_user, act) -> None:
     user = make_user()
@@ -27,6 +268,7 @@ def test_a_ban_and_its_end_renew_the_standing(make_user, act) -> None:
     assert standing() is None
     token = queries.STANDING.start()
     act(user)  # changes nothing
+    actions.edit_profile(user, nickname="Renamed")
     assert standing() == token
 
 

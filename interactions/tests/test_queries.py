@@ -12,6 +12,7 @@ from interactions import actions, queries
 from interactions.models import Comment, Subject, SubjectType
 from interactions.tests.helpers import oracle
 from relations import actions as relations
+from socialsite.core import redis
 from socialsite.core.errors import NotFound
 from socialsite.core.pagination import Page, Position
 
@@ -337,6 +338,7 @@ def test_pages_cost_the_same_number_of_queries_whatever_their_size(
         return root
 
     def cost(read) -> int:
+        redis.call(lambda connection: connection.flushdb())
         with CaptureQueriesContext(
             connection,
         ) as found:
