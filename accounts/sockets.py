@@ -90,6 +90,20 @@ def _scores(ids: list[int], connection: Any) -> list[float | None]:
     return list(connection.zmscore(ONLINE, [str(ident) for ident in ids]))
 
 
+def anyone_online() -> bool:
+    """True when anybody has a socket open; not when Redis does not answer."""
+    batch = redis.Batch()
+    batch.add(
+        lambda pipeline: pipeline.zremrangebyscore(ONLINE, 0, _now_ms() - 2 * ONLINE_MS),
+    )
+    count: redis.Promise[int] = batch.add(lambda pipeline: pipeline.zcard(ONLINE))
+    batch.run()
+    try:
+        return count.value > 0
+    except redis.RedisDown:
+        return False
+
+
 def all_online() -> set[int]:
     """Return everybody who has a socket open; nobody when Redis does not answer."""
     now = _now_ms()

@@ -7,14 +7,18 @@ delivered (A20, T30, spec I).
 
 import unicodedata
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+import orjson
 from django.conf import settings
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils.translation import gettext as _
 
 from accounts import actions as accounts
 from accounts import queries as people
+from feeds import cache
 from feeds.events import PostDeleted, PostPublished
 from feeds.models import (
     AuthorHead,
@@ -41,6 +45,8 @@ TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOS
 TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, 500
 # An author falls back to the lower tier only below this share of the threshold (spec F).
 HYSTERESIS = 0.8
+# A post may be committed, or come from elsewhere, so much later than its position says (T50).
+LATE_MS = 10_000
 
 
 def publish(
@@ -106,12 +112,21 @@ def _publish(
     PostContent.objects.bulk_create([words])
     head.last_position = max(head.last_position, position)
     head.post_count += 1
+    first_pulled = head.mode != Mode.ALL and not head.last_pulled_position
     if head.mode != Mode.ALL:
         head.last_pulled_position = max(head.last_pulled_position, position)
     head.save()
     if head.mode != Mode.NONE:
         FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
     tell(PostPublished(id=post.pk, author_id=author_id))
+    told = partial(
+        cache.published,
+        author_id,
+        Position(position, post.pk),
+        pushed=head.mode != Mode.NONE,
+        first_pulled=first_pulled,
+    )
+    transaction.on_commit(told, robust=True)
     return post
 
 
@@ -152,27 +167,45 @@ def delete(actor: "User", post_id: int, address: str = "") -> None:
     Post.objects.filter(pk=post_id).update(is_deleted=True)
     AuthorHead.objects.filter(author_id=post.author_id).update(post_count=F("post_count") - 1)
     tell(PostDeleted(id=post.pk, author_id=post.author_id))
+    place = Position(post.position, post.pk)
+    transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
     if not own:
         detail = {"author": str(post.author_id)}
         accounts.note(actor, accounts.Act.DELETE_POST, "post", post.pk, detail, address)
 
 
-def mark_read(viewer_id: int, newest: Position) -> None:
-    """Move the read mark up to the newest position shown; it never moves back (C5, T49)."""
-    behind = Q(read_ts__lt=newest.ts_ms) | Q(read_ts=newest.ts_ms, read_id__lt=newest.id)
+def mark_read(
+    viewer_id: int, newest: Position, shown: Sequence[int] = (), shown_from: int = 0
+) -> None:
+    """Move the read mark up to the newest position shown; it never moves back (C5, T49).
+
+    `shown` are the ids of the page down to `shown_from` (ms): what is between them later came in
+    late (T50).
+    """
+    lower = Q(read_ts__lt=newest.ts_ms) | Q(read_ts=newest.ts_ms, read_id__lte=newest.id)
     mark = {"read_ts": newest.ts_ms, "read_id": newest.id}
+    values = {**mark, "shown": list(shown), "shown_from": shown_from or newest.ts_ms}
     rows = InboxState.objects.filter(viewer_id=viewer_id)
-    if rows.filter(behind).update(**mark) or rows.exists():
+    if rows.filter(lower).update(**values) or rows.exists():
         return
     db.ensure(InboxState(viewer_id=viewer_id))
-    rows.filter(behind).update(**mark)
+    rows.filter(lower).update(**values)
 
 
-def saw_first_page(viewer_id: int, cards: "Sequence[Card]") -> None:
-    """Move the read mark to the newest post of a first page; only a first page moves it."""
-    if cards:
-        newest = Post.objects.only("position").get(pk=int(cards[0]["id"]))
-        mark_read(viewer_id, Position(newest.position, newest.pk))
+def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None) -> None:
+    """Move the read mark to the newest post of a first page; only a first page moves it.
+
+    `known` is what `cache.ask_mark` answered: the same page again writes nothing.
+    """
+    if not cards:
+        return
+    newest = Position(cards[0]["position"], int(cards[0]["id"]))
+    since = max(cards[-1]["position"], newest.ts_ms - LATE_MS)
+    shown = [int(card["id"]) for card in cards if card["position"] > since]
+    mark = orjson.dumps([*newest, since, *shown])
+    if mark != known:
+        mark_read(viewer_id, newest, shown, since)
+        cache.keep_mark(viewer_id, mark)
 
 
 def _clean(text: str) -> str:

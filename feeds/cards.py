@@ -1,13 +1,23 @@
-"""Hydration: from the ids of an index to what a reader sees (A24, C11, E9)."""
+"""Hydration: from the ids of an index to what a reader sees (A24, C11, E9).
 
-from collections.abc import Iterable, Sequence
-from typing import Any, TypedDict
+The parts of a post that are the same for everybody are cached by its id, people by theirs; whether
+this reader may see it is asked after the cache (T48b), and what belongs to the reader alone is put
+on top by a companion, in the same round trips.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypedDict
+
+import orjson
 
 from accounts import queries as accounts
-from feeds.models import Kind
-from feeds.visibility import visible_to
+from feeds import cache
+from feeds.models import Kind, Post
+from feeds.readers import Reader
+from feeds.visibility import shows
 from socialsite.core import media
 from socialsite.core.json import iso
+from socialsite.core.redis import Batch
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -24,7 +34,10 @@ class Image(TypedDict):
 
 
 class Card(TypedDict):
-    """A post as a reader sees it. Counts and `liked` are filled in by interactions."""
+    """A post as a reader sees it. Counts and `liked` are filled in by interactions.
+
+    `position` is the publish time in Unix ms, which `created_at` says for people.
+    """
 
     id: str
     kind: str
@@ -34,6 +47,7 @@ class Card(TypedDict):
     images: list[Image]
     video_url: str
     created_at: str
+    position: int
     visibility: str
     like_count: int
     comment_count: int
@@ -43,59 +57,192 @@ class Card(TypedDict):
     ref_gone: bool
 
 
-_COLUMNS = (
-    "id",
-    "author_id",
-    "kind",
-    "visibility",
-    "position",
-    "ref_post_id",
-    "content_row__title",
-    "content_row__content",
-    "content_row__images",
-    "content_row__video_url",
-)
+class Facts(TypedDict):
+    """The cached parts of a post that is not deleted; `ref` is the post it reposts."""
+
+    author: int
+    kind: str
+    title: str
+    content: str
+    images: list[Image]
+    video_url: str
+    created_at: str
+    position: int
+    visibility: str
+    ref: int | None
+    ref_author: int | None
 
 
-def cards(viewer_id: int | None, ids: Sequence[int]) -> list[Card]:
-    """Return the cards of those posts that the reader may see, in the order of `ids`.
+class Companion(Protocol):
+    """Puts on cards what another app knows of posts, asked for in the same batches."""
 
-    Two queries, two more when there are reposts among them.
+    def ask(self, batch: Batch, ids: Collection[int]) -> None:
+        """Add the reads for some posts to a batch."""
+
+    def apply(self, cards: Sequence[Card]) -> None:
+        """Fill in the cards, after the batches have run."""
+
+
+class Hydration:
+    """The cards of one page, in as few round trips as there is something to ask.
+
+    With `followed_only` posts of others than the reader and the followed are left out: a cached
+    inbox may still have those of somebody who was followed a moment ago (T41).
     """
-    rows = _rows(viewer_id, ids)
-    sources = _rows(viewer_id, [r["ref_post_id"] for r in rows.values() if r["ref_post_id"]])
-    people = accounts.cards({row["author_id"] for row in (*rows.values(), *sources.values())})
-    made = []
-    for ident in ids:
-        row = rows.get(ident)
-        if row is None or row["author_id"] not in people:
-            continue
-        card = _card(row, people, viewer_id)
-        if row["kind"] == Kind.REPOST:
-            source = sources.get(row["ref_post_id"])
-            if source is not None and source["author_id"] not in people:
-                source = None
-            card["ref"] = None if source is None else _card(source, people, viewer_id)
-            card["ref_gone"] = source is None
-        made.append(card)
-    return made
+
+    def __init__(
+        self, reader: Reader, companion: Companion | None = None, *, followed_only: bool = False
+    ) -> None:
+        self._reader, self._companion = reader, companion
+        self._authors = {*reader.follows, reader.id} if followed_only else None
+        self._likely: set[int] = set()
+        self._facts: dict[int, Facts | None] = {}
+        self._asked: list[tuple[Collection[int], Any]] = []
+        self._wanted: set[int] = set()
+        self._people: dict[int, accounts.Card] = {}
+        self._people_asked: list[accounts.AskedCards] = []
+        self._people_wanted: set[int] = set()
+
+    def ask(self, batch: Batch, ids: Iterable[int], authors: Iterable[int] = ()) -> None:
+        """Add the reads of posts, and of people known to be their authors, to a batch."""
+        fresh = [ident for ident in ids if ident not in self._wanted]
+        if fresh:
+            self._wanted.update(fresh)
+            self._asked.append((fresh, cache.CARDS.ask(batch, fresh)))
+            if self._companion is not None:
+                self._companion.ask(batch, fresh)
+        people = {author for author in authors if author not in self._people_wanted}
+        if people:
+            self._people_wanted |= people
+            self._people_asked.append(accounts.ask_cards(batch, people))
+
+    def expect(self, authors: Iterable[int]) -> None:
+        """Say who wrote some of the posts that come next: they are asked for along with them."""
+        self._likely.update(authors)
+
+    def cards(self, ids: Sequence[int]) -> dict[int, Card]:
+        """Return the cards of those posts that the reader may see, by id.
+
+        Two round trips, one more for the sources of reposts.
+        """
+        self._collect()
+        known = [facts["author"] for facts in self._facts.values() if facts is not None]
+        self._ask_now(ids, {*known, *self._likely})
+        shown = {
+            ident: facts
+            for ident in ids
+            if (facts := self._shown(ident)) is not None
+            and (self._authors is None or facts["author"] in self._authors)
+        }
+        sources = [facts["ref"] for facts in shown.values() if facts["ref"] is not None]
+        people = [facts["author"] for facts in shown.values()]
+        people += [facts["ref_author"] for facts in shown.values() if facts["ref_author"]]
+        self._ask_now(sources, people)
+        cards = {}
+        for ident, facts in shown.items():
+            card = self._card(ident, facts)
+            if card is None:
+                continue
+            if facts["kind"] == Kind.REPOST:
+                source = None if facts["ref"] is None else self._shown(facts["ref"])
+                if source is not None and facts["ref"] is not None:
+                    card["ref"] = self._card(facts["ref"], source)
+                card["ref_gone"] = card["ref"] is None
+            cards[ident] = card
+        if self._companion is not None:
+            self._companion.apply(list(cards.values()))
+        return cards
+
+    def _ask_now(self, ids: Iterable[int], authors: Iterable[int]) -> None:
+        batch = Batch()
+        self.ask(batch, ids, authors)
+        batch.run()
+        self._collect()
+
+    def _collect(self) -> None:
+        """Take what was asked for; what no cache has is read from the database."""
+        missing: list[int] = []
+        for ids, asked in self._asked:
+            found = asked.found
+            for ident in ids:
+                if ident in found:
+                    self._facts[ident] = orjson.loads(found[ident]) if found[ident] else None
+                else:
+                    missing.append(ident)
+        for ident, packed in cache.CARDS.load(missing, _read).items():
+            self._facts[ident] = orjson.loads(packed) if packed else None
+        for people in self._people_asked:
+            self._people |= people.cards()
+        self._asked, self._people_asked = [], []
+
+    def _shown(self, ident: int) -> Facts | None:
+        facts = self._facts.get(ident)
+        if facts is None or not shows(self._reader, facts["author"], facts["visibility"]):
+            return None
+        return facts
+
+    def _card(self, ident: int, facts: Facts) -> Card | None:
+        person = self._people.get(facts["author"])
+        if person is None:  # banned or closed
+            return None
+        author: Mapping[str, Any] = person
+        return Card(
+            id=str(ident),
+            kind=facts["kind"],
+            author={name: author[name] for name in AUTHOR_FIELDS},
+            title=facts["title"],
+            content=facts["content"],
+            images=facts["images"],
+            video_url=facts["video_url"],
+            created_at=facts["created_at"],
+            position=facts["position"],
+            visibility=facts["visibility"],
+            like_count=0,
+            comment_count=0,
+            liked=False,
+            mine=facts["author"] == self._reader.id,
+            ref=None,
+            ref_gone=False,
+        )
 
 
-def _rows(viewer_id: int | None, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
-    wanted = list(ids)
-    if not wanted:
-        return {}
-    found = visible_to(viewer_id).filter(pk__in=wanted).values(*_COLUMNS)
-    return {row["id"]: row for row in found}
+def _read(ids: Collection[int]) -> dict[int, bytes]:
+    """Read the facts of posts from the database in one query; b"" for those that are gone."""
+    columns = (
+        "id",
+        "author_id",
+        "kind",
+        "position",
+        "visibility",
+        "ref_post_id",
+        "ref_post__author_id",
+        "content_row__title",
+        "content_row__content",
+        "content_row__images",
+        "content_row__video_url",
+    )
+    rows = Post.objects.filter(pk__in=list(ids), is_deleted=False).values_list(*columns)
+    found = {row[0]: _pack(*row[1:]) for row in rows}
+    return {ident: found.get(ident, b"") for ident in ids}
 
 
-def _card(row: dict[str, Any], people: dict[int, Any], viewer_id: int | None) -> Card:
-    return Card(
-        id=str(row["id"]),
-        kind=row["kind"],
-        author={name: people[row["author_id"]][name] for name in AUTHOR_FIELDS},
-        title=row["content_row__title"],
-        content=row["content_row__content"],
+def _pack(
+    author: int,
+    kind: str,
+    position: int,
+    visibility: str,
+    ref: int | None,
+    ref_author: int | None,
+    title: str,
+    content: str,
+    images: list[dict[str, Any]],
+    video_url: str,
+) -> bytes:
+    facts = Facts(
+        author=author,
+        kind=kind,
+        title=title,
+        content=content,
         images=[
             Image(
                 id=image["id"],
@@ -105,15 +252,13 @@ def _card(row: dict[str, Any], people: dict[int, Any], viewer_id: int | None) ->
                 height=image["height"],
                 alt=image["alt"],
             )
-            for image in row["content_row__images"]
+            for image in images
         ],
-        video_url=row["content_row__video_url"],
-        created_at=iso(row["position"]),
-        visibility=row["visibility"],
-        like_count=0,
-        comment_count=0,
-        liked=False,
-        mine=row["author_id"] == viewer_id,
-        ref=None,
-        ref_gone=False,
+        video_url=video_url,
+        created_at=iso(position),
+        position=position,
+        visibility=visibility,
+        ref=ref,
+        ref_author=ref_author,
     )
+    return orjson.dumps(facts)

@@ -8,17 +8,26 @@ changes nothing. Messages only hurry: whatever they lose, `sweep` finds.
 
 import logging
 import secrets
-from datetime import timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet, Value, Window
+from django.db.models.functions import Mod, RowNumber
 from django.utils import timezone
 
-from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
+from feeds import cache, hints, trim
+from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Mode, Post
 from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.failpoints import failpoint
 from socialsite.core.ids import MAX_ID
+from socialsite.core.pagination import Position
+from socialsite.core.redis import RedisDown
 
 logger = logging.getLogger(__name__)
 
@@ -34,9 +43,11 @@ def plan(post_id: int) -> None:
     fanout = FanOut.objects.select_for_update().filter(pk=post_id).first()
     if fanout is None or fanout.state != FanOut.State.NEW:
         return
-    followers = relations.follower_ids(fanout.author_id)
-    bounds = list(followers)[settings.FANOUT_CHUNK :: settings.FANOUT_CHUNK]
-    total = len(bounds) + 1 if followers.exists() else 0
+    # Every FANOUT_CHUNK-th of them, counted by the database: a row a chunk, not one a follower.
+    number = Window(RowNumber(), order_by="to_user")
+    followers = relations.follower_ids(fanout.author_id).annotate(place=number - Value(1))
+    firsts = list(followers.annotate(rest=Mod("place", settings.FANOUT_CHUNK)).filter(rest=0))
+    bounds, total = firsts[1:], len(firsts)
     edges = [0, *(bound - 1 for bound in bounds), MAX_ID]
     FanOutChunk.objects.bulk_create(
         FanOutChunk(fanout=fanout, number=number, lower=edges[number], upper=edges[number + 1])
@@ -44,7 +55,12 @@ def plan(post_id: int) -> None:
     )
     fanout.total = total
     fanout.state = FanOut.State.RUNNING if total else FanOut.State.DONE
-    fanout.save(update_fields=["total", "state"])
+    fanout.done_at = None if total else db.now_ms()
+    fanout.save(update_fields=["total", "state", "done_at"])
+    failpoint("plan-written")
+    if not total:
+        place = Position(fanout.position, post_id)
+        transaction.on_commit(partial(cache.delivered, fanout.author_id, place), robust=True)
 
 
 def open_chunks(post_id: int) -> list[int]:
@@ -54,43 +70,106 @@ def open_chunks(post_id: int) -> list[int]:
 
 
 def run_chunk(chunk_id: int) -> bool:
-    """Deliver one chunk; False when it is done or in other hands. Safe to run twice, or at once."""
+    """Deliver one chunk; False when it is done or in other hands. Safe to run twice, or at once.
+
+    In this order: the rows, then the cached inboxes of everyone in the chunk (a run before may have
+    died in between), then the checkpoint. Readers pull the post until the last of them.
+    """
     now = db.now_ms()
     lease = secrets.randbits(62)
     free = FanOutChunk.objects.filter(pk=chunk_id, done=False, leased_until__lte=now)
     if not free.update(lease=lease, leased_until=now + LEASE_MS):
         return False
     failpoint("chunk-leased")
-    delivered = _deliver(chunk_id, lease)
-    if delivered is None:
+    delivery = _deliver(chunk_id, lease, _watching(chunk_id))
+    if delivery is None:
         return False
     failpoint("chunk-delivered")
+    hints.tell(delivery.watching)
     held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
-    if held.update(done=True, delivered=delivered):
+    if delivery.followers:
+        try:
+            cache.deliver(delivery.followers, delivery.place)
+        except RedisDown as error:
+            logger.warning("cached inboxes of chunk %s are given up: %s", chunk_id, error)
+            if not _give_up_cached(held, delivery.followers):
+                return False
+    failpoint("chunk-cached")
+    if held.update(done=True, delivered=delivery.inserted):
         failpoint("chunk-done")
         _finish(
             FanOut.objects.filter(pk__in=FanOutChunk.objects.filter(pk=chunk_id).values("fanout"))
         )
+        trim.trim_sampled(delivery.followers, delivery.place.id)
     return True
 
 
+def _followers(chunk: FanOutChunk, author_id: int, mode: int) -> "QuerySet[Any, int]":
+    """Return the ids of those in a chunk who get the post, as the relations are now."""
+    found = relations.follower_ids(author_id).filter(
+        to_user_id__gt=chunk.lower, to_user_id__lte=chunk.upper
+    )
+    return found.filter(to_user__last_seen__gte=active_since()) if mode == Mode.ACTIVE else found
+
+
+def active_since() -> datetime:
+    """Return since when somebody must have been here to be pushed to by ACTIVE."""
+    return timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
+
+
+def _watching(chunk_id: int) -> set[int]:
+    """Return who in a chunk has a page open; one question to Redis where nobody at all has."""
+    if not hints.anybody():
+        return set()
+    chunk = FanOutChunk.objects.select_related("fanout").filter(pk=chunk_id).first()
+    if chunk is None:
+        return set()
+    return hints.online(_followers(chunk, chunk.fanout.author_id, chunk.fanout.mode))
+
+
 @db.atomic
-def _deliver(chunk_id: int, lease: int) -> int | None:
-    """Insert the rows of a chunk; None when the lease is lost, else how many were inserted."""
+def _give_up_cached(held: "QuerySet[FanOutChunk]", followers: Sequence[int]) -> bool:
+    """Make cached inboxes useless that could not be told; True when that is long enough ago.
+
+    Readers who still reach Redis may use the old generation for as long as they are cached.
+    """
+    if held.filter(uncached=True).exists():
+        return True
+    states = InboxState.objects.filter(viewer_id__in=followers)
+    states.update(generation=F("generation") + 1)
+    held.update(uncached=True, leased_until=db.now_ms() + cache.READER_TTL_MS)
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivery:
+    """What a chunk came to: how many rows are new, everyone in it, the post's place.
+
+    `watching` are those with a page open whose row is new (T29).
+    """
+
+    inserted: int
+    followers: Sequence[int]
+    place: Position
+    watching: frozenset[int] = frozenset()
+
+
+@db.atomic
+def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
+    """Insert the rows of a chunk; None when the lease is lost."""
     chunk = FanOutChunk.objects.select_for_update().filter(pk=chunk_id, lease=lease).first()
     if chunk is None:
         return None
     alive = Post.objects.filter(pk=chunk.fanout_id, is_deleted=False)
     found = db.rows_locked_in_share(alive.values_list("id", "author_id", "position", "mode"))
     if not found:
-        return 0
+        return _Delivery(0, [], Position(0, 0))
     post_id, author_id, position, mode = found[0]
-    followers = relations.follower_ids(author_id).filter(
-        to_user_id__gt=chunk.lower, to_user_id__lte=chunk.upper
-    )
-    if mode == Mode.ACTIVE:
-        since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
-        followers = followers.filter(to_user__last_seen__gte=since)
+    there: set[int] = set()
+    if watching:
+        rows_there = InboxEntry.objects.filter(publish_time=position, post_id=post_id)
+        there.update(rows_there.filter(user_id__in=watching).values_list("user_id", flat=True))
+    followers = _followers(chunk, author_id, mode)
     rows = followers.order_by().values_list(
         "to_user_id", Value(position), Value(post_id), Value(author_id)
     )
@@ -98,15 +177,26 @@ def _deliver(chunk_id: int, lease: int) -> int | None:
         InboxEntry, ["user", "publish_time", "post", "author"], rows, lock_source=True
     )
     failpoint("chunk-inserted")
-    return inserted
+    ids = list(followers)
+    return _Delivery(
+        inserted, ids, Position(position, post_id), frozenset(watching.intersection(ids) - there)
+    )
 
 
 def _finish(fanouts: QuerySet[FanOut]) -> int:
     """Mark those of the fan-outs DONE that have no open chunk left; returns how many."""
     open_chunk = FanOutChunk.objects.filter(fanout=OuterRef("pk"), done=False)
     ready = fanouts.filter(~Exists(open_chunk), state=FanOut.State.RUNNING)
-    ids = list(ready.values_list("pk", flat=True))
-    return FanOut.objects.filter(pk__in=ids).update(state=FanOut.State.DONE)
+    places = list(ready.values_list("pk", "author_id", "position"))
+    ids = [place[0] for place in places]
+    done = FanOut.objects.filter(pk__in=ids).update(
+        state=FanOut.State.DONE, done_at=db.now_ms() if ids else None
+    )
+    if done:
+        failpoint("fanout-done")
+    for post_id, author_id, position in places:
+        cache.delivered(author_id, Position(position, post_id))
+    return done
 
 
 def purge(limit: int = PURGE_LIMIT) -> int:
@@ -120,8 +210,7 @@ def purge(limit: int = PURGE_LIMIT) -> int:
 
 
 def sweep(limit: int = SWEEP_LIMIT) -> int:
-    """Run chunks that nobody holds and close what is complete; returns how much was done (T31)."""
-    now = db.now_ms()
-    due = FanOutChunk.objects.filter(done=False, leased_until__lte=now).order_by("pk")
-    done = sum(run_chunk(pk) for pk in list(due.values_list("pk", flat=True)[:limit]))
-    return done + _finish(FanOut.objects.all())
+    """Close what is complete and run chunks that nobody holds; returns how much was done (T31)."""
+    closed = _finish(FanOut.objects.all())
+    due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
+    return closed + sum(run_chunk(pk) for pk in list(due.values_list("pk", flat=True)[:limit]))

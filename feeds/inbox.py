@@ -4,10 +4,14 @@
 reordered events are harmless: the last one to run sees the last state.
 """
 
-from django.conf import settings
-from django.db.models import Value
+from functools import partial
 
-from feeds.models import InboxEdge, InboxEntry, Mode, Post
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Value
+
+from feeds import cache
+from feeds.models import InboxEdge, InboxEntry, InboxState, Mode, Post
 from relations import queries as relations
 from socialsite.core import db
 
@@ -17,11 +21,16 @@ COMPLETE = 0
 @db.atomic
 def sync_inbox(viewer_id: int, author_id: int) -> None:
     """Backfill the viewer's inbox if they follow the author now, purge it if they do not."""
-    if relations.locked_follow(viewer_id, author_id):
+    follows = relations.locked_follow(viewer_id, author_id)
+    # The state before the rows, as everybody who changes both.
+    db.ensure(InboxState(viewer_id=viewer_id))
+    InboxState.objects.filter(viewer_id=viewer_id).update(generation=F("generation") + 1)
+    if follows:
         _backfill(viewer_id, author_id)
     else:
         forget(viewer_id, author_id)
         InboxEntry.objects.filter(user_id=viewer_id, author_id=author_id).delete()
+    transaction.on_commit(partial(cache.changed_inbox, viewer_id), robust=True)
 
 
 def forget(viewer_id: int, author_id: int) -> None:

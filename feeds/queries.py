@@ -1,12 +1,12 @@
 """Reads of feeds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from feeds import timeline
-from feeds.cards import Card, cards
-from feeds.models import AuthorHead, InboxState, Post, PostQuerySet, RecommendedAuthor, Visibility
+from feeds import home, readers, refill
+from feeds.cards import Card, Companion, Hydration
+from feeds.models import AuthorHead, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core.errors import NotFound
@@ -22,23 +22,34 @@ def _id(viewer: "User | None") -> int | None:
     return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
-def home_feed(viewer: "User", cursor: Position | None, size: int) -> Page[Card]:
+# A reading of the home feed in steps, for views that have more to ask in its first round trip.
+HomeReading = home.Home
+
+
+def home_feed(
+    viewer: "User", cursor: Position | None, size: int, companion: Companion | None = None
+) -> Page[Card]:
     """Return a page of the home feed: exact, at once, whatever was pushed (promise 1)."""
-    return timeline.page(viewer.pk, cursor, size)
+    return home.start(viewer.pk, cursor, size, companion).page()
 
 
-def oracle_feed(viewer: "User", cursor: Position | None, size: int) -> Page[Card]:
-    """Return the same page by the one slow, obvious query that defines the feed (A21, spec I)."""
+def oracle_feed(
+    viewer: "User", cursor: Position | None, size: int
+) -> Page[dict[Literal["id"], str]]:
+    """Return the ids of that page by the one slow, obvious query that defines the feed (spec I)."""
     posts = visible_to(viewer.pk)
     authors = {viewer.pk, *relations.following_ids(viewer.pk)}
-    return _page(viewer, posts.filter(author_id__in=authors), cursor, size)
+    found = _places(posts.filter(author_id__in=authors), cursor, size)
+    return found.with_items([{"id": str(position.id)} for position in found.items])
 
 
 def profile_posts(
     viewer: "User | None", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds (C1)."""
-    return _page(viewer, visible_to(_id(viewer)).filter(author_id=author_id), cursor, size)
+    posts = visible_to(_id(viewer)).filter(author_id=author_id)
+    found = _places(posts, cursor, size)
+    return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
 
 def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Page[Card]:
@@ -51,21 +62,23 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
     picked = list(RecommendedAuthor.objects.values_list("author_id", flat=True))
     if picked:
         posts = posts.filter(author_id__in=picked)
-    runs = timeline.walk(partial(timeline.newest, posts, "id"), cursor, size + 1)
-    return timeline.fill(_id(viewer), runs, size)
+    runs = refill.walk(partial(refill.newest, posts, "id"), cursor, size + 1)
+    return refill.fill(Hydration(readers.one(_id(viewer))), runs, size)
 
 
-def _page(
-    viewer: "User | None", posts: PostQuerySet, cursor: Position | None, size: int
-) -> Page[Card]:
+def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:
     rows = posts.filter(before(cursor)).newest_first().values_list("position", "id")[: size + 1]
-    found = cut([Position(*row) for row in rows], size, lambda position: position)
-    return found.with_items(cards(_id(viewer), [position.id for position in found.items]))
+    return cut([Position(*row) for row in rows], size, lambda position: position)
+
+
+def _cards(viewer: "User | None", ids: Sequence[int]) -> list[Card]:
+    found = Hydration(readers.one(_id(viewer))).cards(ids)
+    return [found[ident] for ident in ids if ident in found]
 
 
 def post(viewer: "User | None", post_id: int) -> Card:
     """Return one post; NotFound when it does not exist or the reader may not see it."""
-    found = cards(_id(viewer), [post_id])
+    found = _cards(viewer, [post_id])
     if not found:
         raise NotFound
     return found[0]
@@ -79,11 +92,16 @@ def visible_post(viewer: "User | None", post_id: int) -> Post:
     return found
 
 
+def was_pulled_before(post: Post) -> bool:
+    """True when the author has an earlier post that is not pushed to all."""
+    earlier = Post.objects.filter(author_id=post.author_id, position__lte=post.position)
+    earlier = earlier.exclude(mode=Mode.ALL).exclude(pk=post.pk)
+    return earlier.newest_first().values_list("pk").first() is not None
+
+
 def new_count(viewer: "User") -> tuple[int, bool]:
-    """Return how many posts are newer than the read mark, up to 99, and if there are more."""
-    state = InboxState.objects.filter(viewer_id=viewer.pk).first()
-    mark = Position(0, 0) if state is None else Position(state.read_ts, state.read_id)
-    count = timeline.count_newer(viewer.pk, mark, NEW_COUNT_MAX + 1)
+    """Return how many posts were not shown yet, up to 99, and if there are more (C12)."""
+    count = home.count_new(viewer.pk, NEW_COUNT_MAX + 1)
     return min(count, NEW_COUNT_MAX), count > NEW_COUNT_MAX
 
 

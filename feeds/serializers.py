@@ -77,7 +77,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
     visibility = serializers.CharField(default="public", max_length=9)
 
 
-_HIDDEN = ("mine", "ref", "ref_gone")
+_HIDDEN = ("position", "mine", "ref", "ref_gone")
 
 
 def body(card: Card) -> dict[str, Any]:

@@ -1,12 +1,18 @@
 """What feeds do when they or a lower app tell a fact."""
 
-from accounts import sockets
-from feeds import fanout, inbox
+from functools import partial
+
+from django.db import transaction
+
+from accounts.models import User
+from feeds import cache, fanout, hints, inbox, queries
 from feeds.events import PostDeleted, PostPublished
 from feeds.models import InboxEntry, Mode, Post
 from relations import queries as relations
-from relations.events import FollowCanceled, FollowCreated
+from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core import doorbell
+from socialsite.core.failpoints import failpoint
+from socialsite.core.pagination import Position
 from socialsite.core.registry import on
 
 BATCH = 1000
@@ -16,6 +22,19 @@ BATCH = 1000
 def forget_edge(event: FollowCreated | FollowCanceled) -> None:
     """From this commit on the author is pulled whole, or not at all: exact at once (promise 1)."""
     inbox.forget(event.from_user_id, event.to_user_id)
+    transaction.on_commit(partial(forget_readers, event), robust=True)
+
+
+@on(Blocked, Unblocked, within=True)
+def forget_readers_on_commit(event: Blocked | Unblocked) -> None:
+    """From this commit on neither sees the other, or both do again."""
+    transaction.on_commit(partial(forget_readers, event), robust=True)
+
+
+@on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
+def forget_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
+    """Forget what is cached of both sides; once more by the event, should the process have died."""
+    cache.changed_reader(event.from_user_id, event.to_user_id)
 
 
 @on(FollowCreated, FollowCanceled)
@@ -31,6 +50,24 @@ def plan_fanout(event: PostPublished) -> None:
 
 
 @on(PostPublished, after=True)
+def tell_caches(event: PostPublished) -> None:
+    """Tell the caches once more, should the process have died between commit and telling."""
+    post = Post.objects.get(pk=event.id)
+    if post.is_deleted:
+        return
+    place = Position(post.position, post.pk)
+    first = post.mode != Mode.ALL and not queries.was_pulled_before(post)
+    cache.published(post.author_id, place, pushed=post.mode != Mode.NONE, first_pulled=first)
+
+
+@on(PostDeleted, after=True)
+def tell_caches_of_deletion(event: PostDeleted) -> None:
+    """Tell the caches once more."""
+    post = Post.objects.get(pk=event.id)
+    cache.deleted(post.author_id, Position(post.position, post.pk))
+
+
+@on(PostPublished, after=True)
 def start_fanout(event: PostPublished) -> None:
     """Hand the chunks to the workers."""
     for chunk_id in fanout.open_chunks(event.id):
@@ -39,12 +76,15 @@ def start_fanout(event: PostPublished) -> None:
 
 @on(PostPublished, after=True)
 def hint_followers(event: PostPublished) -> None:
-    """Tell connected followers that there is something new; their page asks for the count."""
-    online = sorted(sockets.all_online() - {event.author_id})
-    for start in range(0, len(online), BATCH):
-        batch = online[start : start + BATCH]
-        followers = relations.follower_ids(event.author_id).filter(to_user_id__in=batch)
-        sockets.push(followers, {"type": "new_posts", "count": 1})
+    """Tell connected followers whom no push will tell (`fanout` tells the others)."""
+    mode = Post.objects.values_list("mode", flat=True).get(pk=event.id)
+    if mode == Mode.ALL:
+        return
+    for batch in hints.online_followers(event.author_id):
+        people = User.objects.filter(pk__in=batch)
+        if mode == Mode.ACTIVE:
+            people = people.filter(last_seen__lt=fanout.active_since())
+        hints.tell(people.values_list("pk", flat=True))
 
 
 @on(PostDeleted)
@@ -60,3 +100,15 @@ def clean_inboxes(event: PostDeleted) -> None:
             publish_time=post.position,
             post_id=post.pk,
         ).delete()
+    failpoint("inboxes-cleaned")
+
+
+@on(PostDeleted, after=True)
+def clean_cached_inboxes(event: PostDeleted) -> None:
+    """Remove a deleted post from cached inboxes too."""
+    post = Post.objects.get(pk=event.id)
+    if post.mode == Mode.NONE:
+        return
+    followers = list(relations.follower_ids(event.author_id))
+    for start in range(0, len(followers), BATCH):
+        cache.clean(followers[start : start + BATCH], Position(post.position, post.pk))

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from feeds import fanout
+from feeds import fanout, trim
 
 
 @shared_task(name="feeds.run_chunk")
@@ -22,3 +22,11 @@ def purge_fanouts() -> None:
 def sweep_fanouts() -> None:
     """Deliver what messages lost and workers left."""
     fanout.sweep()
+
+
+@shared_task(name="feeds.trim_inboxes")
+def trim_inboxes() -> None:
+    """Trim the inboxes that deliveries passed over."""
+    last: int | None = 0
+    while last is not None:
+        last, _gone = trim.walk(last, trim.STEP)

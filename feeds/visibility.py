@@ -1,8 +1,9 @@
-"""The one gate before every post that anybody is shown (T42): `visible_to`."""
+"""The one gate before every post that anybody is shown (T42), over rows and over plain values."""
 
 from django.db.models import Q
 
 from feeds.models import Post, PostQuerySet, Visibility
+from feeds.readers import Reader
 from relations import queries as relations
 
 
@@ -20,3 +21,12 @@ def visible_to(viewer_id: int | None) -> PostQuerySet:
     return posts.exclude(author_id__in=relations.blocked_ids(viewer_id)).filter(
         public | Q(author_id=viewer_id) | followed
     )
+
+
+def shows(reader: Reader, author_id: int, visibility: str) -> bool:
+    """Tell the same of a post that is not deleted, by an author whose account is open."""
+    if author_id == reader.id:
+        return True
+    if author_id in reader.blocked:
+        return False
+    return visibility == Visibility.PUBLIC or author_id in reader.follows

@@ -198,6 +198,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
+    "trim-inboxes": {
+        "task": "feeds.trim_inboxes",
+        "schedule": crontab(hour=4, minute=30),
+        "options": {"expires": 3600},
+    },
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "check-counts": {
         "task": "relations.check_counts",

@@ -98,8 +98,8 @@ class Timeline:
         script = redis.script(__file__, "timeline_runs")
         keys = [self.key(owner) for owner in owners]
         place = ["", ""] if cursor is None else [cursor.ts_ms, member_of(cursor)]
-        promise = batch.add(lambda pipeline: script.on(pipeline, keys, [want, *place]))
-        return AskedRuns(owners, promise, want)
+        arguments = [want, *place]
+        return AskedRuns(owners, batch.add(lambda redis: script.on(redis, keys, arguments)), want)
 
     def load(self, owner: int, read: Callable[[int], tuple[int, Sequence[tuple[int, str]]]]) -> Run:
         """Read a list from the database and cache it.

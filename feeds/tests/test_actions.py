@@ -78,7 +78,7 @@ def test_the_count_fetches_no_texts(
     reader, author = make_user(), make_user()
     relations.follow(reader, author)
     make_post(author)
-    with django_assert_max_num_queries(10) as captured:
+    with django_assert_max_num_queries(14) as captured:
         queries.new_count(reader)
     assert not any("postcontent" in query["sql"] for query in captured.captured_queries)
 

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts import sockets
 from accounts.models import User
-from feeds import actions, fanout, queries
+from feeds import actions, fanout, home, inbox, queries
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.test_timeline import assert_exact
-from feeds.timeline import Timeline
 from relations import actions as relations
 from relations.tests.helpers import at_once
-from socialsite.core import db, doorbell
+from socialsite.core import db, doorbell, redis, relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
@@ -204,7 +205,9 @@ def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) ->
     assert receivers(post) == ids(fans)
 
 
-@pytest.mark.parametrize("point", ["chunk-leased", "chunk-inserted", "chunk-delivered"])
+@pytest.mark.parametrize(
+    "point", ["chunk-leased", "chunk-inserted", "chunk-delivered", "chunk-cached"]
+)
 def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -212,7 +215,7 @@ def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     at_point(monkeypatch, point, die)
     with pytest.raises(Killed):
         fanout.run_chunk(chunk)
-    assert receivers(post) == (ids(fans) if point == "chunk-delivered" else [])
+    assert receivers(post) == (ids(fans) if point in ("chunk-delivered", "chunk-cached") else [])
     assert not fanout.run_chunk(chunk)
     assert fanout.sweep() == 0
     assert state(post) == FanOut.State.RUNNING
@@ -289,9 +292,9 @@ def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
 ) -> None:
     """Decision 1: what says that the inbox has a post is read before the inbox."""
     post, _ = planned(author)
-    read = Timeline._pushed
+    read = home.Home._pushed
 
-    def deliver_and_read(self: Timeline, *args: Any) -> Any:
+    def deliver_and_read(self: home.Home, *args: Any) -> Any:
         if moment == "after it":
             found = read(self, *args)
             fanout.sweep()
@@ -299,7 +302,7 @@ def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
         fanout.sweep()
         return read(self, *args)
 
-    monkeypatch.setattr(Timeline, "_pushed", deliver_and_read)
+    monkeypatch.setattr(home.Home, "_pushed", deliver_and_read)
     assert [c["id"] for c in queries.home_feed(fans[0], None, 10).items] == [str(post.pk)]
     assert state(post) == FanOut.State.DONE
 
@@ -321,6 +324,103 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
     assert state(post) == FanOut.State.DONE
     for fan in fans:
         assert [c["id"] for c in queries.home_feed(fan, None, 10).items] == [str(post.pk)]
+
+
+# --- hints --------------------------------------------------------------------------------------
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids of those who were told of a new post, in order."""
+    found: list[int] = []
+    monkeypatch.setattr(sockets, "push", lambda people, message: found.extend(people))
+    return found
+
+
+def come_online(*people: User) -> None:
+    batch = redis.Batch()
+    for person in people:
+        sockets.heartbeat(batch, person.pk)
+    batch.run()
+
+
+def test_connected_followers_are_told_of_a_post_once_whatever_is_repeated(
+    author: User,
+    fans: list[User],
+    make_user: Make,
+    told: list[int],
+    settings: LazySettings,
+    drain: Make,
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    come_online(author, make_user(), *fans[:4])
+    post = actions.publish(author, content="hello")
+    drain()
+    assert sorted(told) == ids(fans[:4])
+    FanOutChunk.objects.filter(fanout_id=post.pk).update(done=False, leased_until=0)
+    FanOut.objects.filter(pk=post.pk).update(state=FanOut.State.RUNNING)
+    drain()
+    assert len(told) == 4
+
+
+def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
+    author: User, fans: list[User], make_user: Make, told: list[int], drain: Make
+) -> None:
+    """T29: what comes of a delivery comes of rows really inserted."""
+    post, (chunk,) = planned(author)
+    joined = make_user()
+    relations.follow(joined, author)
+    inbox.sync_inbox(joined.pk, author.pk)
+    come_online(joined, fans[0])
+    assert fanout.run_chunk(chunk)
+    assert told == [fans[0].pk]
+    assert receivers(post) == ids([*fans, joined])
+
+
+def test_nobody_is_told_of_a_chunk_that_was_not_committed_or_resumed(
+    author: User, fans: list[User], told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, (chunk,) = planned(author)
+    come_online(*fans)
+    at_point(monkeypatch, "chunk-inserted", die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert told == []
+    FanOutChunk.objects.update(leased_until=0)
+    assert fanout.run_chunk(chunk)
+    assert sorted(told) == ids(fans)
+
+
+@pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
+def test_connected_followers_who_get_no_row_are_told_at_once(
+    author: User,
+    fans: list[User],
+    told: list[int],
+    settings: LazySettings,
+    drain: Make,
+    mode: Mode,
+) -> None:
+    settings.PUSH_ALL_MAX = 0
+    settings.PUSH_ACTIVE_MAX = 100 if mode == Mode.ACTIVE else 0
+    long_ago = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=1)
+    User.objects.filter(pk=fans[0].pk).update(last_seen=long_ago)
+    come_online(*fans[:3])
+    post = actions.publish(author, content="hello")
+    while relay.relay():
+        pass
+    assert sorted(told) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
+    drain()
+    assert sorted(told) == ids(fans[:3])
+    assert post.mode == mode
+
+
+def test_telling_nobody_costs_a_chunk_no_query(author: User, fans: list[User]) -> None:
+    _, (chunk,) = planned(author)
+    with CaptureQueriesContext(connection) as before:
+        fanout.run_chunk(chunk)
+    come_online(fans[0])
+    _, (chunk,) = planned(author)
+    with CaptureQueriesContext(connection) as after:
+        fanout.run_chunk(chunk)
+    assert len(after) == len(before) + 3  # the chunk, its followers, who of them has the row
 
 
 # --- the sweeper --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, queries, timeline
+from feeds import actions, queries, refill
 from feeds.models import RecommendedAuthor
 from relations import actions as relations
 from socialsite.core.pagination import Position
@@ -58,7 +58,7 @@ def test_picked_authors_alone_are_recommended(make_user: Make, make_post: Make) 
     assert recommended(None) == wanted[::-1]
 
 
-def test_posts_of_a_banned_author_cost_the_home_feed_no_rounds(
+def test_posts_of_a_banned_author_cost_the_home_feed_one_round(
     make_user: Make, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, good, bad = make_user(), make_user(), make_user()
@@ -69,6 +69,6 @@ def test_posts_of_a_banned_author_cost_the_home_feed_no_rounds(
         make_post(bad)
     drain()
     accounts.ban(bad)
-    monkeypatch.setattr(timeline, "ROUNDS_MAX", 2)
+    monkeypatch.setattr(refill, "ROUNDS_MAX", 3)
     page = queries.home_feed(reader, None, 2)
     assert ([card["id"] for card in page.items], page.next) == ([str(wanted.pk)], None)

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
+import pytest
 from django.apps import apps
 from django.conf import LazySettings
-from django.db.models.functions import Greatest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -19,7 +19,7 @@ from feeds import actions, fanout, inbox, queries
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Mode, Post, PostContent
 from feeds.tests.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from relations import actions as relations
-from socialsite.core import relay
+from socialsite.core import redis, relay
 from socialsite.core.errors import Blacklisted, UserBanned, UserNotFound
 from socialsite.core.models import Event
 from socialsite.core.pagination import Position
@@ -184,17 +184,39 @@ def test_a_page_is_full_although_posts_of_a_banned_author_stand_in_between(
     assert_exact(reader)
 
 
-def test_the_page_costs_a_constant_number_of_queries(
-    make_user: Make, make_post: Make, drain: Make, django_assert_max_num_queries: Make
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """A list that grows by one with each round trip to Redis."""
+    seen: list[object] = []
+    call = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
+    return seen
+
+
+@pytest.mark.parametrize("pulled", [0, 3])
+def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_none(
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    django_assert_max_num_queries: Make,
+    settings: LazySettings,
+    round_trips: list[object],
+    pulled: int,
 ) -> None:
     reader = make_user()
-    for _ in range(12):
+    for number in range(12):
         author = make_user()
         relations.follow(reader, author)
+        settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0 if number < pulled else 5000
         make_post(author)
     drain()
-    with django_assert_max_num_queries(11):
-        assert len(queries.home_feed(reader, None, 10).items) == 10
+    with django_assert_max_num_queries(12 + pulled):
+        first = queries.home_feed(reader, None, 10)
+    assert len(first.items) == 10
+    round_trips.clear()
+    with django_assert_max_num_queries(0):
+        assert queries.home_feed(reader, None, 10) == first
+    assert len(round_trips) == 3
 
 
 class FeedMachine(RuleBasedStateMachine):
@@ -202,6 +224,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        redis.call(lambda connection: connection.flushdb())
         self.people = [
             accounts.register(username=f"model{n}", nickname=f"Model{n}", password="right.pass1")
             for n in range(4)
@@ -247,15 +270,10 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule(a=people_index, data=st.data())
     def publish_at_the_time_of_another(self, a: int, data: st.DataObject) -> None:
-        """Two posts at one ms, the later one with the smaller id: only the id breaks the tie."""
+        """Two posts at one ms: only the id breaks the tie."""
         if self.posts:
             twin = data.draw(st.sampled_from(self.posts))
-            made = actions.publish(self.people[a], content="tie")
-            for table in (Post, FanOut):
-                table.objects.filter(pk=made.pk).update(position=twin.position)
-            AuthorHead.objects.filter(author_id=made.author_id).update(
-                last_position=Greatest("last_position", twin.position)
-            )
+            made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
             self.posts.append(made)
 
     @rule(data=st.data())

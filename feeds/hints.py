@@ -1,0 +1,34 @@
+"""Telling connected readers that there is something new; their page then asks for the count."""
+
+from collections.abc import Iterable
+
+from accounts import sockets
+from relations import queries as relations
+
+BATCH = 1000
+
+
+def anybody() -> bool:
+    """True when somebody, whoever, has a page open."""
+    return sockets.anyone_online()
+
+
+def online(ids: Iterable[int]) -> set[int]:
+    """Return those who have a page open."""
+    return sockets.online(ids)
+
+
+def tell(ids: Iterable[int]) -> None:
+    """Tell them of one new post; never raises, may be lost."""
+    if found := list(ids):
+        sockets.push(found, {"type": "new_posts", "count": 1})
+
+
+def online_followers(author_id: int) -> Iterable[list[int]]:
+    """Yield the followers of an author who have a page open, in batches."""
+    if not anybody():
+        return
+    everybody = sorted(sockets.all_online() - {author_id})
+    for start in range(0, len(everybody), BATCH):
+        batch = everybody[start : start + BATCH]
+        yield list(relations.follower_ids(author_id).filter(to_user_id__in=batch))

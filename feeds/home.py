@@ -1,0 +1,340 @@
+"""Reading the home feed as push-pull: which sources there are, and how a page is made of them.
+
+The feed of v is the posts of v and of everyone v follows now, newest first. A page is the merge of
+sources that are each complete above the last item they give (spec I, exact pull rule):
+
+1. the inbox;
+2. posts not pushed to all;
+3. posts whose fan-out is not done;
+4. posts at or below what the inbox was backfilled or trimmed to;
+5. the reader's own.
+
+2, 4 and 5 are read as the newest posts of a set of authors. Reading more of an author than is
+needed is harmless, since every post of a followed author belongs in the feed; so the set only has
+to hold everyone who may have a post among the wanted ones that is not in the inbox.
+
+Each source comes from Redis as far as it reaches there, and from the database below (T48). The
+order of the reads makes them one consistent view without a snapshot: what says "the inbox has it"
+(the reader's edges, open fan-outs) is read before the inbox, what says "the inbox lost it" (its
+floor) after, or with the generation that the cached inbox has too.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from feeds import cache, readers
+from feeds.cache.timeline import Run, member_of
+from feeds.cards import Card, Companion, Hydration
+from feeds.merge import merge
+from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState, Post
+from feeds.readers import Reader
+from feeds.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
+from feeds.visibility import visible_to
+from socialsite.core.pagination import Page, Position, before
+from socialsite.core.redis import Batch, Promise, RedisDown
+
+# A few more than wanted, for what the gate hides.
+SLACK = 5
+# With more authors to pull, the database is asked once instead of as many lists.
+OUTBOXES_MAX = 64
+# Lists of authors that one request puts in the cache.
+LOADS_MAX = 8
+# With more authors who were ever not pushed to all, no process keeps them in mind.
+PULLED_MAX = 20_000
+
+
+class _Sources:
+    """What a run asks of Redis in its first round trip."""
+
+    def __init__(self, batch: Batch, viewer_id: int, cursor: Position | None, want: int) -> None:
+        self.cursor, self.want = cursor, want
+        self.pulled = cache.PULLED.ask(batch)
+        self.open = cache.AskedOpen(batch, cursor)
+        self.inbox = cache.INBOX.ask(batch, [viewer_id], cursor, want)
+        self.own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
+
+
+class Home:
+    """One reading of one reader's feed: `ask`, run the batch, then `page`."""
+
+    def __init__(
+        self,
+        viewer_id: int,
+        cursor: Position | None,
+        size: int,
+        companion: Companion | None = None,
+    ) -> None:
+        self.viewer_id, self.cursor, self.size = viewer_id, cursor, size
+        self._companion = companion
+        self._asked_reader: readers.AskedReader | None = None
+        self._first: _Sources | None = None
+        self._rounds = 0
+        self._reader: Reader | None = None
+        self._hydration: Hydration | None = None
+        self._mark: Promise[bytes | None] | None = None
+
+    def ask(self, batch: Batch) -> None:
+        """Add everything that can be asked at once; the reader before the inbox."""
+        self._asked_reader = readers.AskedReader(batch, self.viewer_id)
+        self._first = _Sources(batch, self.viewer_id, self.cursor, self.size + 1 + SLACK)
+        if self.cursor is None:
+            self._mark = cache.ask_mark(batch, self.viewer_id)
+
+    def page(self) -> Page[Card]:
+        """Return the page, after the batch has run."""
+        runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
+        return fill(self.hydration, runs, self.size)
+
+    @property
+    def reader(self) -> Reader:
+        """The reader, read once."""
+        if self._reader is None:
+            if self._asked_reader is None:
+                self._reader = readers.one(self.viewer_id)
+            else:
+                self._reader = self._asked_reader.reader()
+        return self._reader
+
+    @property
+    def known_mark(self) -> bytes | None:
+        """What is known to be marked as shown, after the batch of a first page has run."""
+        try:
+            return None if self._mark is None else self._mark.value
+        except RedisDown:
+            return None
+
+    @property
+    def hydration(self) -> Hydration:
+        """What makes cards of this page."""
+        if self._hydration is None:
+            self._hydration = Hydration(self.reader, self._companion, followed_only=True)
+        return self._hydration
+
+    def run(self, cursor: Position | None, want: int) -> list[Position]:
+        """Return the first `want` positions after the cursor."""
+        asked, self._first = self._first, None
+        self._rounds += 1
+        if asked is None:
+            batch = Batch()
+            asked = _Sources(batch, self.viewer_id, cursor, want)
+            batch.run()
+        # In this order: see above.
+        self.reader  # noqa: B018
+        unfinished, asked = self._unfinished(asked)
+        pushed, floor = self._pushed(asked)
+        # With a full run of the inbox, nothing older than its end is among the wanted.
+        horizon = pushed[-1].ts_ms if len(pushed) >= want else 0
+        authors = self._pulled_authors(asked, max(horizon, 1), floor)
+        own = asked.own.found.get(self.viewer_id)
+        pulled = list(self._pull(authors, own, cursor, want, [pushed, unfinished]))
+        return merge([pushed, unfinished, *pulled], want)
+
+    # --- sources --------------------------------------------------------------------------------
+    def _unfinished(self, asked: _Sources) -> tuple[list[Position], _Sources]:
+        """Return the open fan-outs of followed authors, and sources that were read after them."""
+        found = asked.open.found
+        if found is None:
+            found = cache.load_open(_read_open)
+            batch = Batch()
+            asked = _Sources(batch, self.viewer_id, asked.cursor, asked.want)
+            batch.run()
+        posts, are_all = found
+        follows, cursor = self.reader.follows, asked.cursor
+        if are_all:
+            mine = [place for place, author in posts if author in follows]
+            return [place for place in mine if cursor is None or place < cursor], asked
+        rows = FanOut.objects.filter(state__lt=FanOut.State.DONE, author_id__in=follows)
+        return newest(rows, "post_id", cursor, asked.want), asked
+
+    def _pushed(self, asked: _Sources) -> tuple[list[Position], int]:
+        """Return the run of the inbox, and at or below which ms it lacks posts."""
+        reader, cursor, want = self.reader, asked.cursor, asked.want
+        run = asked.inbox.found.get(self.viewer_id)
+        if self._rounds > 1:
+            # The cache does not say whose posts these are, and most of the last ones were hidden.
+            run = None
+        elif run is None or run.generation < reader.generation:
+            if run is not None:
+                cache.INBOX.forget([self.viewer_id])
+            run = self._load_inbox(cursor, want)
+        if run is not None and run.generation == reader.generation:
+            found = run.positions
+            if len(found) >= want or run.ends:
+                return found[:want], reader.inbox_floor
+            cursor = found[-1] if found else cursor
+        else:
+            found = []
+        found = found + self._inbox_rows(cursor, want - len(found))
+        return found, max(reader.inbox_floor, readers.state(self.viewer_id)[1])
+
+    def _load_inbox(self, cursor: Position | None, want: int) -> Run | None:
+        """Cache the inbox, and return what follows the cursor; None where that is not known."""
+        steady = True
+
+        def rows(limit: int) -> tuple[int, list[tuple[int, str]]]:
+            nonlocal steady
+            generation = readers.state(self.viewer_id)[0]
+            found = self._newest_rows(limit)
+            # Between two equal generations nothing was taken away: these rows are of that one.
+            steady = readers.state(self.viewer_id)[0] == generation
+            return generation if steady else -1, found
+
+        if cursor is not None:
+            return None  # a reader far down would fill a list that does not reach it
+        run = cache.INBOX.load(self.viewer_id, rows)
+        return run if steady else None
+
+    def _newest_rows(self, limit: int) -> list[tuple[int, str]]:
+        rows = InboxEntry.objects.filter(user_id=self.viewer_id)
+        found = rows.order_by("-publish_time", "-post_id").values_list("publish_time", "post_id")
+        return [(ts, member_of(Position(ts, post))) for ts, post in found[:limit]]
+
+    def _inbox_rows(self, cursor: Position | None, want: int) -> list[Position]:
+        """Read the inbox; rows of people who are not followed now are passed over (T41)."""
+        kept: list[Position] = []
+        limit = want + SLACK
+        while True:
+            rows = InboxEntry.objects.filter(user_id=self.viewer_id)
+            rows = rows.filter(before(cursor, "publish_time", "post_id"))
+            found = list(
+                rows.order_by("-publish_time", "-post_id").values_list(
+                    "publish_time", "post_id", "author_id"
+                )[:limit]
+            )
+            follows = self.reader.follows
+            kept += [Position(ts, post) for ts, post, author in found if author in follows]
+            if len(kept) >= want or len(found) < limit:
+                return kept[:want]
+            cursor = Position(*found[-1][:2])
+            limit = min(limit * 2, ROUND_MAX)
+
+    def _pulled_authors(self, asked: _Sources, reach: int, floor: int) -> set[int]:
+        """Return followed authors who may have a post at or above `reach` that was not pushed."""
+        follows = self.reader.follows
+        if floor >= reach:
+            return set(follows)
+        authors = {author for author, below in self.reader.incomplete.items() if below >= reach}
+        ever = _ever_pulled.known(asked)
+        if ever is not None:
+            return authors | (follows & ever)
+        covered = follows - authors
+        heads = AuthorHead.objects.filter(author_id__in=covered, last_pulled_position__gte=reach)
+        return authors | set(heads.values_list("author_id", flat=True))
+
+    def _pull(
+        self,
+        authors: set[int],
+        own: Run | None,
+        cursor: Position | None,
+        want: int,
+        other: Sequence[list[Position]],
+    ) -> Iterator[list[Position]]:
+        """Yield the newest posts of authors and of the reader, from their outboxes where cached."""
+        if len(authors) > OUTBOXES_MAX:
+            yield _newest_of(self.viewer_id, [*authors, self.viewer_id], cursor, want)
+            return
+        runs = {} if own is None else {self.viewer_id: own}
+        if authors:
+            batch = Batch()
+            asked = cache.OUTBOX.ask(batch, sorted(authors), cursor, want)
+            self.hydration.ask(batch, [place.id for place in merge(other, want)])
+            batch.run()
+            runs |= asked.found
+        below: list[int] = []
+        for author in {*authors, self.viewer_id}:
+            run = runs.get(author)
+            if run is None and cursor is None and len(below) < LOADS_MAX:
+                run = _load_outbox(author)
+            if run is None:
+                below.append(author)
+                continue
+            if run.entries:
+                self.hydration.expect([author])
+            yield run.positions
+            if len(run.entries) < want and not run.ends:
+                below.append(author)
+        if below:
+            yield _newest_of(self.viewer_id, below, cursor, want)
+
+
+def _newest_of(
+    viewer_id: int, authors: Collection[int], cursor: Position | None, want: int
+) -> list[Position]:
+    return newest(Post.objects.filter(author_id__in=authors, is_deleted=False), "id", cursor, want)
+
+
+def _read_open(limit: int) -> list[cache.OpenPost]:
+    rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
+    columns = ("position", "post_id", "author_id")
+    return [(Position(ts, post), author) for ts, post, author in rows.values_list(*columns)[:limit]]
+
+
+def _load_outbox(author_id: int) -> Run:
+    def rows(limit: int) -> tuple[int, list[tuple[int, str]]]:
+        posts = Post.objects.filter(author_id=author_id, is_deleted=False)
+        found = newest(posts, "id", None, limit)
+        return 0, [(place.ts_ms, member_of(place)) for place in found]
+
+    return cache.OUTBOX.load(author_id, rows)
+
+
+class _EverPulled:
+    """The authors who ever published what is not pushed to all: few, kept by each process.
+
+    A copy counts only while the epoch it was read under is the present one.
+    """
+
+    def __init__(self) -> None:
+        self._copy: tuple[bytes, frozenset[int] | None] | None = None
+
+    def known(self, asked: _Sources) -> frozenset[int] | None:
+        """Return the authors; None where the database has to be asked, also for being too many."""
+        try:
+            epoch = asked.pulled.value or cache.PULLED.start()
+        except RedisDown:
+            return None
+        if epoch is None:
+            return None
+        copy = self._copy
+        if copy is None or copy[0] != epoch:
+            heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+            found = frozenset(heads.values_list("author_id", flat=True)[: PULLED_MAX + 1])
+            copy = self._copy = (epoch, found if len(found) <= PULLED_MAX else None)
+        return copy[1]
+
+
+_ever_pulled = _EverPulled()
+
+
+def start(
+    viewer_id: int, cursor: Position | None, size: int, companion: Companion | None = None
+) -> Home:
+    """Return a reading of which everything that can be asked at once was asked."""
+    home = Home(viewer_id, cursor, size, companion)
+    batch = Batch()
+    home.ask(batch)
+    batch.run()
+    return home
+
+
+def count_new(viewer_id: int, limit: int) -> int:
+    """Return how many visible posts of others were not shown yet, at most `limit`.
+
+    Those above the read mark, and those that came in late among what a first page showed (T50).
+    """
+    state = InboxState.objects.filter(viewer_id=viewer_id).first() or InboxState()
+    mark, shown = Position(state.read_ts, state.read_id), set(state.shown)
+    count = 0
+    home = Home(viewer_id, None, limit)
+    visible = visible_to(viewer_id).values_list("author_id", flat=True)
+    runs = walk(home.run, None, limit)
+    for number, run in enumerate(runs, start=1):
+        new = [
+            place.id
+            for place in run
+            if place > mark or (place.ts_ms > state.shown_from and place.id not in shown)
+        ]
+        count += sum(author in home.reader.follows for author in visible.filter(pk__in=new))
+        past = run[-1] < mark and run[-1].ts_ms <= state.shown_from
+        if count >= limit or past or number == ROUNDS_MAX:
+            break
+    return min(count, limit)

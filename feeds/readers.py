@@ -1,0 +1,143 @@
+"""What a reader's feed depends on besides posts: follows, blocks, and how complete the inbox is.
+
+Read from the database in this order: relations, then what the inbox is complete for, then its
+generation and floor. What says "the inbox has it" is then never newer than the generation, and a
+cached inbox of that generation has it (docs/decisions/0001).
+"""
+
+from array import array
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from accounts import queries as accounts
+from accounts.models import User
+from feeds import cache
+from feeds.models import InboxEdge, InboxState
+from relations import queries as relations
+from socialsite.core import db, redis
+from socialsite.core.ids import MAX_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reader; `id` is None for a guest.
+
+    `incomplete` has the followed authors of whom the inbox lacks posts: at or below which position
+    (ms) they are pulled, MAX_ID for all of them. At or below `inbox_floor` everybody's are.
+    """
+
+    id: int | None
+    follows: frozenset[int] = frozenset()
+    blocked: frozenset[int] = frozenset()
+    incomplete: dict[int, int] = field(default_factory=dict)
+    inbox_floor: int = 0
+    generation: int = 0
+
+
+GUEST = Reader(None)
+
+
+class AskedReader:
+    """A reader asked for in a batch; read from the database where the cache does not know them."""
+
+    def __init__(self, batch: redis.Batch, viewer_id: int) -> None:
+        self._id = viewer_id
+        self._standing = accounts.STANDING.ask(batch)
+        self._asked = cache.READERS.ask(batch, [viewer_id])
+
+    def reader(self) -> Reader:
+        """Return the reader; four queries when they are not cached."""
+        try:
+            standing = self._standing.value
+        except redis.RedisDown:
+            return read(self._id)
+        packed = self._asked.found.get(self._id)
+        if packed is not None and standing is not None:
+            known = _unpack(self._id, packed, standing)
+            if known is not None:
+                return known
+            cache.READERS.forget([self._id])  # of another standing: a fill finds no room otherwise
+        return load(self._id, standing)
+
+
+def one(viewer_id: int | None) -> Reader:
+    """Return a reader, a guest for None."""
+    if viewer_id is None:
+        return GUEST
+    batch = redis.Batch()
+    asked = AskedReader(batch, viewer_id)
+    batch.run()
+    return asked.reader()
+
+
+def load(viewer_id: int, standing: bytes | None) -> Reader:
+    """Read a reader from the database and cache them; `standing` was asked for before that."""
+    standing = standing or accounts.STANDING.start()
+    if standing is None:
+        return read(viewer_id)
+    found: list[Reader] = []
+
+    def packed(_ids: Collection[int]) -> dict[int, bytes]:
+        found.append(read(viewer_id))
+        return {viewer_id: _pack(found[0], standing)}
+
+    cache.READERS.load([viewer_id], packed)
+    return found[0]
+
+
+def read(viewer_id: int) -> Reader:
+    """Read a reader from the database, in four queries."""
+    # Without banned and closed accounts: the gate would hide all they ever posted, row by row.
+    follows = relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
+    followed = frozenset(follows)
+    blocked = frozenset(relations.blocked_ids(viewer_id))
+    edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
+    complete = dict(edges.values_list("author_id", "backfilled_from"))
+    incomplete = {author: complete.get(author, MAX_ID) for author in followed}
+    generation, floor = state(viewer_id)
+    return Reader(
+        viewer_id,
+        followed,
+        blocked,
+        {author: below for author, below in incomplete.items() if below},
+        floor,
+        generation,
+    )
+
+
+def state(viewer_id: int) -> tuple[int, int]:
+    """Return generation and floor of an inbox; makes its row, or neither could rise."""
+    rows = InboxState.objects.filter(viewer_id=viewer_id)
+    found = rows.values_list("generation", "inbox_floor").first()
+    if found is None:
+        db.ensure(InboxState(viewer_id=viewer_id))
+        return 0, 0
+    return found
+
+
+def _pack(reader: Reader, standing: bytes) -> bytes:
+    incomplete = [number for pair in reader.incomplete.items() for number in pair]
+    counts = [len(reader.follows), len(reader.blocked)]
+    numbers = [reader.generation, reader.inbox_floor, *counts]
+    packed = array("q", [*numbers, *reader.follows, *reader.blocked, *incomplete])
+    return bytes([len(standing)]) + standing + packed.tobytes()
+
+
+def _unpack(viewer_id: int, packed: bytes, standing: bytes) -> Reader | None:
+    """Return the reader that was packed; None when people were banned or closed since."""
+    start = packed[0] + 1
+    if packed[1:start] != standing:
+        return None
+    numbers = array("q")
+    numbers.frombytes(packed[start:])
+    generation, floor, follows, blocked = numbers[:4]
+    ends = 4 + follows, 4 + follows + blocked
+    rest = numbers[ends[1] :]
+    return Reader(
+        viewer_id,
+        frozenset(numbers[4 : ends[0]]),
+        frozenset(numbers[ends[0] : ends[1]]),
+        dict(zip(rest[::2], rest[1::2], strict=True)),
+        floor,
+        generation,
+    )
