@@ -1,5 +1,6 @@
 """Admin of feeds: posts are deleted through the action, the rest is read-only."""
 
+import time
 from typing import Any
 
 from django.contrib import admin
@@ -9,9 +10,11 @@ from django.http import HttpRequest
 
 from accounts import actions as accounts
 from accounts.devices import address_of
-from feeds import actions
+from feeds import actions, progress
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
 from socialsite.core.admin import ReadOnlyAdmin
+
+CHUNKS_SHOWN = 500
 
 
 @admin.register(Post)
@@ -31,21 +34,81 @@ class PostAdmin(ReadOnlyAdmin):
             actions.delete(request.user, ident, address_of(request))
 
 
+class ChunksInline(admin.TabularInline):  # type: ignore[type-arg]
+    """The first chunks of a delivery; all of them are in their own list."""
+
+    model = FanOutChunk
+    fields = readonly_fields = ("number", "lower", "upper", "delivered", "done", "uncached")
+    extra, max_num, can_delete = 0, 0, False
+    ordering = ("number",)
+    verbose_name_plural = f"chunks (the first {CHUNKS_SHOWN})"
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[FanOutChunk]":
+        """Bound what one page shows."""
+        return super().get_queryset(request).filter(number__lt=CHUNKS_SHOWN)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Nobody."""
+        return False
+
+
 @admin.register(FanOut)
 class FanOutAdmin(ReadOnlyAdmin):
     """Deliveries and how far they are."""
 
-    list_display = ("post_id", "author", "mode", "total", "state")
+    list_display = ("post_id", "author", "mode", "state", "chunks", "delivered", "leases", "age")
     list_filter = ("state", "mode")
     list_select_related = ("author",)
+    search_fields = ("=post_id", "=author__username_key")
+    ordering = ("state", "-post_id")
+    inlines = (ChunksInline,)
+    fields = readonly_fields = (
+        "post_id",
+        "author",
+        "mode",
+        "state",
+        "chunks",
+        "delivered",
+        "leases",
+        "age",
+    )
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[FanOut]":
+        """Count the chunks in the same query."""
+        return progress.with_progress(super().get_queryset(request))
+
+    @admin.display(description="chunks done")
+    def chunks(self, row: Any) -> str:
+        """Done of all."""
+        return f"{row.chunks_done}/{row.total}"
+
+    @admin.display(description="rows delivered")
+    def delivered(self, row: Any) -> int:
+        """Rows inserted by the chunks that are done."""
+        return int(row.delivered)
+
+    @admin.display(description="leases held / expired")
+    def leases(self, row: Any) -> str:
+        """Chunks somebody works on, and those that were left."""
+        return f"{row.held} / {row.expired}"
+
+    @admin.display(description="took, or open for")
+    def age(self, row: FanOut) -> str:
+        """Seconds; by this host's clock while it is open."""
+        return f"{progress.age_ms(row, time.time_ns() // 1_000_000) / 1000:.1f} s"
 
 
 @admin.register(FanOutChunk)
 class FanOutChunkAdmin(ReadOnlyAdmin):
     """Chunks of deliveries."""
 
-    list_display = ("fanout_id", "number", "lower", "upper", "delivered", "done")
-    list_filter = ("done",)
+    list_display = ("fanout_id", "number", "lower", "upper", "delivered", "done", "uncached")
+    list_filter = ("done", "uncached")
+    search_fields = ("=fanout_id",)
 
 
 @admin.register(RecommendedAuthor)

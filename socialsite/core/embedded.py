@@ -32,6 +32,7 @@ UNLOCKED_COMMANDS = frozenset(
         "collectstatic",
         "compilemessages",
         "diffsettings",
+        "fanout",
         "findstatic",
         "help",
         "make_key",
