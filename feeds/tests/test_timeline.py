@@ -1,6 +1,7 @@
 """The home feed: hybrid equals oracle, whatever was pushed, pulled, half delivered or lost."""
 
 import contextlib
+import os
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
@@ -15,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, inbox, queries
+from feeds import actions, fanout, inbox, queries, trim
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Mode, Post, PostContent
 from feeds.tests.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from relations import actions as relations
@@ -313,21 +314,38 @@ class FeedMachine(RuleBasedStateMachine):
         person = User.objects.get(pk=self.people[a].pk)
         (accounts.ban if on else accounts.unban)(person)
 
+    @rule(a=people_index)
+    def trim_inbox(self, a: int) -> None:
+        trim.trim(self.people[a].pk)
+
+    @rule(data=st.data())
+    def lose_a_key_of_redis(self, data: st.DataObject) -> None:
+        keys = sorted(redis.call(lambda connection: connection.keys()))
+        if keys:
+            lost = data.draw(st.sampled_from(keys))
+            redis.call(lambda connection: connection.delete(lost))
+
+    @rule()
+    def lose_redis(self) -> None:
+        redis.call(lambda connection: connection.flushdb())
+
     @invariant()
     def hybrid_is_oracle(self) -> None:
         for person in self.people:
             assert_exact(person)
 
 
+@pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 240)
 class TestMachine(TestCase):
-    """The machine on whichever database the run has; longer runs by command."""
+    """The machine on whichever database the run has; MODEL_EXAMPLES in the environment: more."""
 
     def test_hybrid_is_oracle_whatever_happens(self) -> None:
-        with self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2):
+        sizes = {"INBOX_MAX": 5, "MAX_CACHED_POST_SIZE": 3, "MIN_CACHED_POST_SECONDS": 0}
+        with self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2, **sizes):
             run_state_machine_as_test(
                 FeedMachine,
                 settings=settings(
-                    max_examples=12,
+                    max_examples=int(os.environ.get("MODEL_EXAMPLES", "8")),
                     stateful_step_count=30,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),
