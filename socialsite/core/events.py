@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from django.db import connection, transaction
 
 from socialsite.core import doorbell, registry
+from socialsite.core.failpoints import failpoint
 from socialsite.core.models import Event
 
 
@@ -61,5 +62,11 @@ def publish(event: DomainEvent) -> None:
     )
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)
+    failpoint("event-written")
     # Robust: the fact is committed, so nothing that happens to the hint may fail the request.
-    transaction.on_commit(lambda: doorbell.ring("core.relay_events"), robust=True)
+    transaction.on_commit(_hurry, robust=True)
+
+
+def _hurry() -> None:
+    failpoint("event-committed")
+    doorbell.ring("core.relay_events")

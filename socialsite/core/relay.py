@@ -33,6 +33,7 @@ def relay(limit: int = 1000) -> int:
         claimed = claim(min(BATCH, limit - done))
         if not claimed:
             break
+        failpoint("relay-claimed")
         for event in claimed:
             deliver(event)
         done += len(claimed)
@@ -79,6 +80,7 @@ def _apply(row: Event, event: DomainEvent) -> bool:
     if not held.applied:
         for handler in registry.handlers(type(event), Stage.RELAY):
             handler(event)
+        failpoint("relay-handled")
         Event.objects.filter(pk=row.pk).update(applied=True)
     return True
 
