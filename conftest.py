@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -74,6 +75,37 @@ def _empty_redis() -> None:
     redis.breaker.reset()
     redis.owed.clear()
     redis.call(lambda connection: connection.flushdb())
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows by one with each round trip to Redis."""
+    from socialsite.core import redis
+
+    made: list[int] = []
+    real = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: made.append(1) or real(function))
+    return made
+
+
+@pytest.fixture
+def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
+    """Return a context in which Redis is dead; what is owed it then, the test's thread pays."""
+    from socialsite.core import redis
+
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+
+    def refuse() -> None:
+        raise redis.redis.ConnectionError("dead")
+
+    @contextmanager
+    def dead() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(redis, "client", refuse)
+            yield
+        redis.breaker.reset()
+
+    return dead
 
 
 @pytest.fixture(autouse=True)

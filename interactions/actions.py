@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import actions as accounts
 from accounts import queries as people
 from feeds import queries as feeds
-from interactions import queries
+from interactions import cache, queries
 from interactions.events import CommentDeleted, Commented, Liked, Unliked
 from interactions.models import Comment, CommentContent, Like, Subject, SubjectType
 from socialsite.core import db
@@ -64,6 +64,7 @@ def _set_post_like(user: "User", post_id: int, liked: bool, now: int) -> int:
     if moved:
         subject.like_count += moved
         subject.save(update_fields=["like_count", "updated_at"])
+        cache.post_changed(post_id, user.pk)
     return subject.like_count
 
 
@@ -132,6 +133,7 @@ def comment(
     CommentContent.objects.create(comment=made, content=words)
     subject.comment_count += 1
     subject.save(update_fields=["comment_count", "updated_at"])
+    cache.post_changed(post_id)
     _count_reply(made, 1)
     if parent is not None and post.author_id == user.pk != parent.author_id:
         bit = F("attrs").bitor(Comment.Attr.AUTHOR_REPLIED)
@@ -167,6 +169,7 @@ def delete_comment(user: "User", comment_id: int, address: str = "") -> Comment:
     comment.save(update_fields=["deleted", "attrs"])
     subject.comment_count -= 1
     subject.save(update_fields=["comment_count", "updated_at"])
+    cache.post_changed(post_id)
     _count_reply(comment, -1)
     if comment.author_id == post_author:
         _forget_author_reply(comment)

@@ -1,7 +1,9 @@
 """What interactions does when a lower app tells a fact."""
 
 from feeds.events import PostDeleted
-from interactions import actions
+from interactions import actions, cache
+from interactions.events import CommentDeleted, Commented, Liked, Unliked
+from interactions.models import SubjectType
 from socialsite.core.registry import on
 
 
@@ -9,3 +11,16 @@ from socialsite.core.registry import on
 def close_subject(event: PostDeleted) -> None:
     """Let nobody comment any more on a post that was deleted (A36)."""
     actions.mark_post_deleted(event.id)
+
+
+@on(Liked, Unliked, after=True)
+def forget_like_again(event: Liked | Unliked) -> None:
+    """Repeat what follows the commit of a like: that process may have died in between."""
+    if event.subj_type == SubjectType.POST:
+        cache.forget(event.subj_id, event.user_id)
+
+
+@on(Commented, CommentDeleted, after=True)
+def forget_counts_again(event: Commented | CommentDeleted) -> None:
+    """Repeat what follows the commit of a comment, or of its deletion."""
+    cache.forget(event.post_id)

@@ -49,35 +49,6 @@ def writer(request, make_user) -> tuple[User, Act]:
     return user, act
 
 
-@pytest.fixture
-def trips(monkeypatch) -> list[int]:
-    """Grows by one with each round trip to Redis."""
-    made: list[int] = []
-    real = redis.call
-    monkeypatch.setattr(redis, "call", lambda function: made.append(1) or real(function))
-    return made
-
-
-@pytest.fixture
-def dead(monkeypatch):
-    """Return a context in which Redis is dead; nobody but this thread pays what is owed."""
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
-
-    class Dead:
-        def __enter__(self) -> None:
-            self.patch = pytest.MonkeyPatch()
-            self.patch.setattr(redis, "client", self.refuse)
-
-        def __exit__(self, *error: object) -> None:
-            self.patch.undo()
-            redis.breaker.reset()
-
-        def refuse(self) -> None:
-            raise redis.redis.ConnectionError("dead")
-
-    return Dead
-
-
 def cached(user_id: int) -> bytes | None:
     """What Redis holds of a person; None for nothing."""
     batch = redis.Batch()
@@ -104,26 +75,26 @@ def standing() -> bytes | None:
 
 # --- what a warm cache saves --------------------------------------------------------------------
 def test_cached_cards_cost_one_round_trip_and_no_query(
-    make_user, trips, django_assert_num_queries
+    make_user, round_trips, django_assert_num_queries
 ) -> None:
     ids = [make_user(name).pk for name in ("alice1", "bob001", "carol1")]
     gone = make_user()
     actions.ban(gone)
     cold = queries.cards([*ids, gone.pk, 7])
     assert set(cold) == set(ids)
-    trips.clear()
+    round_trips.clear()
     with django_assert_num_queries(0):
         assert queries.cards([*ids, gone.pk, 7]) == cold
-    assert len(trips) == 1
+    assert len(round_trips) == 1
     assert cold[ids[0]] == true(ids[0])[ids[0]]
 
 
 def test_several_apps_ask_for_cards_in_one_batch(
-    make_user, trips, django_assert_num_queries
+    make_user, round_trips, django_assert_num_queries
 ) -> None:
     one, two, three = (make_user().pk for _ in range(3))
     queries.cards([one, two, three])
-    trips.clear()
+    round_trips.clear()
     batch = redis.Batch()
     here, there, nobody = (queries.ask_cards(batch, ids) for ids in ([one, two, one], [three], []))
     with django_assert_num_queries(0):
@@ -131,7 +102,7 @@ def test_several_apps_ask_for_cards_in_one_batch(
         assert set(here.cards()) == {one, two}
         assert set(there.cards()) == {three}
         assert nobody.cards() == {}
-    assert len(trips) == 1
+    assert len(round_trips) == 1
 
 
 def test_what_is_not_cached_is_read_in_one_query(make_user, django_assert_num_queries) -> None:
@@ -238,9 +209,11 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
 
 
 # --- without Redis ------------------------------------------------------------------------------
-def test_without_redis_cards_are_right_and_a_change_is_not_forgotten_about(writer, dead) -> None:
+def test_without_redis_cards_are_right_and_a_change_is_not_forgotten_about(
+    writer, dead_redis
+) -> None:
     user, act = writer
-    with dead():
+    with dead_redis():
         act(user)
         assert queries.cards([user.pk]) == true(user.pk)
     assert queries.cards([user.pk]) == true(user.pk)  # Redis is back, with the old card

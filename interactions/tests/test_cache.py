@@ -1,0 +1,603 @@
+"""Cached counts and likes: every change is seen at once, and no old value is ever put in place."""
+
+import contextlib
+import random
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from accounts import actions as accounts
+from accounts.models import Role
+from interactions import actions, cache, queries
+from interactions.events import CommentDeleted, Commented, Liked, Unliked
+from interactions.models import Comment, Like, SubjectType
+from relations.tests.helpers import at_once
+from socialsite.core import redis, relay
+from socialsite.core.registry import Stage, handlers
+
+POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
+WORDS = (Commented, CommentDeleted)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def author(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def reader(make_user):
+    return make_user()
+
+
+@pytest.fixture
+def posts(author, make_post) -> Callable[[int], list[int]]:
+    """Return a function that makes posts, the oldest first."""
+    return lambda count: [make_post(author).pk for _ in range(count)]
+
+
+Shown = dict[int, tuple[int, int, bool]]
+
+
+def cards(ids: Iterable[int]) -> list[Any]:
+    """What a decoration needs of post cards."""
+    return [{"id": str(ident), "ref": None} for ident in ids]
+
+
+def values(made: Iterable[Any]) -> Shown:
+    return {
+        int(card["id"]): (card["like_count"], card["comment_count"], card["liked"]) for card in made
+    }
+
+
+def shown(viewer: Any, ids: Iterable[int]) -> Shown:
+    """Likes, comments and the reader's like of posts, as cards show them."""
+    return values(queries.decorate(viewer, cards(ids)))
+
+
+def true(viewer: Any, ids: Iterable[int]) -> Shown:
+    """The same, counted from the rows."""
+    likes = Like.objects.filter(subj_type=POST)
+    comments = Comment.objects.filter(deleted=False, subject__subj_type=POST)
+    return {
+        ident: (
+            likes.filter(subj_id=ident).count(),
+            comments.filter(subject__subj_id=ident).count(),
+            viewer is not None and likes.filter(subj_id=ident, user_id=viewer.pk).exists(),
+        )
+        for ident in ids
+    }
+
+
+def liked_hash(user: Any) -> dict[str, int]:
+    """What Redis holds of the likes of a person."""
+    found = redis.call(lambda connection: connection.hgetall(cache._liked(user.pk)))
+    return {name.decode(): int(value) for name, value in found.items()}
+
+
+def pack(post_id: int) -> bytes | None:
+    """What Redis holds of the counts of a post."""
+    batch = redis.Batch()
+    asked = cache.COUNTS.ask(batch, [post_id])
+    batch.run()
+    return asked.found.get(post_id)
+
+
+def tell(event: Any) -> None:
+    """Let those hear an event who act after the commit of its database effects."""
+    for handler in handlers(type(event), Stage.AFTER):
+        handler(event)
+
+
+def deliver() -> None:
+    while relay.relay():
+        pass
+
+
+def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
+    """Let something happen each time a reader has read the database and has not filled yet."""
+    read, load = queries.Decoration._read, cache.load_liked
+
+    def read_counts(self: Any, ids: Any, liked: Any) -> Any:
+        found = read(self, ids, liked)
+        act()
+        return found
+
+    def load_likes(user_id: int, ids: Any, rows: Callable[[int], Any]) -> Any:
+        def read_rows(limit: int) -> Any:
+            found = rows(limit)
+            act()
+            return found
+
+        return load(user_id, ids, read_rows)
+
+    patch.setattr(queries.Decoration, "_read", read_counts)
+    patch.setattr(cache, "load_liked", load_likes)
+
+
+# --- every writer -------------------------------------------------------------------------------
+Scene = dict[str, Any]
+Act = Callable[[Scene], Any]
+
+
+def like(scene: Scene) -> Any:
+    return actions.like(scene["actor"], POST, scene["post"])
+
+
+def talk(scene: Scene) -> Any:
+    return actions.comment(scene["actor"], scene["post"], "hello")
+
+
+def answer(scene: Scene) -> Any:
+    return actions.comment(scene["actor"], scene["post"], "yes", scene["comment"])
+
+
+def delete_as(role: str) -> Act:
+    return lambda scene: actions.delete_comment(scene[role], scene["comment"])
+
+
+# What there is before, and what is done then: every writer of what a decoration shows.
+WRITERS: dict[str, tuple[Act, Act]] = {
+    "like": (lambda scene: None, like),
+    "unlike": (like, lambda scene: actions.unlike(scene["actor"], POST, scene["post"])),
+    "comment": (lambda scene: None, talk),
+    "answer": (lambda scene: None, answer),
+    "delete one's comment": (lambda scene: None, delete_as("actor")),
+    "delete as the post's author": (lambda scene: None, delete_as("author")),
+    "delete as staff": (lambda scene: None, delete_as("staff")),
+}
+
+
+@pytest.fixture(params=WRITERS)
+def writer(request, make_user, author, posts) -> tuple[int, list[Any], Callable[[], Any]]:
+    """A post whose counts and likes are cached for these readers, and something that changes it."""
+    before, act = WRITERS[request.param]
+    (post,) = posts(1)
+    actor, staff = make_user(), accounts.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+    scene = {"post": post, "actor": actor, "author": author, "staff": staff}
+    scene["comment"] = actions.comment(actor, post, "first").pk
+    before(scene)
+    viewers = [actor, author, None]
+    deliver()
+    for viewer in viewers:
+        shown(viewer, [post])
+    assert pack(post) is not None
+    assert liked_hash(actor)["threshold"] == 0
+    return post, viewers, partial(act, scene)
+
+
+def look(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Shown]:
+    return [read(viewer, [post]) for viewer in viewers]
+
+
+def test_whoever_changes_a_count_or_a_like_forgets_it(writer) -> None:
+    post, viewers, act = writer
+    before = look(viewers, post, shown)
+    act()
+    assert look(viewers, post, shown) == look(viewers, post, true) != before
+
+
+def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_num_queries) -> None:
+    post, viewers, act = writer
+    before = look(viewers, post, shown)
+    with transaction.atomic():
+        act()
+        assert look(viewers, post, shown) == look(viewers, post, true) != before
+        transaction.set_rollback(True)
+    with django_assert_num_queries(0):
+        assert look(viewers, post, shown) == before
+
+
+def test_what_is_read_in_a_transaction_is_not_cached(writer) -> None:
+    post, viewers, act = writer
+    redis.call(lambda connection: connection.flushdb())
+    with transaction.atomic():
+        act()
+        look(viewers, post, shown)
+        transaction.set_rollback(True)
+    assert redis.call(lambda connection: connection.dbsize()) == 0
+
+
+def test_the_event_forgets_what_a_process_that_died_after_the_commit_left(
+    writer, django_capture_on_commit_callbacks
+) -> None:
+    post, viewers, act = writer
+    with django_capture_on_commit_callbacks():  # nothing runs on commit
+        act()
+    assert look(viewers, post, shown) != look(viewers, post, true)
+    deliver()
+    assert look(viewers, post, shown) == look(viewers, post, true)
+
+
+def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
+    post, viewers, act = writer
+    redis.call(lambda connection: connection.flushdb())
+    for number, viewer in enumerate(viewers):
+        waiting = [act] if number == 0 else []
+        with monkeypatch.context() as patch:
+            after_reading(patch, lambda waiting=waiting: waiting and waiting.pop()())
+            shown(viewer, [post])
+        assert waiting == []
+        assert look(viewers, post, shown) == look(viewers, post, true)
+
+
+def test_a_fill_between_commit_and_forgetting_does_not_last(
+    writer, monkeypatch, django_capture_on_commit_callbacks
+) -> None:
+    post, viewers, act = writer
+    redis.call(lambda connection: connection.flushdb())
+    with django_capture_on_commit_callbacks(execute=True):
+        waiting = [act]
+        with monkeypatch.context() as patch:
+            after_reading(patch, lambda: waiting and waiting.pop()())
+            look(viewers, post, shown)
+    assert look(viewers, post, shown) == look(viewers, post, true)
+
+
+def test_without_redis_all_is_right_and_no_change_is_forgotten_about(writer, dead_redis) -> None:
+    post, viewers, act = writer
+    with dead_redis():
+        act()
+        assert look(viewers, post, shown) == look(viewers, post, true)
+    assert look(viewers, post, shown) == look(viewers, post, true)  # Redis is back, with old values
+
+
+@pytest.mark.parametrize("event", [Liked, Unliked])
+def test_the_event_of_a_like_forgets_the_counts_and_the_likes_of_its_person(
+    event, author, reader, posts
+) -> None:
+    post, other = posts(2)
+    for viewer in (author, reader):
+        shown(viewer, [post, other])
+
+    tell(event(id=1, subj_type=COMMENT, subj_id=post, user_id=reader.pk))
+    assert pack(post) is not None
+    tell(event(id=1, subj_type=POST, subj_id=post, user_id=reader.pk))
+    assert (pack(post), liked_hash(reader)) == (None, {})
+    assert pack(other) is not None
+    assert liked_hash(author)
+
+
+@pytest.mark.parametrize("event", WORDS)
+def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None:
+    (post,) = posts(1)
+    shown(reader, [post])
+    tell(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
+    assert pack(post) is None
+    assert liked_hash(reader)
+
+
+def test_a_like_of_a_comment_forgets_nothing(author, reader, posts, round_trips) -> None:
+    (post,) = posts(1)
+    comment = actions.comment(author, post, "hello").pk
+    shown(reader, [post])
+    round_trips.clear()
+    actions.like(reader, COMMENT, comment)
+    actions.unlike(reader, COMMENT, comment)
+    assert round_trips == []
+
+
+# --- what it costs ------------------------------------------------------------------------------
+def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
+    author, reader, posts, round_trips, django_assert_num_queries
+) -> None:
+    ids = posts(20)
+    for post in ids[::3]:
+        actions.like(reader, POST, post)
+        actions.comment(author, post, "hello")
+    for viewer in (reader, None):
+        shown(viewer, ids)
+        round_trips.clear()
+        with django_assert_num_queries(0):
+            found = shown(viewer, ids)
+        assert len(round_trips) == 1
+        assert found == true(viewer, ids)
+
+
+def test_what_is_not_cached_costs_two_queries_at_most(
+    author, reader, posts, monkeypatch, django_assert_num_queries, dead_redis
+) -> None:
+    ids = posts(12)
+    for post in ids[::2]:
+        actions.like(reader, POST, post)
+    for kept, loads in ((3, 2), (500, 2)):  # likes that are not all cached, and all
+        monkeypatch.setattr(cache, "LIKED_MAX", kept)
+        redis.call(lambda connection: connection.flushdb())
+        with django_assert_num_queries(loads):
+            found = shown(reader, ids)
+        assert found == true(reader, ids)
+        redis.forget([cache.COUNTS.key(ident) for ident in ids[:4]])
+        with django_assert_num_queries(1):
+            found = shown(reader, ids)
+        assert found == true(reader, ids)
+    with dead_redis(), django_assert_num_queries(1):
+        found = shown(reader, ids)
+    assert found == true(reader, ids)
+    redis.call(lambda connection: connection.flushdb())
+    with django_assert_num_queries(1):
+        shown(None, ids)
+
+
+def test_posts_are_asked_for_in_several_batches_or_never(
+    author, reader, posts, round_trips, django_assert_num_queries
+) -> None:
+    first, second, never, inside = posts(4)
+    for post in (first, never, inside):
+        actions.like(reader, POST, post)
+    shown(reader, [first, second, inside])
+    round_trips.clear()
+    decoration = queries.Decoration(reader)
+    for ids in ([first], [], [second]):
+        batch = redis.Batch()
+        decoration.ask(batch, ids)
+        batch.run()
+    assert len(round_trips) == 2
+    outer = cards([first, second, never])
+    outer[1]["ref"] = cards([inside])[0]
+    with django_assert_num_queries(1):  # of those never asked for
+        decoration.apply(outer)
+    every = [*outer, outer[1]["ref"]]
+    assert values(every) == true(reader, [first, second, never, inside])
+    nothing = queries.Decoration(reader)
+    with django_assert_num_queries(0):
+        nothing.apply([])
+
+
+def test_a_like_costs_one_round_trip(reader, posts, round_trips) -> None:
+    (post,) = posts(1)
+    round_trips.clear()
+    assert actions.like(reader, POST, post) == 1
+    assert len(round_trips) == 1
+    actions.like(reader, POST, post)  # changes nothing
+    assert len(round_trips) == 1
+
+
+# --- the threshold ------------------------------------------------------------------------------
+def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
+    reader, posts, monkeypatch, django_assert_num_queries
+) -> None:
+    monkeypatch.setattr(cache, "LIKED_MAX", 3)
+    ids = posts(9)
+    for post in (ids[7], ids[5], ids[3], ids[1], ids[0]):  # the order of the likes does not matter
+        actions.like(reader, POST, post)
+    shown(reader, ids)
+    kept = liked_hash(reader)
+    assert kept.pop("threshold") == ids[1]
+    rows = Like.objects.filter(user_id=reader.pk, subj_id__in=[ids[7], ids[5], ids[3]])
+    assert kept == {str(row.subj_id): row.pk for row in rows}
+    with django_assert_num_queries(0):
+        found = shown(reader, ids[2:])
+    assert found == true(reader, ids[2:])
+    with django_assert_num_queries(1):
+        found = shown(reader, ids)
+    assert found == true(reader, ids)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_likes_that_are_not_cut_off_have_no_threshold(
+    reader, posts, monkeypatch, django_assert_num_queries, count
+) -> None:
+    monkeypatch.setattr(cache, "LIKED_MAX", 3)
+    ids = posts(5)
+    for post in ids[:count]:
+        actions.like(reader, POST, post)
+    shown(reader, ids)
+    assert liked_hash(reader)["threshold"] == 0
+    with django_assert_num_queries(0):
+        found = shown(reader, ids)
+    assert found == true(reader, ids)
+
+
+def test_likes_of_comments_take_no_part(author, reader, posts) -> None:
+    (post,) = posts(1)
+    comment = actions.comment(author, post, "hello").pk
+    actions.like(reader, COMMENT, comment)
+    assert shown(reader, [post, comment])[comment] == (0, 0, False)
+    assert liked_hash(reader) == {"threshold": 0}
+
+
+# --- leases and losses --------------------------------------------------------------------------
+def test_while_somebody_fills_the_likes_the_database_answers(reader, posts, monkeypatch) -> None:
+    ids = posts(3)
+    actions.like(reader, POST, ids[0])
+    seen: list[Shown] = []
+    waiting = [lambda: seen.append(shown(reader, ids))]
+    with monkeypatch.context() as patch:
+        after_reading(patch, lambda: waiting and waiting.pop()())
+        shown(reader, ids)
+    assert seen == [true(reader, ids)]
+    assert liked_hash(reader)["threshold"] == 0  # the first one's
+
+
+def test_a_late_fill_does_not_replace_the_likes_of_a_later_reader(
+    reader, posts, monkeypatch
+) -> None:
+    ids = posts(2)
+
+    def like_and_read() -> None:
+        actions.like(reader, POST, ids[0])
+        shown(reader, ids)
+
+    waiting = [like_and_read]
+    with monkeypatch.context() as patch:
+        after_reading(patch, lambda: waiting and waiting.pop()())
+        shown(reader, ids)
+    assert set(liked_hash(reader)) == {"threshold", str(ids[0])}
+    assert shown(reader, ids) == true(reader, ids)
+
+
+def test_what_was_read_before_redis_was_emptied_is_not_cached(reader, posts, monkeypatch) -> None:
+    ids = posts(2)
+    actions.like(reader, POST, ids[1])
+    with monkeypatch.context() as patch:
+        after_reading(patch, lambda: redis.call(lambda connection: connection.flushdb()))
+        assert shown(reader, ids) == true(reader, ids)
+    assert redis.call(lambda connection: connection.dbsize()) == 0
+
+
+def test_a_redis_that_dies_before_the_fill_does_no_harm(
+    reader, posts, monkeypatch, dead_redis
+) -> None:
+    ids = posts(2)
+    actions.like(reader, POST, ids[1])
+    with contextlib.ExitStack() as stack, monkeypatch.context() as patch:
+        after_reading(patch, lambda: stack.enter_context(dead_redis()))
+        assert shown(reader, ids) == true(reader, ids)
+    kind = redis.call(lambda connection: connection.type(cache._liked(reader.pk)))
+    assert kind == b"string"  # the lease
+    assert shown(reader, ids) == true(reader, ids)
+
+
+def test_what_is_cached_and_every_lease_runs_out(reader, posts, monkeypatch) -> None:
+    (post,) = posts(1)
+    keys = [cache._liked(reader.pk), cache.COUNTS.key(post)]
+
+    def left() -> list[int]:
+        return [redis.call(lambda connection, key=key: connection.pttl(key)) for key in keys]
+
+    leases: list[list[int]] = []
+    with monkeypatch.context() as patch:
+        after_reading(patch, lambda: leases.append(left()))
+        shown(reader, [post])
+    assert 0 < leases[0][0] <= 5_000
+    assert 0 < leases[1][1] <= 5_000
+    assert 5_000 < left()[0] <= 3_600_000
+    assert 5_000 < left()[1] <= 600_000
+
+
+def test_an_emptied_redis_is_filled_anew(reader, posts, django_assert_num_queries) -> None:
+    ids = posts(3)
+    actions.like(reader, POST, ids[1])
+    shown(reader, ids)
+    redis.call(lambda connection: connection.flushdb())
+    assert shown(reader, ids) == true(reader, ids)
+    with django_assert_num_queries(0):
+        shown(reader, ids)
+
+
+# --- any history --------------------------------------------------------------------------------
+PEOPLE, POSTS = range(2), range(4)
+DOES = st.one_of(
+    st.tuples(st.just("like"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("unlike"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("comment"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("delete"), st.sampled_from(PEOPLE), st.integers(0, 5)),
+    st.tuples(st.just("evict counts"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("evict likes"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("empty"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("die"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+)
+# A reader, and what happens after each of its two readings of the database, before it fills.
+READS = st.tuples(
+    st.just("read"), st.sampled_from(PEOPLE), st.lists(DOES, max_size=3), st.lists(DOES, max_size=2)
+)
+
+
+class World:
+    """Some people, some posts, and what is done to them in one history."""
+
+    def __init__(self, people: list[Any], posts: list[int]) -> None:
+        self.people, self.posts = people, posts
+        self.comments: list[tuple[Any, int]] = []
+
+    def do(self, what: str, who: int, which: Any, later: Any = ()) -> None:
+        person = self.people[who]
+        if what == "read":
+            self.read(person, [*which], [*later])
+        elif what in ("like", "unlike"):
+            getattr(actions, what)(person, POST, self.posts[which])
+        elif what == "comment":
+            made = actions.comment(person, self.posts[which], "hello")
+            self.comments.append((person, made.pk))
+        elif what == "delete" and which < len(self.comments):
+            actions.delete_comment(*self.comments.pop(which))
+        elif what == "evict counts":
+            redis.call(lambda connection: connection.delete(cache.COUNTS.key(self.posts[which])))
+        elif what == "evict likes":
+            redis.call(lambda connection: connection.delete(cache._liked(person.pk)))
+        elif what == "empty":
+            redis.call(lambda connection: connection.flushdb())
+        elif what == "die":
+            self.die(person, self.posts[which])
+
+    def read(self, person: Any, first: list[Any], second: list[Any]) -> None:
+        """Read while these steps are done; held to the truth when nothing is done meanwhile."""
+        waiting = [second, first]
+        quiet = not first and not second
+        with pytest.MonkeyPatch.context() as patch:
+            after_reading(patch, lambda: [self.do(*step) for step in waiting and waiting.pop()])
+            found = shown(person, self.posts)
+        if quiet:
+            assert found == true(person, self.posts)
+
+    def die(self, person: Any, post: int) -> None:
+        """Like or unlike; the process dies after the commit, and the event comes soon after."""
+        liked = Like.objects.filter(subj_type=POST, subj_id=post, user_id=person.pk).exists()
+        act, told = (actions.unlike, Unliked) if liked else (actions.like, Liked)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cache, "post_changed", lambda *args: None)
+            act(person, POST, post)
+        tell(told(id=1, subj_type=POST, subj_id=post, user_id=person.pk))
+
+    def check(self) -> None:
+        for person in self.people:
+            assert shown(person, self.posts) == true(person, self.posts)  # filled, and then warm
+            assert shown(person, self.posts) == true(person, self.posts)
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(steps=st.lists(st.one_of(DOES, READS), min_size=4, max_size=25), kept=st.integers(0, 4))
+def test_any_history_shows_what_the_tables_have(
+    make_user: Any, make_post: Any, steps: list[Any], kept: int
+) -> None:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(cache, "LIKED_MAX", kept)
+        people = [make_user() for _ in PEOPLE]
+        world = World(people, [make_post(people[0]).pk for _ in POSTS])
+        for step in steps:
+            world.do(*step)
+        world.check()
+
+
+# --- real threads -------------------------------------------------------------------------------
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
+def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user, make_post) -> None:
+    people = [make_user() for _ in range(4)]
+    ids = [make_post(people[0]).pk for _ in range(3)]
+    stale: list[Any] = []
+
+    def live(number: int) -> None:
+        dice, person = random.Random(number), people[number]
+        for _ in range(60):
+            post = dice.choice(ids)
+            step = dice.randrange(5)
+            if step == 0:
+                actions.comment(person, post, "hello")
+            elif step <= 2:
+                act, liked = dice.choice([(actions.like, True), (actions.unlike, False)])
+                act(person, POST, post)
+                if shown(person, ids)[post][2] != liked:
+                    stale.append((person, post, liked))
+            elif step == 3:
+                redis.forget([dice.choice([cache._liked(person.pk), cache.COUNTS.key(post)])])
+            else:
+                shown(dice.choice(people), ids)
+
+    for result in at_once([partial(live, number) for number in range(4)]):
+        assert not isinstance(result, Exception), result
+    assert stale == []
+    for person in people:
+        assert shown(person, ids) == true(person, ids)
+        assert shown(person, ids) == true(person, ids)
