@@ -1,25 +1,68 @@
-"""Admin of feeds: posts are deleted through the action, the rest is read-only."""
+"""Admin of feeds: posts are deleted through the action, the rest is read-only.
+
+A page of its own explains why a post is in a person's home feed, or why not.
+"""
 
 import time
 from typing import Any
+from urllib.parse import urlencode
 
-from django.contrib import admin
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminTextInputWidget
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts
 from accounts.devices import address_of
-from feeds import actions, progress
+from accounts.models import User
+from feeds import actions, progress, rebuild
+from feeds.explain import explain, find_id, find_reader
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
 from socialsite.core.admin import ReadOnlyAdmin
 
 CHUNKS_SHOWN = 500
 
 
+class ExplainForm(forms.Form):
+    """Whose feed, and which post."""
+
+    viewer = forms.CharField(
+        max_length=40,
+        label="Reader",
+        help_text="a username or an id",
+        widget=AdminTextInputWidget,
+    )
+    post = forms.CharField(
+        max_length=40, label="Post", help_text="an id", widget=AdminTextInputWidget
+    )
+
+    def clean_viewer(self) -> User:
+        """Find the person."""
+        found = find_reader(self.cleaned_data["viewer"])
+        if found is None:
+            raise ValidationError("There is nobody of this name or id.")
+        return found
+
+    def clean_post(self) -> int:
+        """Read the id."""
+        found = find_id(self.cleaned_data["post"])
+        if found is None:
+            raise ValidationError("This is not the id of a post.")
+        return found
+
+
 @admin.register(Post)
 class PostAdmin(ReadOnlyAdmin):
     """Posts; deleting one goes through `actions.delete`."""
+
+    change_list_template = "admin/feeds/posts.html"
+    change_form_template = "admin/feeds/post.html"
 
     list_display = ("id", "author", "kind", "visibility", "mode", "is_deleted")
     list_filter = ("kind", "visibility", "mode", "is_deleted")
@@ -32,6 +75,51 @@ class PostAdmin(ReadOnlyAdmin):
         """Delete as staff."""
         for ident in queryset.filter(is_deleted=False).values_list("pk", flat=True):
             actions.delete(request.user, ident, address_of(request))
+
+    # --- why a post is in a feed ----------------------------------------------------------------
+    def get_urls(self) -> list[URLPattern]:
+        """Add the page that explains, and what its button does."""
+        view = self.admin_site.admin_view
+        return [
+            path("explain/", view(self.explain_view), name="feeds_explain"),
+            path(
+                "rebuild/<int:user_id>/",
+                view(require_POST(self.rebuild_view)),
+                name="feeds_rebuild",
+            ),
+            *super().get_urls(),
+        ]
+
+    def explain_view(self, request: HttpRequest) -> HttpResponse:
+        """Say why a post is in a person's home feed, or why not; changes nothing."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        asked = {name: request.GET.get(name, "") for name in ("viewer", "post")}
+        form = ExplainForm(asked if all(asked.values()) else None, initial=asked)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Why a post is in a home feed",
+            "opts": self.opts,
+            "form": form,
+            "may_rebuild": self.has_administer_permission(request),
+        }
+        if form.is_valid():
+            reader = form.cleaned_data["viewer"]
+            found = explain(reader.pk, form.cleaned_data["post"])
+            context |= {"reader": reader, "explanation": found}
+        return TemplateResponse(request, "admin/feeds/explain.html", context)
+
+    def rebuild_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
+        """Make a person's inbox anew, and go back; admins only."""
+        if not self.has_administer_permission(request):
+            raise PermissionDenied
+        if not User.objects.filter(pk=user_id).exists():
+            raise Http404
+        done = rebuild.rebuild_as(request.user, user_id, address_of(request))
+        figures = f"follows synced: {done.synced}, wrong rows removed: {done.removed}"
+        self.message_user(request, f"The inbox is rebuilt; {figures}.", messages.SUCCESS)
+        back = {"viewer": user_id, "post": request.POST.get("post", "")}
+        return HttpResponseRedirect(f"{reverse('admin:feeds_explain')}?{urlencode(back)}")
 
 
 class ChunksInline(admin.TabularInline):  # type: ignore[type-arg]

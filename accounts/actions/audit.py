@@ -27,6 +27,7 @@ class Act(models.TextChoices):
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
     RECOMMEND = "recommend", _("put among the recommended authors")
     UNRECOMMEND = "unrecommend", _("took from the recommended authors")
+    REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")
     EMAIL = "email", _("changed the e-mail address")

@@ -32,6 +32,7 @@ UNLOCKED_COMMANDS = frozenset(
         "collectstatic",
         "compilemessages",
         "diffsettings",
+        "explain_feed",
         "fanout",
         "findstatic",
         "help",

@@ -1,0 +1,325 @@
+"""Why a post is in a person's home feed, or why not: every part of the rule, asked one by one.
+
+- `shown` is what the definition says (`queries.oracle_feed`), worked out from the facts alone.
+- For a post that is shown, every source of the pull rule (spec I) that gives it is named: PULLED
+  ones need no row in the inbox, PUSHED ones are that row. When no source gives it, the reason is
+  ROW_MISSING: the inbox is said to have the post and has not. `rebuild` mends that.
+- All is read from the database, in one snapshot; what is cached has no say.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from accounts import queries as people
+from accounts.models import User
+from feeds.models import (
+    FanOut,
+    FanOutChunk,
+    InboxEdge,
+    InboxEntry,
+    InboxState,
+    Mode,
+    Post,
+    Visibility,
+)
+from relations import queries as relations
+from socialsite.core import db
+from socialsite.core.ids import MAX_ID
+from socialsite.core.json import iso
+
+Value = int | str
+
+
+class Code(StrEnum):
+    """What a reason is; the values are stable."""
+
+    # Hidden by the definition.
+    NO_READER = "no_reader"
+    NO_POST = "no_post"
+    DELETED = "deleted"
+    AUTHOR_BANNED = "author_banned"
+    AUTHOR_CLOSED = "author_closed"
+    NOT_FOLLOWED = "not_followed"
+    BLOCKED_BY_READER = "blocked_by_reader"
+    BLOCKED_BY_AUTHOR = "blocked_by_author"
+    BLOCKED_BY_BOTH = "blocked_by_both"
+    FOLLOWERS_ONLY = "followers_only"
+    # Shown by the definition.
+    OWN = "own"
+    FOLLOWED = "followed"
+    # Sources that need no row in the inbox.
+    PULLED_OWN = "pulled_own"
+    PULLED_FANOUT_OPEN = "pulled_fanout_open"
+    PULLED_MODE = "pulled_mode"
+    PULLED_NO_EDGE = "pulled_no_edge"
+    PULLED_NOT_BACKFILLED = "pulled_not_backfilled"
+    PULLED_BELOW_BACKFILL = "pulled_below_backfill"
+    PULLED_BELOW_FLOOR = "pulled_below_floor"
+    # The row in the inbox, and where it comes from.
+    PUSHED_CHUNK = "pushed_chunk"
+    PUSHED_BACKFILL = "pushed_backfill"
+    PUSHED_FORGOTTEN = "pushed_forgotten"
+    # What else is worth knowing.
+    CHUNK = "chunk"
+    ROW_MISSING = "row_missing"
+    ROW_STALE = "row_stale"
+    ROW_MISPLACED = "row_misplaced"
+    READER_CLOSED = "reader_closed"
+
+
+SHOWS = frozenset((Code.OWN, Code.FOLLOWED))
+PULLED = frozenset(code for code in Code if code.startswith("pulled_"))
+PUSHED = frozenset(code for code in Code if code.startswith("pushed_"))
+
+_CHUNK = "chunk #{number} of {total}, ids above {lower} up to {upper}, {state}"
+_TEXTS = {
+    Code.NO_READER: "There is no such reader; a guest has no home feed.",
+    Code.NO_POST: "There is no such post.",
+    Code.DELETED: "The post is deleted.",
+    Code.AUTHOR_BANNED: "The author @{author} is banned.",
+    Code.AUTHOR_CLOSED: "The account of the author @{author} is closed.",
+    Code.NOT_FOLLOWED: "The reader does not follow the author @{author}.",
+    Code.BLOCKED_BY_READER: "The reader blocks the author @{author}.",
+    Code.BLOCKED_BY_AUTHOR: "The author @{author} blocks the reader.",
+    Code.BLOCKED_BY_BOTH: "The reader and the author @{author} block each other.",
+    Code.FOLLOWERS_ONLY: "The post is for followers only.",
+    Code.OWN: "The reader wrote it.",
+    Code.FOLLOWED: "The reader follows the author @{author}, since {since_ms}.",
+    Code.PULLED_OWN: "It is pulled: one's own posts always are.",
+    Code.PULLED_FANOUT_OPEN: "It is pulled: its fan-out is open ({state}, open chunks: {open}).",
+    Code.PULLED_MODE: "It is pulled: it was published in mode {mode}, not pushed to all.",
+    Code.PULLED_NO_EDGE: "It is pulled: the inbox knows nothing of the author.",
+    Code.PULLED_NOT_BACKFILLED: "It is pulled: the author's posts are not backfilled yet.",
+    Code.PULLED_BELOW_BACKFILL: "It is pulled: backfilled are posts since {backfilled_from_ms}.",
+    Code.PULLED_BELOW_FLOOR: "It is pulled: the inbox is trimmed up to {inbox_floor_ms}.",
+    Code.PUSHED_CHUNK: f"It is in the inbox, pushed by the fan-out ({_CHUNK}).",
+    Code.PUSHED_BACKFILL: "It is in the inbox, pushed by a backfill after the fan-out.",
+    Code.PUSHED_FORGOTTEN: "It is in the inbox; how it came there is forgotten after a week.",
+    Code.CHUNK: f"The fan-out has the reader in {_CHUNK}.",
+    Code.ROW_MISSING: "The inbox should have it and has not: the feed lacks it. Rebuild the inbox.",
+    Code.ROW_STALE: "A row of it lies in the inbox; readers pass over it.",
+    Code.ROW_MISPLACED: (
+        "A wrong row of it lies in the inbox, of author {author} at {publish_time_ms}."
+    ),
+    Code.READER_CLOSED: "The reader's account is banned or closed: nobody can read this feed now.",
+}
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One fact that speaks for a post or against it; `…_ms` among the values are Unix ms."""
+
+    code: Code
+    params: dict[str, Value]
+
+    @property
+    def text(self) -> str:
+        """One English sentence."""
+        values = {
+            name: _time(int(value)) if name.endswith("_ms") else value
+            for name, value in self.params.items()
+        }
+        return _TEXTS[self.code].format(**values)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Whether a post is in the home feed of a reader, and why."""
+
+    viewer_id: int | None
+    post_id: int
+    shown: bool
+    in_inbox: bool
+    reasons: tuple[Reason, ...]
+
+    @property
+    def codes(self) -> list[Code]:
+        """The codes of the reasons, in their order."""
+        return [reason.code for reason in self.reasons]
+
+
+def explain(viewer_id: int | None, post_id: int) -> Explanation:
+    """Return why a post is, or is not, in a person's home feed; for unknown ids, too.
+
+    About ten queries, one of which reads the reader's inbox to its end.
+    """
+    with db.snapshot():
+        return _Case(viewer_id, post_id).judge()
+
+
+def find_reader(text: str) -> User | None:
+    """Return the person of a username or an id, banned and closed ones too."""
+    word = text.strip().removeprefix("@")
+    found = people.any_by_name(word)
+    if found is None and (ident := find_id(word)) is not None:
+        found = User.objects.filter(pk=ident).first()
+    return found
+
+
+def find_id(text: str) -> int | None:
+    """Return the id that a text spells, None when it cannot be one."""
+    word = text.strip()
+    if not (word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))):
+        return None
+    return int(word) if int(word) <= MAX_ID else None
+
+
+def _time(ts_ms: int) -> str:
+    try:
+        return iso(ts_ms)
+    except (ValueError, OverflowError):  # damaged rows are explained, too
+        return f"{ts_ms} ms"
+
+
+class _Case:
+    """The facts about one reader and one post, and what follows from them."""
+
+    def __init__(self, viewer_id: int | None, post_id: int) -> None:
+        self.viewer_id, self.post_id = viewer_id, post_id
+        self.reasons: list[Reason] = []
+
+    def judge(self) -> Explanation:
+        post = Post.objects.filter(pk=self.post_id).first()
+        viewer = User.objects.filter(pk=self.viewer_id).first() if self.viewer_id else None
+        entries = InboxEntry.objects.filter(user_id=self.viewer_id or 0, post_id=self.post_id)
+        rows = list(entries.values_list("publish_time", "author_id"))
+        right = None if post is None else (post.position, post.author_id)
+        in_inbox = right in rows
+        if viewer is None:
+            self._add(Code.NO_READER)
+        if post is None:
+            self._add(Code.NO_POST)
+        if viewer is not None and post is not None:
+            self._define(viewer, post)
+            if self._is_shown():
+                self._sources(viewer.pk, post, in_inbox=in_inbox)
+        if in_inbox and not self._is_shown():
+            self._add(Code.ROW_STALE)
+        for row in rows:
+            if row != right:
+                self._add(Code.ROW_MISPLACED, publish_time_ms=row[0], author=row[1])
+        if viewer is not None and not viewer.is_active:
+            self._add(Code.READER_CLOSED)
+        reasons = tuple(self.reasons)
+        return Explanation(self.viewer_id, self.post_id, self._is_shown(), bool(rows), reasons)
+
+    def _add(self, code: Code, **params: Value) -> None:
+        self.reasons.append(Reason(code, params))
+
+    def _has(self, codes: frozenset[Code]) -> bool:
+        return any(reason.code in codes for reason in self.reasons)
+
+    def _is_shown(self) -> bool:
+        return bool(self.reasons) and self.reasons[0].code in SHOWS
+
+    # --- the definition -------------------------------------------------------------------------
+    def _define(self, viewer: User, post: Post) -> None:
+        """Say why the post belongs in the feed, or everything that keeps it out."""
+        author = User.objects.filter(pk=post.author_id).first()
+        name = str(post.author_id) if author is None else author.username
+        if post.is_deleted:
+            self._add(Code.DELETED)
+        if author is None or author.deleted_at is not None:
+            self._add(Code.AUTHOR_CLOSED, author=name)
+        elif author.banned_at is not None:
+            self._add(Code.AUTHOR_BANNED, author=name)
+        own = post.author_id == viewer.pk
+        follow = relations.follows_queryset(viewer.pk).filter(to_user_id=post.author_id)
+        since = follow.values_list("followed_at", flat=True).first()
+        followed = follow.exists()
+        if not own:
+            self._blocks(viewer.pk, post.author_id, name)
+            if not followed:
+                self._add(Code.NOT_FOLLOWED, author=name)
+                if post.visibility == Visibility.FOLLOWERS:
+                    self._add(Code.FOLLOWERS_ONLY)
+        if self.reasons:
+            return
+        if own:
+            self._add(Code.OWN)
+        else:
+            self._add(Code.FOLLOWED, author=name, since_ms=since or 0)
+
+    def _blocks(self, viewer_id: int, author_id: int, name: str) -> None:
+        state = relations.name(relations.relation(viewer_id, author_id))
+        code = {
+            "BLACKLISTING": Code.BLOCKED_BY_READER,
+            "BLACKLISTED": Code.BLOCKED_BY_AUTHOR,
+            "BI_BLACKLISTING": Code.BLOCKED_BY_BOTH,
+        }.get(state or "")
+        if code is not None:
+            self._add(code, author=name)
+
+    # --- the sources ----------------------------------------------------------------------------
+    def _sources(self, viewer_id: int, post: Post, *, in_inbox: bool) -> None:
+        """Name every source of the pull rule that gives the post, or say that none does."""
+        if post.author_id == viewer_id:
+            self._add(Code.PULLED_OWN)
+            return
+        fanout = FanOut.objects.filter(pk=post.pk).first()
+        self._pulled_by_post(post, fanout)
+        self._pulled_by_inbox(viewer_id, post)
+        chunk = self._chunk(viewer_id, fanout)
+        if in_inbox:
+            self._pushed(fanout, chunk)
+        else:
+            if chunk:
+                self._add(Code.CHUNK, **chunk)
+            if not self._has(PULLED):
+                self._add(Code.ROW_MISSING)
+
+    def _pulled_by_post(self, post: Post, fanout: FanOut | None) -> None:
+        if fanout is not None and fanout.state != FanOut.State.DONE:
+            open_chunks = FanOutChunk.objects.filter(fanout_id=post.pk, done=False).count()
+            state = "planned" if fanout.state == FanOut.State.RUNNING else "not planned"
+            self._add(Code.PULLED_FANOUT_OPEN, state=state, open=open_chunks)
+        if post.mode != Mode.ALL:
+            self._add(Code.PULLED_MODE, mode=Mode(post.mode).name)
+
+    def _pulled_by_inbox(self, viewer_id: int, post: Post) -> None:
+        edges = InboxEdge.objects.filter(viewer_id=viewer_id, author_id=post.author_id)
+        edge = edges.first()
+        if edge is None:
+            self._add(Code.PULLED_NO_EDGE)
+        elif edge.backfilled_from is None:
+            self._add(Code.PULLED_NOT_BACKFILLED)
+        elif post.position <= edge.backfilled_from:
+            self._add(Code.PULLED_BELOW_BACKFILL, backfilled_from_ms=edge.backfilled_from)
+        states = InboxState.objects.filter(viewer_id=viewer_id)
+        floor = states.values_list("inbox_floor", flat=True).first() or 0
+        if post.position <= floor:
+            self._add(Code.PULLED_BELOW_FLOOR, inbox_floor_ms=floor)
+
+    def _pushed(self, fanout: FanOut | None, chunk: dict[str, Value]) -> None:
+        """Say where the row comes from, as far as that is still known.
+
+        A follow after the fan-out was done has its rows from the backfill.
+        """
+        since = self.reasons[0].params["since_ms"]
+        if fanout is None:
+            self._add(Code.PUSHED_FORGOTTEN)
+        elif not chunk or (fanout.done_at is not None and int(since) > fanout.done_at):
+            self._add(Code.PUSHED_BACKFILL)
+        else:
+            self._add(Code.PUSHED_CHUNK, **chunk)
+
+    @staticmethod
+    def _chunk(viewer_id: int, fanout: FanOut | None) -> dict[str, Value]:
+        """Return what there is to say of the chunk whose range has the reader; empty for none."""
+        if fanout is None:
+            return {}
+        chunks = FanOutChunk.objects.filter(fanout=fanout, lower__lt=viewer_id)
+        chunk = chunks.filter(upper__gte=viewer_id).first()
+        if chunk is None:
+            return {}
+        state = "delivered"
+        if not chunk.done:
+            held = chunk.leased_until > db.now_ms()
+            state = f"leased until {_time(chunk.leased_until)}" if held else "waiting"
+        return {
+            "number": chunk.number,
+            "total": fanout.total,
+            "lower": chunk.lower,
+            "upper": chunk.upper,
+            "state": state,
+        }
