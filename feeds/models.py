@@ -252,3 +252,17 @@ class FanOutChunk(models.Model):
 
     def __str__(self) -> str:
         return f"{self.fanout_id} #{self.number}"
+
+
+class FeedCheck(models.Model):
+    """What one run of `verify_feeds` over a sample of people found."""
+
+    id = models.BigAutoField(primary_key=True)
+    finished_at = models.BigIntegerField(help_text="Unix ms")
+    viewers = models.PositiveIntegerField()
+    pages = models.PositiveIntegerField()
+    unsettled = models.PositiveIntegerField(help_text="pages that changed all the time")
+    differences = models.PositiveIntegerField(help_text="posts that were missing or wrong")
+
+    def __str__(self) -> str:
+        return f"{self.finished_at}: {self.differences} of {self.viewers}"

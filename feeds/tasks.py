@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from feeds import fanout, trim
+from feeds import fanout, trim, verify
 
 
 @shared_task(name="feeds.run_chunk")
@@ -30,3 +30,9 @@ def trim_inboxes() -> None:
     last: int | None = 0
     while last is not None:
         last, _gone = trim.walk(last, trim.STEP)
+
+
+@shared_task(name="feeds.verify_feeds")
+def verify_feeds() -> None:
+    """Hold the feeds of a sample of people against the definition."""
+    verify.run()

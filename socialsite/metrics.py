@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from accounts.devices import address_of
+from feeds import verify
 from feeds.models import FanOut, FanOutChunk
 from relations import counts, recount
 from socialsite.core import errors, relay
@@ -47,6 +48,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
     _count_drift(registry)
+    _feed_differences(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -62,3 +64,26 @@ def _count_drift(registry: CollectorRegistry) -> None:
     text = "when the counters of relations were checked last, Unix time"
     checked = Gauge("socialsite_relation_counts_checked_seconds", text, registry=registry)
     checked.set(check.finished_at / 1000)
+
+
+def _feed_differences(registry: CollectorRegistry) -> None:
+    """Add what the newest check of home feeds found; nothing before the first."""
+    check = verify.last()
+    if check is None:
+        return
+    figures = {
+        "socialsite_feed_differences": (
+            "posts that were missing from home feeds, or wrong there, by the last check",
+            check.differences,
+        ),
+        "socialsite_feed_viewers_verified": (
+            "people whose home feeds the last check looked at",
+            check.viewers,
+        ),
+        "socialsite_feeds_verified_seconds": (
+            "when home feeds were checked last, Unix time",
+            check.finished_at / 1000,
+        ),
+    }
+    for name, (text, value) in figures.items():
+        Gauge(name, text, registry=registry).set(value)

@@ -209,6 +209,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=3, minute=30),
         "options": {"expires": 3600},
     },
+    "verify-feeds": {
+        "task": "feeds.verify_feeds",
+        "schedule": crontab(hour=4, minute=30),
+        "options": {"expires": 3600},
+    },
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",
         "schedule": timedelta(hours=1),

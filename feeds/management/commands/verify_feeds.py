@@ -1,0 +1,60 @@
+"""`manage.py verify_feeds`: hold home feeds against their definition, while the site runs."""
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from feeds import verify
+from feeds.explain import find_reader
+
+
+class Command(BaseCommand):
+    """Changes nothing; exits with 1 when a feed is not what it should be."""
+
+    help = "Compare home feeds with their definition: of a sample of people, or of one."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Whom to look at, and how far."""
+        parser.add_argument("--sample", type=positive, default=verify.SAMPLE, help="people")
+        parser.add_argument("--pages", type=positive, default=verify.PAGES, help="pages of each")
+        parser.add_argument("--size", type=positive, default=verify.SIZE, help="posts of a page")
+        parser.add_argument("--user", help="only this person: a username or an id")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run, with a progress bar where there is a terminal, and print what was found."""
+        limits = {name: options[name] for name in ("sample", "pages", "size")}
+        if options["user"] is None:
+            with tqdm(total=options["sample"], unit=" people", disable=None, leave=False) as bar:
+                found = verify.run(**limits, progress=lambda viewer_id: bar.update())
+        else:
+            viewer = find_reader(options["user"])
+            if viewer is None:
+                raise CommandError(f"There is nobody named {options['user']}.")
+            found = verify.verify(**limits, viewer_ids=[viewer.pk])
+        self._print(found)
+        if found.differences:
+            sys.exit(1)
+
+    def _print(self, found: verify.Report) -> None:
+        self.stdout.write(f"people {found.viewers}, pages {found.pages}, wrong posts {found.posts}")
+        if found.unsettled:
+            self.stdout.write(f"pages that changed all the time: {found.unsettled}")
+        for difference in found.differences:
+            self.stdout.write(f"reader {difference.viewer_id}, page {difference.page}")
+            for name in ("missing", "extra", "order"):
+                if posts := getattr(difference, name):
+                    self.stdout.write(f"  {name}: {', '.join(map(str, posts))}")
+            for explanation in difference.explanations:
+                for reason in explanation.reasons:
+                    self.stdout.write(f"  {explanation.post_id} {reason.code}: {reason.text}")
+        if found.differences:
+            self.stdout.write("manage.py rebuild_inboxes --user mends an inbox that lacks posts")
+
+
+def positive(text: str) -> int:
+    """Read a number of at least 1; argparse tells about others."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(text)
+    return int(text)

@@ -1,0 +1,310 @@
+"""The home feed held against its definition, person by person, while people go on.
+
+A page of `queries.home_feed` is compared with the same page of `queries.oracle_feed`. The two are
+read one after the other, so a write may come between them, or a cache may hear of it a moment
+later: a difference counts only when it is there CONFIRM times in a row, with pauses, and the oracle
+was the same before and after each of them. A page that changes all the time is left as unsettled.
+"""
+
+import itertools
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.models import User, UserQuerySet
+from feeds import queries
+from feeds.explain import Explanation, explain
+from feeds.models import FeedCheck, Post
+from socialsite.core import db
+from socialsite.core.pagination import NEWEST, Page, Position
+
+logger = logging.getLogger(__name__)
+
+SAMPLE, PAGES, SIZE = 100, 5, 20
+ACTIVE_SHARE = 0.8
+PROBES = 5
+CONFIRM, ATTEMPTS, PAUSE_SECONDS = 4, 12, 0.5
+# Short pages in a row that may be read on past (T39).
+SHORT_MAX = 20
+LOGGED = 100
+KEPT_CHECKS = 100
+_dice = random.SystemRandom()
+
+Read = Callable[[User, Position | None, int], Page[Any]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a feed is not what it should be: ids of posts by what is wrong, and why, each."""
+
+    viewer_id: int
+    page: int
+    missing: tuple[int, ...]
+    extra: tuple[int, ...]
+    order: tuple[int, ...]
+    explanations: tuple[Explanation, ...]
+
+    @property
+    def posts(self) -> int:
+        """How many posts are wrong."""
+        return len(self.missing) + len(self.extra) + len(self.order)
+
+
+@dataclass
+class Report:
+    """What a run looked at and found; unsettled pages changed whenever they were looked at."""
+
+    viewers: int = 0
+    pages: int = 0
+    unsettled: int = 0
+    differences: list[Difference] = field(default_factory=list)
+
+    @property
+    def posts(self) -> int:
+        """How many posts are wrong in all."""
+        return sum(difference.posts for difference in self.differences)
+
+
+class _Run(NamedTuple):
+    """One page: ids of posts as they came, and where it goes on, None at the end."""
+
+    ids: tuple[int, ...]
+    next: Position | None
+
+
+def run(
+    sample: int = SAMPLE,
+    pages: int = PAGES,
+    size: int = SIZE,
+    progress: Callable[[int], object] = lambda viewer_id: None,
+) -> Report:
+    """Verify a sample of people as `verify` does, and keep what was found for the metric."""
+    report = verify(sample, pages, size, progress=progress)
+    _keep(report)
+    return report
+
+
+def verify(
+    sample: int = SAMPLE,
+    pages: int = PAGES,
+    size: int = SIZE,
+    viewer_ids: Iterable[int] | None = None,
+    progress: Callable[[int], object] = lambda viewer_id: None,
+) -> Report:
+    """Compare the first `pages` pages of `size` posts of a sample of people, or of those named.
+
+    `progress` is told each that is done. Nothing is mended.
+    """
+    report = Report()
+    for viewer_id in choose(sample) if viewer_ids is None else viewer_ids:
+        _verify(User.known(viewer_id), pages, size, report)
+        report.viewers += 1
+        progress(viewer_id)
+    wrong = report.posts
+    log = logger.warning if wrong else logger.info
+    log("feeds of %d people, %d pages, wrong posts %d", report.viewers, report.pages, wrong)
+    return report
+
+
+# --- whom to look at ----------------------------------------------------------------------------
+def choose(sample: int) -> list[int]:
+    """Return the ids of at most `sample` people with open accounts, all of them if not more exist.
+
+    ACTIVE_SHARE of them were seen within ACTIVE_DAYS, the later the likelier; the others are
+    anybody. By random probes of two indexes, at most PROBES a person.
+    """
+    people = User.objects.active()
+    few = list(people.order_by("pk").values_list("pk", flat=True)[: sample + 1])
+    if len(few) <= sample:
+        return few
+    found: dict[int, None] = {}
+    since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
+    active = people.filter(last_seen__gte=since)
+    _probe(found, active, "last_seen", round(sample * ACTIVE_SHARE), power=2)
+    _probe(found, people, "pk", sample, power=1)
+    return list(found)
+
+
+def _probe(
+    found: dict[int, None], people: UserQuerySet, column: str, enough: int, *, power: int
+) -> None:
+    """Add people until there are enough, each the first at or above a random value of a column.
+
+    With a higher power, values near the column's highest are the likelier.
+    """
+    # The ends of the index: asked for as MIN and MAX, all these people would be read.
+    low = people.order_by(column).values_list(column, flat=True).first()
+    high = people.order_by(f"-{column}").values_list(column, flat=True).first()
+    if low is None or high is None:
+        return
+    spread = high - low
+    ordered = people.order_by(column).values_list("pk", flat=True)
+    for _ in range(enough * PROBES):
+        if len(found) >= enough:
+            return
+        below = spread * _dice.random() ** power
+        if isinstance(below, float):  # of ids, which are whole numbers
+            below = int(below)
+        one = ordered.filter(**{f"{column}__gte": high - below}).first()
+        if one is not None:
+            found[one] = None
+
+
+# --- comparing ----------------------------------------------------------------------------------
+Wrong = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class _Side:
+    """One of the two feeds of a person, read page by page; each page as often as wanted."""
+
+    def __init__(self, read: Read, viewer: User, size: int) -> None:
+        self._feed, self._viewer, self._size = read, viewer, size
+        self._cursor: Position | None = None
+        self.ended = False
+
+    def page(self) -> _Run:
+        """Read the page this side stands at."""
+        return _Run((), None) if self.ended else self.read(self._cursor)
+
+    def go_on(self, run: _Run) -> None:
+        """Stand where a page goes on."""
+        self._cursor, self.ended = run.next, run.next is None
+
+    def read(self, cursor: Position | None) -> _Run:
+        """Read a full page; one that is short and goes on is read on (T39)."""
+        ids: tuple[int, ...] = ()
+        for _ in range(SHORT_MAX):
+            page = self._feed(self._viewer, cursor, self._size - len(ids))
+            ids += tuple(int(card["id"]) for card in page.items)
+            cursor = None if page.next is None else Position.decode(page.next)
+            if cursor is None or len(ids) >= self._size:
+                break
+        return _Run(ids, cursor)
+
+
+def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
+    """Walk both feeds in step, each by its own cursors; after a difference by the oracle's."""
+    hybrid = _Side(queries.home_feed, viewer, size)
+    oracle = _Side(queries.oracle_feed, viewer, size)
+    told: set[int] = set()
+    for number in range(1, pages + 1):
+        if hybrid.ended and oracle.ended:
+            return
+        report.pages += 1
+        found, truth, wrong = _settle(hybrid, oracle)
+        if wrong is None:
+            report.unsettled += 1
+        elif fresh := [ident for ids in wrong for ident in ids if ident not in told]:
+            # A feed that ends early lacks posts of the next page, too.
+            told.update(fresh)
+            report.differences.append(_explained(viewer.pk, number, wrong, fresh))
+            if len(report.differences) <= LOGGED:
+                _log(report.differences[-1])
+        oracle.go_on(truth)
+        hybrid.go_on(truth if wrong is None or any(wrong) else found)
+
+
+def _settle(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
+    """Return both pages and how they differ for good; None when that could not be said."""
+    seen: _Run | None = None
+    streak = 0
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE_SECONDS)
+        before = oracle.page()
+        found = hybrid.page()
+        if _agree(found, before):
+            return found, before, ((), (), ())
+        after = oracle.page()
+        if _agree(found, after):
+            return found, after, ((), (), ())
+        streak = streak + 1 if before == after == seen else int(before == after)
+        seen = after
+        if streak >= CONFIRM and any(wrong := _compare(found, _reach(oracle, found, after))):
+            return found, after, wrong
+    return found, after, None
+
+
+def _agree(hybrid: _Run, oracle: _Run) -> bool:
+    """True for the same posts in the same order, and no end where the oracle goes on."""
+    return hybrid.ids == oracle.ids and (hybrid.next is not None or oracle.next is None)
+
+
+def _reach(oracle: _Side, found: _Run, truth: _Run) -> _Run:
+    """Return the oracle's page, with the one after it where the feed ends and should not."""
+    if found.next is not None or truth.next is None:
+        return truth
+    more = oracle.read(truth.next)
+    return _Run(truth.ids + more.ids, more.next)
+
+
+def _compare(hybrid: _Run, oracle: _Run) -> Wrong:
+    """Return ids that are missing, that do not belong there, and that come too late or twice.
+
+    One missing post moves all below it up, so only the stretch that both pages cover is compared.
+    """
+    shown, should = _places(hybrid), _places(oracle)
+    down_to = max(_lowest(shown, hybrid), _lowest(should, oracle))
+    missing = [place.id for place in should if place >= down_to and place not in shown]
+    extra = [place.id for place in shown if place >= down_to and place not in should]
+    order = [lower.id for upper, lower in itertools.pairwise(shown) if lower >= upper]
+    return tuple(missing), tuple(extra), tuple(order)
+
+
+def _places(run: _Run) -> list[Position]:
+    """Return where the posts of a page belong."""
+    posts = Post.objects.filter(pk__in=run.ids)
+    known = dict(posts.values_list("pk", "position"))
+    return [Position(known.get(ident, 0), ident) for ident in run.ids]
+
+
+def _lowest(places: list[Position], run: _Run) -> Position:
+    """Return down to where a page says everything."""
+    return Position(0, 0) if run.next is None else min(places, default=NEWEST)
+
+
+def _explained(viewer_id: int, page: int, wrong: Wrong, fresh: list[int]) -> Difference:
+    """Return a difference by those of its posts that were not told before."""
+    missing, extra, order = (tuple(i for i in ids if i in fresh) for ids in wrong)
+    reasons = tuple(explain(viewer_id, post) for post in dict.fromkeys(fresh))
+    return Difference(viewer_id, page, missing, extra, order, reasons)
+
+
+def _log(found: Difference) -> None:
+    codes = {one.post_id: ", ".join(one.codes) for one in found.explanations}
+    for name in ("missing", "extra", "order"):
+        for post in getattr(found, name):
+            logger.warning(
+                "feed of %d, page %d: %s %d (%s)",
+                found.viewer_id,
+                found.page,
+                name,
+                post,
+                codes[post],
+            )
+
+
+# --- what was found -----------------------------------------------------------------------------
+@db.atomic
+def _keep(report: Report) -> None:
+    """Keep what was found for the metric, and forget the oldest."""
+    check = FeedCheck.objects.create(
+        finished_at=db.now_ms(),
+        viewers=report.viewers,
+        pages=report.pages,
+        unsettled=report.unsettled,
+        differences=report.posts,
+    )
+    FeedCheck.objects.filter(pk__lte=check.pk - KEPT_CHECKS).delete()
+
+
+def last() -> FeedCheck | None:
+    """Return the newest check, None before the first."""
+    return FeedCheck.objects.order_by("-pk").first()
