@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
 from rest_framework.request import Request
 
-from accounts import actions, cache, cookies, endings, tokens
+from accounts import actions, cache, cookies, endings, queries, tokens
 from accounts.models import User
 from accounts.tokens import Principal, TokenPair
 from socialsite.core.errors import (
@@ -23,6 +23,7 @@ from socialsite.core.errors import (
     NotAuthenticated,
     Unavailable,
 )
+from socialsite.core.redis import Batch
 
 
 def by_access(access_token: str) -> tuple[User, Principal]:
@@ -34,6 +35,30 @@ def by_access(access_token: str) -> tuple[User, Principal]:
     principal = tokens.decode_access(access_token)
     admit(principal, cache.access_floors(principal.user_id, principal.client))
     return User.known(principal.user_id), principal
+
+
+class AskedApiUser:
+    """Who asks a GET of the API, asked for along with what the answer is made of.
+
+    For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
+    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admitted`.
+    """
+
+    def __init__(self, batch: Batch, request: HttpRequest) -> None:
+        token = bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
+        if token is None:
+            token, _ = cookies.sent(request)
+        if not token:
+            raise NotAuthenticated
+        self._principal = tokens.decode_access(token)
+        self.user_id = self._principal.user_id
+        self._floors = cache.ask(batch, self.user_id, self._principal.client)
+
+    def admitted(self) -> User:
+        """Return the person, after the batch has run; BannedAccessToken."""
+        floors = cache.resolve(self._floors, self.user_id, self._principal.client)
+        admit(self._principal, floors)
+        return User.known(self.user_id)
 
 
 def admit(principal: Principal, floors: cache.Floors | None) -> None:
@@ -104,6 +129,25 @@ class Visitor:
     # Of dead cookies: whose they were, and whether their time was over.
     ended: Principal | None = None
     expired: bool = False
+    _card: queries.Card | User | None = None
+
+    @property
+    def card(self) -> queries.Card | User:
+        """What this person looks like, for every page; only for who is signed in."""
+        if self._card is None:
+            batch = Batch()
+            asked = self.ask_card(batch)
+            batch.run()
+            self.take_card(asked)
+        return cast("queries.Card | User", self._card)
+
+    def ask_card(self, batch: Batch) -> queries.AskedCards:
+        """Add the read of the card to a batch; `take_card` when it has run."""
+        return queries.ask_cards(batch, [cast("int", self.user.pk)])
+
+    def take_card(self, asked: queries.AskedCards) -> None:
+        """Take the card that was asked for; one who was banned this moment has none."""
+        self._card = asked.cards().get(cast("int", self.user.pk), cast("User", self.user))
 
     @property
     def words(self) -> dict[str, endings.Words]:

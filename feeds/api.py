@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.permissions import AllowAny, IsAuthenticatedOrReadOnly
 from rest_framework.request import Request
@@ -9,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
+from accounts.authentication import AskedApiUser
 from accounts.devices import address_of
 from feeds import actions, queries
 from feeds.cards import Card
@@ -23,7 +26,9 @@ from interactions import queries as interactions
 from relations import queries as relations
 from socialsite.core import api, errors
 from socialsite.core.idempotency import idempotent
+from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
+from socialsite.core.redis import Batch
 
 PAGE_PARAMETERS = [
     OpenApiParameter("cursor", str, description="opaque, from `next`"),
@@ -75,16 +80,33 @@ class OnePost(APIView):
 
 
 class HomeFeed(APIView):
-    """The home feed."""
+    """The home feed, asked for more than everything else: a page costs less than DRF does."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer GET without DRF's request, negotiation and response."""
+        if request.method not in ("GET", "HEAD"):
+            return super().dispatch(request, *args, **kwargs)
+        try:
+            return self.get(request)
+        except Exception as error:
+            return api.error_response(api.to_app_error(error))
 
     @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
-    def get(self, request: Request) -> Response:
+    def get(self, request: HttpRequest) -> HttpResponse:
         """Return a page of the posts of the reader and of everyone the reader follows now."""
+        batch = Batch()
+        asked = AskedApiUser(batch, request)
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
-        page = queries.home_feed(request.user, cursor, size)
+        decoration = interactions.Decoration(asked.user_id)
+        reading = queries.HomeReading(asked.user_id, cursor, size, decoration)
+        reading.ask(batch)
+        batch.run()
+        asked.admitted()
+        page = reading.page()
         if cursor is None:
-            actions.saw_first_page(request.user.pk, page.items)
-        return Response(_bodies(request.user, page))
+            actions.saw_first_page(asked.user_id, page.items, reading.known_mark)
+        answer = {"items": [body(card) for card in page.items], "next": page.next}
+        return HttpResponse(dumps(answer), content_type="application/json")
 
 
 class NewCount(APIView):

@@ -16,6 +16,7 @@ from interactions import queries as interactions
 from relations import queries as relations
 from socialsite.core import api, errors, media
 from socialsite.core.pagination import Page, Position
+from socialsite.core.redis import Batch
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
@@ -45,10 +46,17 @@ def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return recommended(request)
     cursor = _cursor(request)
-    page = queries.home_feed(request.user, cursor, PAGE_SIZE)
+    decoration = interactions.Decoration(request.user.pk)
+    reading = queries.HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
+    batch = Batch()
+    reading.ask(batch)
+    card = request.visitor.ask_card(batch)
+    batch.run()
+    request.visitor.take_card(card)
+    page = reading.page()
     if cursor is None:
-        actions.saw_first_page(request.user.pk, page.items)
-    context = _posts(request, page) | {"is_first_page": cursor is None}
+        actions.saw_first_page(request.user.pk, page.items, reading.known_mark)
+    context = {"posts": page.items, "next": page.next, "is_first_page": cursor is None}
     return _page(request, "feeds/home.html", context)
 
 

@@ -85,8 +85,8 @@ class Decoration:
     is read in two queries at most.
     """
 
-    def __init__(self, viewer: "User | None") -> None:
-        self._me = _id(viewer)
+    def __init__(self, viewer_id: int | None) -> None:
+        self._me = viewer_id
         self._counts: list[Asked] = []
         self._liked: list[cache.AskedLiked] = []
 
@@ -145,7 +145,7 @@ class Decoration:
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
     """Fill in `like_count`, `comment_count` and `liked` of post cards, in two queries at most."""
-    decoration, batch = Decoration(viewer), Batch()
+    decoration, batch = Decoration(_id(viewer)), Batch()
     every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
     decoration.ask(batch, {int(card["id"]) for card in every})
     batch.run()

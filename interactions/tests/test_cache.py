@@ -332,7 +332,7 @@ def test_posts_are_asked_for_in_several_batches_or_never(
         actions.like(reader, POST, post)
     shown(reader, [first, second, inside])
     round_trips.clear()
-    decoration = queries.Decoration(reader)
+    decoration = queries.Decoration(reader.pk)
     for ids in ([first], [], [second]):
         batch = redis.Batch()
         decoration.ask(batch, ids)
@@ -344,7 +344,7 @@ def test_posts_are_asked_for_in_several_batches_or_never(
         decoration.apply(outer)
     every = [*outer, outer[1]["ref"]]
     assert values(every) == true(reader, [first, second, never, inside])
-    nothing = queries.Decoration(reader)
+    nothing = queries.Decoration(reader.pk)
     with django_assert_num_queries(0):
         nothing.apply([])
 

@@ -1,0 +1,162 @@
+"""What a warm home feed costs, through all of the middleware: three round trips, no query."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jsonschema
+import pytest
+from django.conf import LazySettings
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from drf_spectacular.generators import SchemaGenerator
+from rest_framework.test import APIClient
+
+from accounts import actions as accounts
+from accounts.models import User
+from feeds import actions
+from interactions import actions as interactions
+from interactions.models import SubjectType
+from relations import actions as relations
+from socialsite.core import redis
+from socialsite.core.models import Media
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+FEED = "/api/v1/feed"
+
+
+@pytest.fixture
+def pushed(settings: LazySettings) -> LazySettings:
+    settings.PUSH_ALL_MAX = 100
+    return settings
+
+
+@pytest.fixture
+def me(make_user: Make, drain: Make, pushed: LazySettings) -> User:
+    """Somebody whose feed has all that makes work: pulled and pushed posts, likes, blocks."""
+    me, pushing, pulled, blocked, banned = (make_user() for _ in range(5))
+    for author in (pushing, pulled, blocked, banned):
+        relations.follow(me, author)
+        relations.follow(make_user(), author)
+    drain()
+    picture = Media.objects.create(
+        owner_id=me.pk, name="aa/a.jpg", thumb_name="aa/b.jpg", width=4, height=3, size=1
+    )
+    posts = [actions.publish(me, content="mine", images=[picture.pk])]
+    for number in range(12):
+        pushed.PUSH_ALL_MAX = pushed.PUSH_ACTIVE_MAX = 100
+        posts.append(actions.publish(pushing, content=f"pushed {number}"))
+        actions.publish(blocked, content="never seen")
+        pushed.PUSH_ALL_MAX = pushed.PUSH_ACTIVE_MAX = 0
+        posts.append(actions.publish(pulled, content=f"pulled {number}"))
+        actions.publish(banned, content="nor this")
+    drain()
+    relations.block(blocked, me)
+    accounts.ban(banned)
+    for post in posts[::3]:
+        interactions.like(me, SubjectType.POST, post.pk)
+        interactions.comment(pushing, post.pk, "hm")
+    drain()
+    return me
+
+
+@pytest.fixture
+def mine(me: User, api_for: Make) -> APIClient:
+    client = api_for(me)
+    redis.call(lambda connection: connection.flushdb())  # and with it the fence of the sign-in
+    return client
+
+
+@pytest.fixture
+def browser(me: User) -> Client:
+    client = Client()
+    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    redis.call(lambda connection: connection.flushdb())
+    return client
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_warm_page_of_the_api_costs_three_round_trips_and_no_query(
+    mine: APIClient, round_trips: list[int], django_assert_num_queries: Make, size: int
+) -> None:
+    first = mine.get(FEED, {"size": size})
+    assert len(first.json()["items"]) == size
+    for again in range(3):
+        round_trips.clear()
+        with django_assert_num_queries(0):
+            answer = mine.get(FEED, {"size": size})
+        assert answer.content == first.content, again
+        assert len(round_trips) == 3
+    if size == 20:
+        items = answer.json()["items"]
+        assert {item["liked"] for item in items} == {True, False}
+        assert {item["comment_count"] for item in items} == {0, 1}
+        assert len({item["author"]["id"] for item in items}) == 2
+
+
+def test_a_warm_further_page_costs_no_more(
+    mine: APIClient, round_trips: list[int], django_assert_num_queries: Make
+) -> None:
+    cursor = mine.get(FEED, {"size": 5}).json()["next"]
+    first = mine.get(FEED, {"size": 5, "cursor": cursor})
+    round_trips.clear()
+    with django_assert_num_queries(0):
+        assert mine.get(FEED, {"size": 5, "cursor": cursor}).content == first.content
+    assert len(round_trips) == 3
+
+
+def test_a_cold_page_costs_a_bounded_number_of_queries(mine: APIClient, me: User) -> None:
+    with CaptureQueriesContext(connection) as queries:
+        assert len(mine.get(FEED, {"size": 20}).json()["items"]) == 20
+    assert len(queries) <= 20
+
+
+def test_a_warm_home_page_costs_no_query(
+    browser: Client, me: User, round_trips: list[int], django_assert_num_queries: Make
+) -> None:
+    first = browser.get("/")
+    assert first.content.count(b'data-testid="post"') == 20
+    assert me.username.encode() in first.content
+    round_trips.clear()
+    with django_assert_num_queries(0):
+        again = browser.get("/")
+    assert again.content.count(b'data-testid="post"') == 20
+    assert len(round_trips) == 4  # one for who asks, before what they see
+
+
+def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:
+    document = SchemaGenerator().get_schema(request=None, public=True)
+    responses = document["paths"]["/api/v1/feed"]["get"]["responses"]
+    for path, status in ((FEED, "200"), (f"{FEED}?size=x", "400")):
+        schema = responses[status]["content"]["application/json"]["schema"]
+        answer = mine.get(path)
+        assert str(answer.status_code) == status
+        assert answer.headers["Content-Type"] == "application/json"
+        named = {"components": document["components"]}
+        strict = jsonschema.Draft202012Validator({**schema, **named})
+        strict.validate(answer.json())
+        with pytest.raises(jsonschema.ValidationError):
+            strict.validate({})
+
+
+def test_who_may_not_read_it_is_told_as_everywhere(api: APIClient, me: User, api_for: Make) -> None:
+    other = "/api/v1/feed/new-count"
+    banned = api_for(me)
+    accounts.ban(me)
+    wrong = APIClient()
+    wrong.credentials(HTTP_AUTHORIZATION="Bearer x")
+    for client in (api, banned, wrong):
+        here, there = client.get(FEED), client.get(other)
+        assert here.status_code == there.status_code == 401
+        assert here.json() == there.json()
+        assert here.headers["WWW-Authenticate"] == there.headers["WWW-Authenticate"]
+
+
+def test_other_methods_are_refused_as_everywhere(mine: APIClient, api: APIClient) -> None:
+    for client, status in ((mine, 405), (api, 401)):
+        here, there = client.delete(FEED), client.delete("/api/v1/feed/new-count")
+        assert here.status_code == there.status_code == status
+        assert here.json() == there.json()
+    assert mine.head(FEED).status_code == 200
