@@ -87,6 +87,12 @@ class AskedCards:
         self._ids = list(set(ids))
         self._asked = cache.PEOPLE.ask(batch, self._ids) if self._ids else None
 
+    @property
+    def cached(self) -> dict[int, bool]:
+        """Whose cards are cached: True for an account that is open by it, False for any other."""
+        found = {} if self._asked is None else self._asked.found
+        return {ident: bool(card) for ident, card in found.items()}
+
     def cards(self) -> dict[int, Card]:
         """Return the cards of those whose accounts are open; what is not cached in one query.
 

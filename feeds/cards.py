@@ -169,7 +169,7 @@ class Hydration:
                     self._facts[ident] = orjson.loads(found[ident]) if found[ident] else None
                 else:
                     missing.append(ident)
-        for ident, packed in cache.CARDS.load(missing, _read).items():
+        for ident, packed in cache.CARDS.load(missing, read_facts).items():
             self._facts[ident] = orjson.loads(packed) if packed else None
         for people in self._people_asked:
             self._people |= people.cards()
@@ -206,8 +206,8 @@ class Hydration:
         )
 
 
-def _read(ids: Collection[int]) -> dict[int, bytes]:
-    """Read the facts of posts from the database in one query; b"" for those that are gone."""
+def read_facts(ids: Collection[int]) -> dict[int, bytes]:
+    """Read packed Facts of posts from the database in one query; b"" for those that are gone."""
     columns = (
         "id",
         "author_id",

@@ -4,15 +4,19 @@
 - For a post that is shown, every source of the pull rule (spec I) that gives it is named: PULLED
   ones need no row in the inbox, PUSHED ones are that row. When no source gives it, the reason is
   ROW_MISSING: the inbox is said to have the post and has not. `rebuild` mends that.
-- All is read from the database, in one snapshot; what is cached has no say.
+- A post that is not pushed to all is pulled because its author's head says there are such; a head
+  that does not has the reason HEAD_BEHIND.
+- All this is read from the database, in one snapshot. Then `cached` looks for what Redis says
+  otherwise, which may keep a post out, or in, for as long as it is kept.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 
 from accounts import queries as people
 from accounts.models import User
+from feeds import cached
 from feeds.models import (
+    AuthorHead,
     FanOut,
     FanOutChunk,
     InboxEdge,
@@ -22,104 +26,10 @@ from feeds.models import (
     Post,
     Visibility,
 )
+from feeds.reasons import PULLED, SHOWS, Code, Reason, Value, time_of
 from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.ids import MAX_ID
-from socialsite.core.json import iso
-
-Value = int | str
-
-
-class Code(StrEnum):
-    """What a reason is; the values are stable."""
-
-    # Hidden by the definition.
-    NO_READER = "no_reader"
-    NO_POST = "no_post"
-    DELETED = "deleted"
-    AUTHOR_BANNED = "author_banned"
-    AUTHOR_CLOSED = "author_closed"
-    NOT_FOLLOWED = "not_followed"
-    BLOCKED_BY_READER = "blocked_by_reader"
-    BLOCKED_BY_AUTHOR = "blocked_by_author"
-    BLOCKED_BY_BOTH = "blocked_by_both"
-    FOLLOWERS_ONLY = "followers_only"
-    # Shown by the definition.
-    OWN = "own"
-    FOLLOWED = "followed"
-    # Sources that need no row in the inbox.
-    PULLED_OWN = "pulled_own"
-    PULLED_FANOUT_OPEN = "pulled_fanout_open"
-    PULLED_MODE = "pulled_mode"
-    PULLED_NO_EDGE = "pulled_no_edge"
-    PULLED_NOT_BACKFILLED = "pulled_not_backfilled"
-    PULLED_BELOW_BACKFILL = "pulled_below_backfill"
-    PULLED_BELOW_FLOOR = "pulled_below_floor"
-    # The row in the inbox, and where it comes from.
-    PUSHED_CHUNK = "pushed_chunk"
-    PUSHED_BACKFILL = "pushed_backfill"
-    PUSHED_FORGOTTEN = "pushed_forgotten"
-    # What else is worth knowing.
-    CHUNK = "chunk"
-    ROW_MISSING = "row_missing"
-    ROW_STALE = "row_stale"
-    ROW_MISPLACED = "row_misplaced"
-    READER_CLOSED = "reader_closed"
-
-
-SHOWS = frozenset((Code.OWN, Code.FOLLOWED))
-PULLED = frozenset(code for code in Code if code.startswith("pulled_"))
-PUSHED = frozenset(code for code in Code if code.startswith("pushed_"))
-
-_CHUNK = "chunk #{number} of {total}, ids above {lower} up to {upper}, {state}"
-_TEXTS = {
-    Code.NO_READER: "There is no such reader; a guest has no home feed.",
-    Code.NO_POST: "There is no such post.",
-    Code.DELETED: "The post is deleted.",
-    Code.AUTHOR_BANNED: "The author @{author} is banned.",
-    Code.AUTHOR_CLOSED: "The account of the author @{author} is closed.",
-    Code.NOT_FOLLOWED: "The reader does not follow the author @{author}.",
-    Code.BLOCKED_BY_READER: "The reader blocks the author @{author}.",
-    Code.BLOCKED_BY_AUTHOR: "The author @{author} blocks the reader.",
-    Code.BLOCKED_BY_BOTH: "The reader and the author @{author} block each other.",
-    Code.FOLLOWERS_ONLY: "The post is for followers only.",
-    Code.OWN: "The reader wrote it.",
-    Code.FOLLOWED: "The reader follows the author @{author}, since {since_ms}.",
-    Code.PULLED_OWN: "It is pulled: one's own posts always are.",
-    Code.PULLED_FANOUT_OPEN: "It is pulled: its fan-out is open ({state}, open chunks: {open}).",
-    Code.PULLED_MODE: "It is pulled: it was published in mode {mode}, not pushed to all.",
-    Code.PULLED_NO_EDGE: "It is pulled: the inbox knows nothing of the author.",
-    Code.PULLED_NOT_BACKFILLED: "It is pulled: the author's posts are not backfilled yet.",
-    Code.PULLED_BELOW_BACKFILL: "It is pulled: backfilled are posts since {backfilled_from_ms}.",
-    Code.PULLED_BELOW_FLOOR: "It is pulled: the inbox is trimmed up to {inbox_floor_ms}.",
-    Code.PUSHED_CHUNK: f"It is in the inbox, pushed by the fan-out ({_CHUNK}).",
-    Code.PUSHED_BACKFILL: "It is in the inbox, pushed by a backfill after the fan-out.",
-    Code.PUSHED_FORGOTTEN: "It is in the inbox; how it came there is forgotten after a week.",
-    Code.CHUNK: f"The fan-out has the reader in {_CHUNK}.",
-    Code.ROW_MISSING: "The inbox should have it and has not: the feed lacks it. Rebuild the inbox.",
-    Code.ROW_STALE: "A row of it lies in the inbox; readers pass over it.",
-    Code.ROW_MISPLACED: (
-        "A wrong row of it lies in the inbox, of author {author} at {publish_time_ms}."
-    ),
-    Code.READER_CLOSED: "The reader's account is banned or closed: nobody can read this feed now.",
-}
-
-
-@dataclass(frozen=True)
-class Reason:
-    """One fact that speaks for a post or against it; `…_ms` among the values are Unix ms."""
-
-    code: Code
-    params: dict[str, Value]
-
-    @property
-    def text(self) -> str:
-        """One English sentence."""
-        values = {
-            name: _time(int(value)) if name.endswith("_ms") else value
-            for name, value in self.params.items()
-        }
-        return _TEXTS[self.code].format(**values)
 
 
 @dataclass(frozen=True)
@@ -141,10 +51,13 @@ class Explanation:
 def explain(viewer_id: int | None, post_id: int) -> Explanation:
     """Return why a post is, or is not, in a person's home feed; for unknown ids, too.
 
-    About ten queries, one of which reads the reader's inbox to its end.
+    At most twenty queries, one of which reads the reader's inbox to its end.
     """
     with db.snapshot():
-        return _Case(viewer_id, post_id).judge()
+        found = _Case(viewer_id, post_id).judge()
+    if viewer_id is None or {Code.NO_READER, Code.NO_POST} & set(found.codes):
+        return found
+    return replace(found, reasons=(*found.reasons, *cached.doubts(viewer_id, post_id)))
 
 
 def find_reader(text: str) -> User | None:
@@ -162,13 +75,6 @@ def find_id(text: str) -> int | None:
     if not (word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))):
         return None
     return int(word) if int(word) <= MAX_ID else None
-
-
-def _time(ts_ms: int) -> str:
-    try:
-        return iso(ts_ms)
-    except (ValueError, OverflowError):  # damaged rows are explained, too
-        return f"{ts_ms} ms"
 
 
 class _Case:
@@ -265,7 +171,7 @@ class _Case:
         else:
             if chunk:
                 self._add(Code.CHUNK, **chunk)
-            if not self._has(PULLED):
+            if not self._has(PULLED) and post.mode == Mode.ALL:
                 self._add(Code.ROW_MISSING)
 
     def _pulled_by_post(self, post: Post, fanout: FanOut | None) -> None:
@@ -274,7 +180,10 @@ class _Case:
             state = "planned" if fanout.state == FanOut.State.RUNNING else "not planned"
             self._add(Code.PULLED_FANOUT_OPEN, state=state, open=open_chunks)
         if post.mode != Mode.ALL:
-            self._add(Code.PULLED_MODE, mode=Mode(post.mode).name)
+            heads = AuthorHead.objects.filter(author_id=post.author_id)
+            known = heads.filter(last_pulled_position__gte=post.position).exists()
+            code = Code.PULLED_MODE if known else Code.HEAD_BEHIND
+            self._add(code, mode=Mode(post.mode).name)
 
     def _pulled_by_inbox(self, viewer_id: int, post: Post) -> None:
         edges = InboxEdge.objects.filter(viewer_id=viewer_id, author_id=post.author_id)
@@ -315,7 +224,7 @@ class _Case:
         state = "delivered"
         if not chunk.done:
             held = chunk.leased_until > db.now_ms()
-            state = f"leased until {_time(chunk.leased_until)}" if held else "waiting"
+            state = f"leased until {time_of(chunk.leased_until)}" if held else "waiting"
         return {
             "number": chunk.number,
             "total": fanout.total,

@@ -51,13 +51,24 @@ class AskedReader:
             standing = self._standing.value
         except redis.RedisDown:
             return read(self._id)
-        packed = self._asked.found.get(self._id)
-        if packed is not None and standing is not None:
-            known = _unpack(self._id, packed, standing)
-            if known is not None:
-                return known
+        known = self.cached
+        if known is not None:
+            return known
+        if standing is not None and self._id in self._asked.found:
             cache.READERS.forget([self._id])  # of another standing: a fill finds no room otherwise
         return load(self._id, standing)
+
+    @property
+    def cached(self) -> Reader | None:
+        """The reader as they are cached; None where they would be read from the database."""
+        try:
+            standing = self._standing.value
+        except redis.RedisDown:
+            return None
+        packed = self._asked.found.get(self._id)
+        if packed is None or standing is None:
+            return None
+        return _unpack(self._id, packed, standing)
 
 
 def one(viewer_id: int | None) -> Reader:

@@ -1,16 +1,20 @@
 """The home feed held against its definition, person by person, while people go on.
 
-A page of `queries.home_feed` is compared with the same page of `queries.oracle_feed`. The two are
-read one after the other, so a write may come between them, or a cache may hear of it a moment
-later: a difference counts only when it is there CONFIRM times in a row, with pauses, and the oracle
-was the same before and after each of them. A page that changes all the time is left as unsettled.
+A page of `queries.home_feed` is compared with the same page of `queries.oracle_feed`, twice:
+
+- from the tables alone, without Redis. Both are read in one snapshot, so every difference counts;
+  cached lists would hide lost rows for days.
+- as it is served. The two are read one after the other, so a write may come between them, or a
+  cache may hear of it a moment later: a difference counts only when it is there CONFIRM times in a
+  row, with pauses, and the oracle was the same before and after each of them. A page that changes
+  all the time is left as unsettled.
 """
 
 import itertools
 import logging
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -19,10 +23,10 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import User, UserQuerySet
-from feeds import queries
+from feeds import queries, readers
 from feeds.explain import Explanation, explain
 from feeds.models import FeedCheck, Post
-from socialsite.core import db
+from socialsite.core import db, redis
 from socialsite.core.pagination import NEWEST, Page, Position
 
 logger = logging.getLogger(__name__)
@@ -33,7 +37,8 @@ PROBES = 5
 CONFIRM, ATTEMPTS, PAUSE_SECONDS = 4, 12, 0.5
 # Short pages in a row that may be read on past (T39).
 SHORT_MAX = 20
-LOGGED = 100
+# Differences of a run that are explained and logged, each.
+TOLD_MAX = 100
 KEPT_CHECKS = 100
 _dice = random.SystemRandom()
 
@@ -42,9 +47,13 @@ Read = Callable[[User, Position | None, int], Page[Any]]
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a feed is not what it should be: ids of posts by what is wrong, and why, each."""
+    """Where a feed is not what it should be: ids of posts by what is wrong, and why, each.
+
+    `served`: as it is served, though not in the tables. Only the first TOLD_MAX are explained.
+    """
 
     viewer_id: int
+    served: bool
     page: int
     missing: tuple[int, ...]
     extra: tuple[int, ...]
@@ -190,25 +199,66 @@ class _Side:
 
 
 def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
+    """Compare the feed of one person; a post that is wrong in several ways is told once."""
+    told: set[int] = set()
+    for number, wrong in _stored(viewer, pages, size):
+        _tell(report, viewer.pk, number, wrong, told, served=False)
+    for number, wrong in _walk(viewer, pages, size, _settle):
+        report.pages += 1
+        _tell(report, viewer.pk, number, wrong, told, served=True)
+
+
+def _stored(viewer: User, pages: int, size: int) -> list[tuple[int, Wrong | None]]:
+    """Compare a feed as the tables have it, all of it in one snapshot."""
+    readers.state(viewer.pk)  # makes its row: nothing is written in the snapshot
+    with db.snapshot(), redis.left_out():
+        return list(_walk(viewer, pages, size, _look))
+
+
+Settle = Callable[[_Side, _Side], tuple[_Run, _Run, Wrong | None]]
+
+
+def _walk(
+    viewer: User, pages: int, size: int, settle: Settle
+) -> Iterator[tuple[int, Wrong | None]]:
     """Walk both feeds in step, each by its own cursors; after a difference by the oracle's."""
     hybrid = _Side(queries.home_feed, viewer, size)
     oracle = _Side(queries.oracle_feed, viewer, size)
-    told: set[int] = set()
     for number in range(1, pages + 1):
         if hybrid.ended and oracle.ended:
             return
-        report.pages += 1
-        found, truth, wrong = _settle(hybrid, oracle)
-        if wrong is None:
-            report.unsettled += 1
-        elif fresh := [ident for ids in wrong for ident in ids if ident not in told]:
-            # A feed that ends early lacks posts of the next page, too.
-            told.update(fresh)
-            report.differences.append(_explained(viewer.pk, number, wrong, fresh))
-            if len(report.differences) <= LOGGED:
-                _log(report.differences[-1])
+        found, truth, wrong = settle(hybrid, oracle)
+        yield number, wrong
         oracle.go_on(truth)
         hybrid.go_on(truth if wrong is None or any(wrong) else found)
+
+
+def _tell(
+    report: Report, viewer_id: int, page: int, wrong: Wrong | None, told: set[int], *, served: bool
+) -> None:
+    """Add what was not told of this person before: a feed that ends early lacks the next page."""
+    if wrong is None:
+        report.unsettled += 1
+        return
+    missing, extra, order = (tuple(i for i in ids if i not in told) for ids in wrong)
+    fresh = dict.fromkeys([*missing, *extra, *order])
+    if not fresh:
+        return
+    told.update(fresh)
+    brief = len(report.differences) >= TOLD_MAX
+    reasons = () if brief else tuple(explain(viewer_id, post) for post in fresh)
+    report.differences.append(Difference(viewer_id, served, page, missing, extra, order, reasons))
+    if not brief:
+        _log(report.differences[-1])
+
+
+def _look(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
+    """Return both pages and how they differ now; None when it cannot be said where."""
+    found, truth = hybrid.page(), oracle.page()
+    if _agree(found, truth):
+        return found, truth, ((), (), ())
+    wrong = _compare(found, _reach(oracle, found, truth))
+    return found, truth, wrong if any(wrong) else None
 
 
 def _settle(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
@@ -270,20 +320,14 @@ def _lowest(places: list[Position], run: _Run) -> Position:
     return Position(0, 0) if run.next is None else min(places, default=NEWEST)
 
 
-def _explained(viewer_id: int, page: int, wrong: Wrong, fresh: list[int]) -> Difference:
-    """Return a difference by those of its posts that were not told before."""
-    missing, extra, order = (tuple(i for i in ids if i in fresh) for ids in wrong)
-    reasons = tuple(explain(viewer_id, post) for post in dict.fromkeys(fresh))
-    return Difference(viewer_id, page, missing, extra, order, reasons)
-
-
 def _log(found: Difference) -> None:
     codes = {one.post_id: ", ".join(one.codes) for one in found.explanations}
     for name in ("missing", "extra", "order"):
         for post in getattr(found, name):
             logger.warning(
-                "feed of %d, page %d: %s %d (%s)",
+                "feed of %d, %s, page %d: %s %d (%s)",
                 found.viewer_id,
+                "as served" if found.served else "from the tables",
                 found.page,
                 name,
                 post,

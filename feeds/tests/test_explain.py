@@ -16,9 +16,9 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from accounts import actions as accounts
 from accounts import cookies
 from accounts.models import AuditEntry, Role, User
-from feeds import actions, explain, fanout, inbox, queries, rebuild
-from feeds.explain import PULLED, PUSHED, Code
+from feeds import actions, cache, explain, fanout, inbox, queries, rebuild
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
+from feeds.reasons import CACHED, PULLED, PUSHED, Code
 from feeds.tests.test_timeline import FeedMachine, all_pages
 from relations import actions as relations
 from relations import queries as relation_queries
@@ -275,6 +275,7 @@ class ExplainMachine(FeedMachine):
     @rule(a=st.integers(0, 3), b=st.integers(0, 3))
     def forget_edge(self, a: int, b: int) -> None:
         inbox.forget(self.people[a].pk, self.people[b].pk)
+        cache.changed_reader(self.people[a].pk)
 
     @invariant()
     def hybrid_is_oracle(self) -> None:
@@ -296,6 +297,7 @@ class ExplainMachine(FeedMachine):
         assert found.in_inbox == row
         assert (Code.ROW_STALE in found.codes) == (row and not shown)
         assert Code.ROW_MISSING not in found.codes
+        assert not set(found.codes) & CACHED, found
         if not shown:
             assert not pulled | pushed
             return

@@ -16,13 +16,14 @@ from django.utils import timezone
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, queries, rebuild, tasks, verify
-from feeds.models import FeedCheck, InboxEntry, Post
+from feeds import actions, cache, cached, fanout, queries, rebuild, subscribers, tasks, trim, verify
+from feeds.cache.timeline import member_of
+from feeds.models import AuthorHead, FeedCheck, InboxEntry, InboxState, Mode, Post
 from feeds.tests.test_races import Race, settle
 from relations import actions as relations
 from socialsite.core import relay
-from socialsite.core.pagination import Page
-from socialsite.core.redis import call
+from socialsite.core.pagination import Page, Position
+from socialsite.core.redis import call, left_out
 
 pytestmark = pytest.mark.django_db
 
@@ -32,6 +33,12 @@ Make = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "PAUSE_SECONDS", 0)
+
+
+@pytest.fixture
+def only_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For feeds that a test makes wrong for so many readings."""
+    monkeypatch.setattr(verify, "_stored", lambda viewer, pages, size: [])
 
 
 @pytest.fixture
@@ -107,6 +114,18 @@ def test_several_lost_rows_are_each_found_once(reader: User, posts: list[Post]) 
     assert look(reader, pages=1).posts == 3  # where it ends now, and above
 
 
+def test_only_the_first_differences_are_explained_and_logged(
+    reader: User, posts: list[Post], monkeypatch: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(verify, "TOLD_MAX", 1)
+    lose(reader, posts[6], posts[0])
+    found = look(reader).differences
+    assert [len(one.explanations) for one in found] == [1, 0]
+    assert [one.missing for one in found] == [(posts[6].pk,), (posts[0].pk,)]
+    assert str(posts[6].pk) in caplog.text
+    assert str(posts[0].pk) not in caplog.text
+
+
 def test_an_inbox_that_lost_all_is_found(reader: User, posts: list[Post]) -> None:
     lose(reader, *posts)
     assert look(reader).posts == 7
@@ -134,6 +153,195 @@ def test_ghost_rows_do_no_harm_and_are_no_difference(
     InboxEntry.objects.create(user=reader, publish_time=post.position, post=post, author=stranger)
     InboxEntry.objects.create(user=reader, publish_time=1500, post_id=77, author=author)
     assert look(reader).posts == 0
+
+
+# --- what only the caches have wrong, or only the tables ----------------------------------------
+def warm(reader: User) -> None:
+    """Have the caches filled: a page as it is served, twice."""
+    for _ in range(2):
+        queries.home_feed(reader, None, 10)
+
+
+def told(reader: User) -> list[tuple[bool, str, int, list[str]]]:
+    """What is found, post by post, with the caches as they are: served, what, post, reasons."""
+    report = verify.verify(pages=9, size=3, viewer_ids=[reader.pk])
+    return [
+        (found.served, what, one.post_id, [str(code) for code in one.codes])
+        for found in report.differences
+        for one in found.explanations
+        for what in ("missing", "extra", "order")
+        if one.post_id in getattr(found, what)
+    ]
+
+
+def unlist(key: str, post: Post) -> None:
+    """Take a post out of a cached list."""
+    member = member_of(Position(post.position, post.pk))
+    assert call(lambda redis: redis.zrem(key, member)) == 1
+
+
+def test_rows_that_the_cached_inbox_still_has_are_found(reader: User, posts: list[Post]) -> None:
+    """Else they would be for two days, and be missing when the cache goes."""
+    warm(reader)
+    lose(reader, posts[2])
+    shown = [card["id"] for card in queries.home_feed(reader, None, 10).items]
+    assert str(posts[2].pk) in shown
+    ((served, what, post, reasons),) = told(reader)
+    assert (served, what, post) == (False, "missing", posts[2].pk)
+    assert (reasons[0], reasons[-2:]) == ("followed", ["row_missing", "cached_inbox_has"])
+
+
+def test_an_entry_that_the_cached_inbox_lacks_is_found(reader: User, posts: list[Post]) -> None:
+    warm(reader)
+    assert told(reader) == []
+    unlist(cache.INBOX.key(reader.pk), posts[3])
+    ((served, what, post, reasons),) = told(reader)
+    assert (served, what, post) == (True, "missing", posts[3].pk)
+    assert reasons[-1] == "cached_inbox_lacks"
+    rebuild.rebuild([reader.pk])
+    assert told(reader) == []
+
+
+@pytest.fixture
+def pulled(author: User, make_post: Make, reader: User, drain: Make, monkeypatch: Any) -> Post:
+    """A post of the author that is not pushed."""
+    monkeypatch.setattr(actions, "mode_for", lambda followers, before: Mode.NONE)
+    post: Post = make_post(author, at_ms=5500)
+    drain()
+    return post
+
+
+def test_a_pulled_post_that_the_cached_outbox_lacks_is_found(
+    reader: User, author: User, pulled: Post
+) -> None:
+    warm(reader)
+    unlist(cache.OUTBOX.key(author.pk), pulled)
+    codes = ["followed", "pulled_mode", "cached_outbox_lacks"]
+    assert told(reader) == [(True, "missing", pulled.pk, codes)]
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_a_head_that_does_not_say_that_its_author_is_pulled_is_found(
+    reader: User, author: User, pulled: Post, *, is_warm: bool
+) -> None:
+    if is_warm:
+        warm(reader)
+    AuthorHead.objects.filter(author=author).update(last_pulled_position=0)
+    assert told(reader) == [(False, "missing", pulled.pk, ["followed", "head_behind"])]
+
+
+def test_an_open_fan_out_that_the_cached_list_lacks_is_found(
+    reader: User, author: User, make_post: Make
+) -> None:
+    post = make_post(author)
+    warm(reader)
+    place = Position(post.position, post.pk)
+    cache._OPEN.remove([cache._ALL], cache._open_member(place.id, author.pk))
+    codes = ["followed", "pulled_fanout_open", "cached_fanouts_lack"]
+    assert told(reader) == [(True, "missing", post.pk, codes)]
+
+
+def test_a_floor_that_is_lost_is_found(
+    reader: User, posts: list[Post], settings: LazySettings
+) -> None:
+    """The inbox is said to reach further down than it does."""
+    settings.INBOX_MAX = 4
+    trim.trim(reader.pk)
+    assert told(reader) == []
+    InboxState.objects.filter(viewer=reader).update(inbox_floor=0)
+    call(lambda redis: redis.flushdb())
+    found = told(reader)
+    assert {(served, what) for served, what, _, _ in found} == {(False, "missing")}
+    assert [post for _, _, post, _ in found] == [posts[n].pk for n in (2, 1, 0)]
+    assert all(reasons[-1] == "row_missing" for _, _, _, reasons in found)
+    rebuild.rebuild([reader.pk])
+    assert told(reader) == []
+
+
+@pytest.fixture
+def _deaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody tells the caches of a change of relations."""
+    monkeypatch.setattr(cache, "changed_reader", lambda *viewer_ids: None)
+    monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
+    monkeypatch.setattr(subscribers.cache, "changed_reader", lambda *viewer_ids: None)
+
+
+@pytest.mark.usefixtures("_deaf")
+def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
+    reader: User, author: User, make_user: Make, make_post: Make
+) -> None:
+    other = make_user()
+    post = make_post(other)
+    warm(reader)
+    relations.follow(reader, other)
+    ((served, what, ident, reasons),) = told(reader)
+    assert (served, what, ident) == (True, "missing", post.pk)
+    assert reasons[-1] == "cached_reader"
+    text = cached.doubts(reader.pk, post.pk)[0].text
+    assert text == (
+        "What is cached of the reader is out of date: follows, how far the inbox is complete."
+    )
+    call(lambda redis: redis.delete(cache.READERS.key(reader.pk)))
+    warm(reader)
+    relations.unfollow(reader, other)
+    ((served, what, ident, reasons),) = told(reader)
+    assert (served, what, ident) == (True, "extra", post.pk)
+    assert (reasons[0], reasons[-1]) == ("not_followed", "cached_reader")
+
+
+@pytest.mark.usefixtures("_deaf")
+def test_a_cached_reader_who_does_not_know_of_a_block_is_found(
+    reader: User, author: User, posts: list[Post]
+) -> None:
+    warm(reader)
+    relations.block(author, reader)
+    found = told(reader)
+    assert {(served, what) for served, what, _, _ in found} == {(True, "extra")}
+    assert len(found) == 3  # the definition has no further pages
+    assert all(reasons[0] == "blocked_by_author" for _, _, _, reasons in found)
+    assert all(reasons[-1] == "cached_reader" for _, _, _, reasons in found)
+
+
+def test_a_deleted_post_whose_card_is_still_cached_is_found(
+    reader: User, author: User, posts: list[Post], monkeypatch: Any
+) -> None:
+    warm(reader)
+    Post.objects.filter(pk=posts[5].pk).update(is_deleted=True)
+    ((served, what, post, reasons),) = told(reader)
+    assert (served, what, post) == (True, "extra", posts[5].pk)
+    assert (reasons[0], reasons[-1]) == ("deleted", "cached_post")
+
+
+def test_an_author_who_is_cached_as_gone_is_found(
+    reader: User, author: User, posts: list[Post]
+) -> None:
+    warm(reader)
+    key = f"person:{author.pk}"
+    assert call(lambda redis: redis.get(key))
+    call(lambda redis: redis.set(key, b"="))
+    found = told(reader)
+    assert len(found) == len(posts)
+    assert all(served and what == "missing" for served, what, _, _ in found)
+    assert all(reasons[-1] == "cached_person" for _, _, _, reasons in found)
+
+
+def test_caches_that_are_right_raise_no_doubt(
+    reader: User, author: User, posts: list[Post], pulled: Post, make_user: Make
+) -> None:
+    warm(reader)
+    for viewer in (reader, author, make_user()):
+        for post in (*posts, pulled):
+            assert cached.doubts(viewer.pk, post.pk) == []
+
+
+def test_without_redis_the_tables_alone_are_asked(
+    reader: User, author: User, posts: list[Post]
+) -> None:
+    warm(reader)
+    unlist(cache.INBOX.key(reader.pk), posts[3])
+    with left_out():
+        assert cached.doubts(reader.pk, posts[3].pk) == []
+        assert told(reader) == []
 
 
 # --- what an implementation could get wrong ------------------------------------------------------
@@ -202,6 +410,7 @@ def test_short_pages_that_go_on_are_no_difference(
 
 
 # --- beside writers -----------------------------------------------------------------------------
+@pytest.mark.usefixtures("only_served")
 def test_a_post_between_the_two_reads_is_no_difference(
     reader: User, author: User, make_post: Make, monkeypatch: Any
 ) -> None:
@@ -220,6 +429,7 @@ def test_a_post_between_the_two_reads_is_no_difference(
     assert len(left) < 5
 
 
+@pytest.mark.usefixtures("only_served")
 def test_a_feed_that_comes_right_a_moment_later_is_no_difference(
     reader: User, posts: list[Post], monkeypatch: Any
 ) -> None:
@@ -239,6 +449,7 @@ def test_a_feed_that_comes_right_a_moment_later_is_no_difference(
     assert look(reader, pages=1).posts == 1
 
 
+@pytest.mark.usefixtures("only_served")
 def test_a_page_that_changes_all_the_time_is_unsettled(
     reader: User, author: User, posts: list[Post], make_post: Make, monkeypatch: Any
 ) -> None:
@@ -357,7 +568,7 @@ def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
     for arguments in ((), ("--user", "reader1"), ("--user", str(reader.pk), "--size", "4")):
         printed, code = command(*arguments)
         assert code == 1
-        assert f"reader {reader.pk}, page 1\n  missing: {posts[3].pk}\n" in printed
+        assert f"reader {reader.pk}, page 1, from the tables\n  missing: {posts[3].pk}\n" in printed
         assert f"  {posts[3].pk} row_missing: The inbox should have it" in printed
     assert command("--user", "writer1")[1] == 0
     assert command("--sample", "1", "--pages", "1", "--size", "2")[1] == 0
@@ -388,7 +599,10 @@ def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
     call(lambda redis: redis.flushdb())
     with caplog.at_level(logging.WARNING):
         tasks.verify_feeds()
-    assert f"feed of {reader.pk}, page 1: missing {posts[0].pk} (followed" in caplog.text
+    assert (
+        f"feed of {reader.pk}, from the tables, page 1: missing {posts[0].pk} (followed"
+        in caplog.text
+    )
     assert "feeds of 2 people, 2 pages, wrong posts 2" in caplog.text
     found = figures(client)
     assert found.pop("socialsite_feeds_verified_seconds") > 1.7e9

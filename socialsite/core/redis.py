@@ -8,12 +8,14 @@ keys are owed: they go before anything else this process asks for, and a thread 
 asks soon.
 """
 
+import contextlib
 import functools
 import hashlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -123,8 +125,23 @@ def forget(keys: Sequence[str]) -> None:
         owed.add(keys)
 
 
+_is_left_out: ContextVar[bool] = ContextVar("is_left_out", default=False)
+
+
+@contextlib.contextmanager
+def left_out() -> Iterator[None]:
+    """Let what runs inside find Redis down, to see what it says from the database alone."""
+    token = _is_left_out.set(True)
+    try:
+        yield
+    finally:
+        _is_left_out.reset(token)
+
+
 def call(function: Callable[["redis.Redis"], T]) -> T:
     """Run a function on the client; RedisDown instead of any Redis error."""
+    if _is_left_out.get():
+        raise RedisDown("left out")
     breaker.check()
     try:
         connection = client()

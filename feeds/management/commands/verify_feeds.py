@@ -42,7 +42,8 @@ class Command(BaseCommand):
         if found.unsettled:
             self.stdout.write(f"pages that changed all the time: {found.unsettled}")
         for difference in found.differences:
-            self.stdout.write(f"reader {difference.viewer_id}, page {difference.page}")
+            source = "as served" if difference.served else "from the tables"
+            self.stdout.write(f"reader {difference.viewer_id}, page {difference.page}, {source}")
             for name in ("missing", "extra", "order"):
                 if posts := getattr(difference, name):
                     self.stdout.write(f"  {name}: {', '.join(map(str, posts))}")

@@ -47,6 +47,27 @@ def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
     assert redis.call(lambda connection: connection.ping())
 
 
+def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
+    others: list[object] = []
+
+    def another() -> None:
+        others.append(redis.call(lambda connection: connection.ping()))
+
+    with redis.left_out():
+        batch = redis.Batch()
+        asked = batch.add(lambda pipeline: pipeline.get("x"))
+        batch.run()
+        with pytest.raises(redis.RedisDown):
+            asked.value  # noqa: B018
+        with pytest.raises(redis.RedisDown, match="left out"):
+            redis.call(lambda connection: connection.ping())
+        thread = threading.Thread(target=another)
+        thread.start()
+        thread.join()
+    assert others == [True]
+    assert redis.call(lambda connection: connection.ping())
+
+
 def test_after_its_time_one_caller_tries_and_the_others_stay_out(broken, monkeypatch) -> None:
     monkeypatch.setattr(redis, "BREAK_SECONDS", 0.05)
     with pytest.raises(redis.RedisDown):
