@@ -21,6 +21,7 @@ floor measured beside it. A program looks like this:
 
 import argparse
 import json
+import operator
 import os
 import platform
 import random
@@ -171,24 +172,35 @@ class Report:
         print("\n".join(["", *([title, ""] if title else []), *lines(rows, head)]), flush=True)
 
     def goal(
-        self, name: str, value: float, *, at_most: float | None = None, exactly: float | None = None
+        self,
+        name: str,
+        value: float,
+        *,
+        at_most: float | None = None,
+        at_least: float | None = None,
+        exactly: float | None = None,
     ) -> None:
         """Hold a figure to its goal; a missed one makes the program end with 1."""
-        limit = at_most if at_most is not None else exactly
-        if limit is None:
-            raise ValueError("a goal needs a limit")
-        reached = value <= limit if at_most is not None else value == limit
+        kinds = [
+            (at_most, "≤", operator.le),
+            (at_least, "≥", operator.ge),
+            (exactly, "=", operator.eq),
+        ]
+        (limit, sign, holds), *more = [kind for kind in kinds if kind[0] is not None]
+        if more:
+            raise ValueError("a goal has one limit")
+        reached = holds(value, limit)
         self.data["goals"].append(
-            {"name": name, "value": value, "limit": limit, "reached": reached}
+            {"name": name, "value": value, "sign": sign, "limit": limit, "reached": reached}
         )
 
     def finish(self) -> int:
         """Print the goals, write the file of `--json`, and return the exit code."""
         goals = self.data["goals"]
-        rows = [
-            [one["name"], _short(one["value"]), _short(one["limit"]), _word(one["reached"])]
-            for one in goals
-        ]
+        rows = []
+        for one in goals:
+            limit = f"{one['sign']} {_short(one['limit'])}"
+            rows.append([one["name"], _short(one["value"]), limit, _word(one["reached"])])
         if rows:
             print("\n".join(["", *lines(rows, ["goal", "is", "limit", ""])]), flush=True)
         if self.options.json:

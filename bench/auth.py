@@ -1,113 +1,19 @@
 """What being signed in costs: a tiny request with a credential beside the same bytes without one.
 
 The site runs under granian with two workers, as in the full stack; the two addresses of
-`bench._auth_site` do the same, and only one asks who is there. Then the parts of that cost in this
+`bench._site` do the same, and only one asks who is there. Then the parts of that cost in this
 process: reading a token by algorithm, the floors, the whole.
 """
 
-import contextlib
 import os
-import random
-import re
-import socket
-import statistics
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from bench import _harness as harness
-from deploy import services
+from bench import _http as http
 from socialsite.core import keys
 
 KINDS = {"HS256": "secret", "EdDSA": "ed25519", "RS256": "rsa"}
-LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 CONNECTIONS = 8
-
-
-class Connection:
-    """One kept connection to the site's Unix socket; as little work of its own as can be."""
-
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(10)
-        self._socket.connect(str(path))
-
-    def ask(self, request: bytes) -> bytes:
-        """Send a request and return the body of its answer; RuntimeError when it is not 200."""
-        self._socket.sendall(request)
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            answer += self._part()
-        head, _, body = answer.partition(b"\r\n\r\n")
-        length = LENGTH.search(head + b"\r\n")
-        if length is None or not head.startswith(b"HTTP/1.1 200"):
-            raise RuntimeError(f"unexpected answer: {answer[:300]!r}")
-        while len(body) < int(length[1]):
-            body += self._part()
-        return body
-
-    def _part(self) -> bytes:
-        part = self._socket.recv(65_536)
-        if not part:
-            raise RuntimeError("the site closed the connection")
-        return part
-
-    def close(self) -> None:
-        """Hang up."""
-        self._socket.close()
-
-
-def request(path: str, *headers: str) -> bytes:
-    """Return the bytes of a GET."""
-    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
-
-
-@contextlib.contextmanager
-def site() -> Iterator[tuple[Path, int]]:
-    """Run the site under granian with two workers; gives its Unix socket and process group."""
-    with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as directory:
-        uds = Path(directory) / "http.sock"
-        service = services.wsgi(dict(os.environ), uds)
-        service.argv = [
-            word.replace("socialsite.wsgi:", "bench._auth_site:") for word in service.argv
-        ]
-        service.start()
-        try:
-            yield uds, service.pid
-        finally:
-            service.stop()
-
-
-def answers(connections: list[Connection], sent: bytes, seconds: float) -> int:
-    """Return how many answers all connections got, each asking without a pause."""
-    counts = [0] * len(connections)
-    end = time.perf_counter() + seconds
-
-    def work(number: int) -> None:
-        while time.perf_counter() < end:
-            connections[number].ask(sent)
-            counts[number] += 1
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(connections))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return sum(counts)
-
-
-def cpu_seconds(group: int) -> float:
-    """Return the time that the processes of a group have computed so far."""
-    ticks = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            # After the name in brackets: state, parent, group, … and the 12th and 13th are times.
-            fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def over_http(report: harness.Report, requests: dict[str, bytes], floor: str) -> None:
@@ -117,50 +23,33 @@ def over_http(report: harness.Report, requests: dict[str, bytes], floor: str) ->
     least.
     """
     options = report.options
-    with site() as (uds, group), contextlib.ExitStack() as stack:
-        connections = [Connection(uds) for _ in range(CONNECTIONS)]
-        for connection in connections:
-            stack.callback(connection.close)
+    with http.site() as site:
+        connection = http.Connection(site[0])
         tiny = [sent for name, sent in requests.items() if "query" not in name]
-        bodies = {connections[0].ask(sent) for sent in tiny}
+        bodies = {connection.ask(sent) for sent in tiny}
         report.goal("different bodies of the tiny requests", len(bodies), exactly=1)
-        for sent in requests.values():
-            answers(connections, sent, 0.5)  # every worker has loaded everything
-
-        dice, names = random.Random(options.seed), list(requests)
-        rates: dict[str, list[float]] = {name: [] for name in names}
-        counts, computed = dict.fromkeys(names, 0), dict.fromkeys(names, 0.0)
-        for _ in range(options.turns):
-            dice.shuffle(names)
-            for name in names:
-                began, before = time.perf_counter(), cpu_seconds(group)
-                count = answers(connections, requests[name], options.milliseconds / 1000)
-                computed[name] += cpu_seconds(group) - before
-                rates[name].append(count / (time.perf_counter() - began))
-                counts[name] += count
+        loads = http.compare(
+            {name: http.Asked(site, [sent]) for name, sent in requests.items()},
+            connections=CONNECTIONS,
+            turns=options.turns,
+            seconds=options.milliseconds / 1000,
+            seed=options.seed,
+        )
         times = harness.interleave(
-            {name: _asking(connections[0], sent) for name, sent in requests.items()},
+            {name: _asking(connection, sent) for name, sent in requests.items()},
             rounds=options.rounds,
             seed=options.seed,
         )
+        connection.close()
     report.table(times, floor=floor, title="One request at a time:")
-    middle = {name: statistics.median(found) for name, found in rates.items()}
-    each = {name: computed[name] / counts[name] for name in requests}
-    rows = []
-    for name, found in rates.items():
-        shown = [f"{one:.0f}" for one in (min(found), middle[name], max(found))]
-        cost = f"{each[name] * 1000:.3f}"
-        rows.append([name, *shown, cost, f"{each[name] / each[floor]:.2f}"])
-    report.rows(
-        rows,
-        ["requests/s", "least", "median", "most", "ms of CPU each", f"× {floor}"],
-        title=f"{CONNECTIONS} connections, {options.turns} turns of {options.milliseconds} ms:",
-    )
+    title = f"{CONNECTIONS} connections, {options.turns} turns of {options.milliseconds} ms:"
+    http.table(report, loads, floor, title)
     report.goal("Bearer / no credential, p50", times["Bearer"].p50 / times[floor].p50, at_most=2)
-    report.goal("Bearer / no credential, CPU", each["Bearer"] / each[floor], at_most=2)
+    cpu = loads["Bearer"].cpu_ms / loads[floor].cpu_ms
+    report.goal("Bearer / no credential, CPU", cpu, at_most=2)
 
 
-def _asking(connection: Connection, sent: bytes) -> Callable[[], bytes]:
+def _asking(connection: http.Connection, sent: bytes) -> Callable[[], bytes]:
     return lambda: connection.ask(sent)
 
 
@@ -193,11 +82,11 @@ def main() -> int:
     over_http(
         report,
         {
-            "no credential": request("/api/v1/bench/open"),
-            "Bearer": request(tiny, f"Authorization: Bearer {access['HS256']}"),
-            "Bearer, RS256": request(tiny, f"Authorization: Bearer {access['RS256']}"),
-            "cookie": request(tiny, f"Cookie: {cookies}"),
-            "Bearer, a view with one query": request(
+            "no credential": http.request("/api/v1/bench/open"),
+            "Bearer": http.request(tiny, f"Authorization: Bearer {access['HS256']}"),
+            "Bearer, RS256": http.request(tiny, f"Authorization: Bearer {access['RS256']}"),
+            "cookie": http.request(tiny, f"Cookie: {cookies}"),
+            "Bearer, a view with one query": http.request(
                 f"/api/v1/relations?ids={other.pk}", f"Authorization: Bearer {access['HS256']}"
             ),
         },

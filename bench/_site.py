@@ -1,12 +1,14 @@
-"""The site under WSGI with two addresses more, which do the same for guests and for people.
+"""The site under WSGI with a few addresses more, to measure the others against.
 
-Both return the same bytes through the same middleware; one asks who is there. `bench.auth` measures
-the difference.
+- `bench/guarded` and `bench/open` return the same bytes, and only one asks who is there.
+- `bench/bytes/<name>` is a view that does nothing: it returns a file of the folder BENCH_BODIES.
 """
 
+import functools
 import os
 import sys
 import types
+from pathlib import Path
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 
@@ -17,6 +19,7 @@ __all__ = ["application"]
 
 def _add_addresses() -> None:
     from django.conf import settings
+    from django.http import HttpRequest, HttpResponse
     from django.urls import include, path
     from rest_framework.permissions import AllowAny
     from rest_framework.request import Request
@@ -35,10 +38,18 @@ def _add_addresses() -> None:
         authentication_classes = ()
         permission_classes = (AllowAny,)
 
-    urls = types.ModuleType("bench._auth_urls")
+    @functools.cache
+    def body(name: str) -> bytes:
+        return (Path(os.environ["BENCH_BODIES"]) / name).read_bytes()
+
+    def same_bytes(request: HttpRequest, name: str) -> HttpResponse:
+        return HttpResponse(body(name))
+
+    urls = types.ModuleType("bench._urls")
     urls.urlpatterns = [  # type: ignore[attr-defined]
         path("api/v1/bench/guarded", Guarded.as_view()),
         path("api/v1/bench/open", Open.as_view()),
+        path("bench/bytes/<str:name>", same_bytes),
         path("", include("socialsite.urls")),
     ]
     sys.modules[urls.__name__] = urls
