@@ -19,6 +19,9 @@ from deploy import services
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
+Site = tuple[Path, int]  # its Unix socket and its process group
+
+
 class Connection:
     """One kept connection to the site's Unix socket; as little work of its own as can be."""
 
@@ -58,7 +61,7 @@ def request(path: str, *headers: str) -> bytes:
 
 
 @contextlib.contextmanager
-def site(env: Mapping[str, str] | None = None) -> Iterator[tuple[Path, int]]:
+def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
     """Run the site under granian with two workers; gives its Unix socket and process group.
 
     With the addresses of `bench._site`; `env` is added to this process's environment.
@@ -145,7 +148,7 @@ class Load:
 class Asked:
     """One kind of request of a comparison: at which site, and what its connections send."""
 
-    site: tuple[Path, int]
+    site: Site
     sent: Sequence[bytes]
 
 
