@@ -85,7 +85,10 @@ _TEXTS = {
     Code.PUSHED_BACKFILL: "It is in the inbox, pushed by a backfill after the fan-out.",
     Code.PUSHED_FORGOTTEN: "It is in the inbox; how it came there is forgotten after a week.",
     Code.CHUNK: f"The fan-out has the reader in {_CHUNK}.",
-    Code.ROW_MISSING: "The inbox should have it and has not: the feed lacks it. Rebuild the inbox.",
+    Code.ROW_MISSING: (
+        "The inbox should have it and has not: pages that do not pull its author lack it."
+        " Rebuild the inbox."
+    ),
     Code.ROW_STALE: "A row of it lies in the inbox; readers pass over it.",
     Code.ROW_MISPLACED: (
         "A wrong row of it lies in the inbox, of author {author} at {publish_time_ms}."

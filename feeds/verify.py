@@ -3,7 +3,8 @@
 A page of `queries.home_feed` is compared with the same page of `queries.oracle_feed`, twice:
 
 - from the tables alone, without Redis. Both are read in one snapshot, so every difference counts;
-  cached lists would hide lost rows for days.
+  cached lists would hide lost rows for days. In it, rows that the inbox should have are looked for
+  as well: a page that pulls their authors anyway does not show that they are lost.
 - as it is served. The two are read one after the other, so a write may come between them, or a
   cache may hear of it a moment later: a difference counts only when it is there CONFIRM times in a
   row, with pauses, and the oracle was the same before and after each of them. A page that changes
@@ -17,13 +18,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import User, UserQuerySet
-from feeds import queries, readers
+from feeds import inbox, queries, readers
 from feeds.explain import Explanation, explain
 from feeds.models import FeedCheck, Post
 from socialsite.core import db, redis
@@ -45,15 +47,23 @@ _dice = random.SystemRandom()
 Read = Callable[[User, Position | None, int], Page[Any]]
 
 
+class Source(StrEnum):
+    """What is compared with the definition: a post is told of the first that has it wrong."""
+
+    TABLES = "from the tables"
+    INBOX = "in the inbox"
+    SERVED = "as served"
+
+
 @dataclass(frozen=True)
 class Difference:
     """Where a feed is not what it should be: ids of posts by what is wrong, and why, each.
 
-    `served`: as it is served, though not in the tables. Only the first TOLD_MAX are explained.
+    `page` counts from 1, the inbox has 0. Only the first TOLD_MAX of a run are explained.
     """
 
     viewer_id: int
-    served: bool
+    source: Source
     page: int
     missing: tuple[int, ...]
     extra: tuple[int, ...]
@@ -64,6 +74,11 @@ class Difference:
     def posts(self) -> int:
         """How many posts are wrong."""
         return len(self.missing) + len(self.extra) + len(self.order)
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        return f"page {self.page}, {self.source}" if self.page else str(self.source)
 
 
 @dataclass
@@ -201,18 +216,21 @@ class _Side:
 def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
     """Compare the feed of one person; a post that is wrong in several ways is told once."""
     told: set[int] = set()
-    for number, wrong in _stored(viewer, pages, size):
-        _tell(report, viewer.pk, number, wrong, told, served=False)
+    for source, number, wrong in _stored(viewer, pages, size):
+        _tell(report, viewer.pk, source, number, wrong, told)
     for number, wrong in _walk(viewer, pages, size, _settle):
         report.pages += 1
-        _tell(report, viewer.pk, number, wrong, told, served=True)
+        _tell(report, viewer.pk, Source.SERVED, number, wrong, told)
 
 
-def _stored(viewer: User, pages: int, size: int) -> list[tuple[int, Wrong | None]]:
-    """Compare a feed as the tables have it, all of it in one snapshot."""
+def _stored(viewer: User, pages: int, size: int) -> list[tuple[Source, int, Wrong | None]]:
+    """Compare a feed, and the inbox, as the tables have them: all in one snapshot."""
     readers.state(viewer.pk)  # makes its row: nothing is written in the snapshot
     with db.snapshot(), redis.left_out():
-        return list(_walk(viewer, pages, size, _look))
+        lost = tuple(inbox.missing(viewer.pk, pages * size))
+        walked = list(_walk(viewer, pages, size, _look))
+    found = [(Source.TABLES, number, wrong) for number, wrong in walked]
+    return [*found, (Source.INBOX, 0, (lost, (), ()))]
 
 
 Settle = Callable[[_Side, _Side], tuple[_Run, _Run, Wrong | None]]
@@ -234,7 +252,12 @@ def _walk(
 
 
 def _tell(
-    report: Report, viewer_id: int, page: int, wrong: Wrong | None, told: set[int], *, served: bool
+    report: Report,
+    viewer_id: int,
+    source: Source,
+    page: int,
+    wrong: Wrong | None,
+    told: set[int],
 ) -> None:
     """Add what was not told of this person before: a feed that ends early lacks the next page."""
     if wrong is None:
@@ -247,7 +270,7 @@ def _tell(
     told.update(fresh)
     brief = len(report.differences) >= TOLD_MAX
     reasons = () if brief else tuple(explain(viewer_id, post) for post in fresh)
-    report.differences.append(Difference(viewer_id, served, page, missing, extra, order, reasons))
+    report.differences.append(Difference(viewer_id, source, page, missing, extra, order, reasons))
     if not brief:
         _log(report.differences[-1])
 
@@ -325,10 +348,9 @@ def _log(found: Difference) -> None:
     for name in ("missing", "extra", "order"):
         for post in getattr(found, name):
             logger.warning(
-                "feed of %d, %s, page %d: %s %d (%s)",
+                "feed of %d, %s: %s %d (%s)",
                 found.viewer_id,
-                "as served" if found.served else "from the tables",
-                found.page,
+                found.where,
                 name,
                 post,
                 codes[post],

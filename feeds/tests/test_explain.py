@@ -284,6 +284,7 @@ class ExplainMachine(FeedMachine):
             oracle = {int(i) for page in all_pages(queries.oracle_feed, person, 20) for i in page}
             for post in Post.objects.all():
                 self.check(person, post, shown=post.pk in oracle)
+            assert inbox.missing(person.pk, 1) == []
 
     def check(self, person: User, post: Post, *, shown: bool) -> None:
         found = explain.explain(person.pk, post.pk)

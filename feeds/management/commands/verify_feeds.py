@@ -42,8 +42,7 @@ class Command(BaseCommand):
         if found.unsettled:
             self.stdout.write(f"pages that changed all the time: {found.unsettled}")
         for difference in found.differences:
-            source = "as served" if difference.served else "from the tables"
-            self.stdout.write(f"reader {difference.viewer_id}, page {difference.page}, {source}")
+            self.stdout.write(f"reader {difference.viewer_id}, {difference.where}")
             for name in ("missing", "extra", "order"):
                 if posts := getattr(difference, name):
                     self.stdout.write(f"  {name}: {', '.join(map(str, posts))}")
