@@ -7,10 +7,11 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from feeds import queries
-from feeds.models import Post, PostContent
+from feeds import pull, queries
+from feeds.models import AuthorHead, Post, PostContent
+from feeds.tests.test_pull import follow_all
 from relations import actions as relations
-from socialsite.core.pagination import Position
+from socialsite.core.pagination import Position, before
 
 pytestmark = [
     pytest.mark.full,
@@ -62,3 +63,33 @@ def test_a_profile_page_reads_its_rows_from_the_outbox_in_order(
     assert plan["feeds_post"]["key"] == "ix_outbox", plan
     assert not any("filesort" in (step["Extra"] or "") for step in plan.values()), plan
     assert read < 100, plan
+
+
+@pytest.mark.parametrize("cursor", [None, Position(2500, 10**18 + 2500)])
+def test_a_pull_reads_few_rows_each_from_an_index(make_user: Make, cursor: Position | None) -> None:
+    viewer, authors = make_user().pk, range(1, 401)
+    follow_all(viewer, authors)
+    posts_by(*authors)
+    AuthorHead.objects.bulk_create(
+        AuthorHead(author_id=author, last_position=3600 + (author - 1 or 400), post_count=10)
+        for author in authors
+    )
+    newest = list(Post.objects.filter(before(cursor)).newest_first()[:21])
+    read_by = {}
+    for read in (pull.newest, pull.scan, pull.by_author, pull.at_once):
+        with CaptureQueriesContext(connection) as captured:
+            found = read(viewer, set(authors), cursor, 21)
+        assert found == [Position(post.position, post.pk) for post in newest]
+        read_by[read.__name__] = 0
+        for sql in (query["sql"] for query in captured):
+            plan, rows = explain(sql)
+            read_by[read.__name__] += rows
+            for table, step in plan.items():
+                assert step["type"] != "ALL" or table.startswith("<"), (sql, plan)
+            if "ix_newest" in sql:
+                assert "filesort" not in (plan["feeds_post"]["Extra"] or ""), plan
+    # The first rows of a scan, and for each that is an author's a look if it is deleted.
+    assert read_by["scan"] < 600, read_by
+    assert read_by["newest"] < 600, read_by
+    # A few for each author: the follow, the head, and below a place the newest post there.
+    assert read_by["by_author"] < 400 * (3 if cursor is None else 8) + 300, read_by

@@ -1,0 +1,323 @@
+"""The newest posts of a set of authors, read in whichever way costs least (C13, E7, E8, T33, T38).
+
+A reading goes down the total order (position, id) in steps. A step finds every post of the authors
+between the place where it begins and a lower one where the next begins, so whatever kinds of steps
+follow one another, what is found is the complete beginning of the answer:
+
+- *scan*: rows of everybody from `ix_newest`, of which the authors' are kept. A row costs the same
+  whoever follows how many: best where the authors write much of what is written.
+- *by author*: first the authors whose newest post is newest, then their posts from `ix_outbox`.
+  Costs a look-up for each author, however long ago they wrote.
+- *at once*: `author_id IN (…) ORDER BY … LIMIT`, which reads all the authors ever wrote. Only
+  where the other two do not get on: many authors with posts in one millisecond or deleted ones.
+
+Rests on one fact: no post is above its author's `AuthorHead.last_position`, deleted or not. The
+head may be above all of them.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from relations import queries as relations
+from socialsite.core import db
+from socialsite.core.pagination import Position
+
+# Costs in rows of a scan, as measured by `bench/pull.py`; what counts is what they are to each
+# other: a reading by author before it looks at any, and each author at the top and further down.
+BY_AUTHOR, HEAD, HEAD_BELOW = 1500, 6, 10
+# By author so dear that a scan which comes to nothing costs little beside it. Its first step has
+# PROBE rows; it is given up after a 64th of that cost, or SAMPLE_MAX rows, at the soonest.
+WORTH_A_PROBE = 3000
+PROBE, SAMPLE_MAX = 256, 512
+# Rows of one statement, and of all scans of a reading that does not end in them.
+SCAN_ROWS, SCAN_MAX = 16_384, 65_536
+# So few authors are read without asking whose posts are the newest.
+FEW = 8
+# Authors looked at beyond the number wanted, as the newest post of some may be deleted; and by how
+# much more when those were not enough.
+SPARE, WIDER = 4, (1, 4, 16)
+# A SELECT of its own for one author costs as much as reading so many posts of theirs.
+OWN_SELECT = 25
+OWN_SELECTS_MAX = 64
+# Ids of authors in a statement: more are read from the follows, or in parts.
+IDS_MAX = 256
+IDS_IN_PARTS = 5000
+
+Row = tuple[Any, ...]
+
+
+def newest(
+    viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
+) -> list[Position]:
+    """Return the first `size` positions after the cursor of these authors' posts, newest first.
+
+    Fewer only where there are no more. Without deleted ones. `authors` are the viewer and people
+    whom the viewer follows; of one whom the viewer has left since, posts may be missing.
+    """
+    reading = _Reading(viewer_id, authors, cursor, size)
+    cost = reading.cost_by_author()
+    if cost >= WORTH_A_PROBE:
+        reading.scan(min(cost, SCAN_MAX))
+    reading.by_author()
+    return reading.found[:size]
+
+
+def scan(
+    viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
+) -> list[Position]:
+    """Return the same by scanning alone, if need be to the first post there is."""
+    reading = _Reading(viewer_id, authors, cursor, size)
+    reading.scan(None)
+    return reading.found[:size]
+
+
+def by_author(
+    viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
+) -> list[Position]:
+    """Return the same without scanning."""
+    reading = _Reading(viewer_id, authors, cursor, size)
+    reading.by_author()
+    return reading.found[:size]
+
+
+def at_once(
+    viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
+) -> list[Position]:
+    """Return the same by the one obvious query."""
+    reading = _Reading(viewer_id, authors, cursor, size)
+    reading.at_once()
+    return reading.found[:size]
+
+
+class _Head(NamedTuple):
+    """An author, a position that none of their posts below the place exceeds, how many they have.
+
+    None for the number: unknown.
+    """
+
+    author: int
+    top: int
+    posts: int | None
+
+
+class _Reading:
+    """What was found so far, and the place from which on nothing was looked for yet."""
+
+    def __init__(
+        self, viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
+    ) -> None:
+        self.viewer_id = viewer_id
+        self.authors = frozenset(authors)
+        self.size = size
+        self.place = cursor
+        self.found: list[Position] = []
+        self.unchecked: list[Position] = []
+        self.ended = not self.authors
+
+    @property
+    def lacking(self) -> int:
+        """How many positions are still to be found: 0 when there are none."""
+        return 0 if self.ended else max(self.size - len(self.found) - len(self.unchecked), 0)
+
+    def cost_by_author(self) -> int:
+        """Estimate, in rows of a scan, what reading by author costs."""
+        if len(self.authors) <= FEW:
+            return 0
+        return BY_AUTHOR + len(self.authors) * (HEAD if self.place is None else HEAD_BELOW)
+
+    # --- scan -----------------------------------------------------------------------------------
+    def scan(self, worth: int | None) -> None:
+        """Scan as long as the rows that it is likely to take are at most `worth`; None: any."""
+        # Before so many rows have been seen, hits say too little to give up by them.
+        sample = min((worth or 0) // 64, SAMPLE_MAX)
+        rows, seen = PROBE, 0
+        while self.lacking and (worth is None or seen < worth):
+            self._scan(rows)
+            seen += rows
+            if not self.lacking:
+                self._leave_deleted_out()
+            hits = len(self.found) + len(self.unchecked)
+            # No hit at all is taken for half a one.
+            ahead = int(self.lacking * seen / (hits or 0.5))
+            if worth is not None and ahead > worth and seen >= sample:
+                break
+            # Nor by few hits a leap. Ever further, so that there are few steps.
+            leap = max(seen * (1 + hits), sample - seen)
+            rows = min(max(seen // 4, ahead + PROBE // 2), leap, SCAN_ROWS)
+        self._leave_deleted_out()
+
+    def _scan(self, rows: int) -> None:
+        """Read the next rows of everybody."""
+        older, params = _older(self.place)
+        read = _rows(
+            f"SELECT position, id, author_id FROM feeds_post{_by('ix_newest')}"  # noqa: S608
+            f"{' WHERE ' if older else ''}{older} ORDER BY position DESC, id DESC LIMIT %s",
+            [*params, rows],
+        )
+        self.unchecked += [
+            Position(ts, post) for ts, post, author in read if author in self.authors
+        ]
+        self.place = Position(*read[-1][:2]) if read else self.place
+        self.ended = len(read) < rows
+
+    def _leave_deleted_out(self) -> None:
+        """Look at the posts found in scans, as the index does not say which are deleted."""
+        if self.unchecked:
+            rows = _rows(
+                "SELECT id FROM feeds_post"  # noqa: S608
+                f" WHERE id IN ({_places(self.unchecked)}) AND NOT is_deleted",
+                [post.id for post in self.unchecked],
+            )
+            alive = {row[0] for row in rows}
+            self.found += [post for post in self.unchecked if post.id in alive]
+            self.unchecked = []
+
+    # --- by author ------------------------------------------------------------------------------
+    def by_author(self) -> None:
+        """Read on by author to the end of what is wanted."""
+        if self.lacking and len(self.authors) <= FEW:
+            self._take(self._posts([_Head(author, 0, None) for author in self.authors], 0), None)
+        for wider in WIDER:
+            if self.lacking:
+                self._by_heads((self.lacking + SPARE) * wider)
+        if self.lacking:
+            self.at_once()
+
+    def _by_heads(self, count: int) -> None:
+        """Read all posts above what the authors beyond the newest `count` may have."""
+        heads, beyond = self._heads(count)
+        low = beyond + 1
+        found = self._posts(heads, low) if self.place is None or low <= self.place.ts_ms else []
+        if not beyond:
+            self._take(found, None)
+        elif self.place is None:
+            self._take(found, Position(low, 0))
+        else:
+            self._take(found, min(self.place, Position(low, 0)))
+
+    def _heads(self, count: int) -> tuple[list[_Head], int]:
+        """Return the `count` authors that may have the newest posts, and the top of all others.
+
+        That is 0 when there are no others. Read from the follows the number may be lower, and the
+        viewer is always among them.
+        """
+        of_follows = self._are_most_follows
+        if of_follows:
+            who, ids = relations.following_ids(self.viewer_id).query.sql_with_params()
+            limit = 2 * count  # some of the follows are not among the authors
+        else:
+            who, ids, limit = _places(self.authors), tuple(self.authors), count + 1
+        top, at = "h.last_position", list[int]()
+        if self.place is not None:
+            at = [self.place.ts_ms] * 2
+            top = (
+                f"CASE WHEN {top} <= %s THEN {top} ELSE (SELECT p.position FROM feeds_post p"  # noqa: S608
+                f"{_by('ix_outbox')} WHERE p.author_id = h.author_id AND p.position <= %s"
+                " ORDER BY p.position DESC, p.id DESC LIMIT 1) END"
+            )
+        rows = _rows(
+            f"SELECT h.author_id, {top} AS top, h.post_count FROM feeds_authorhead h"  # noqa: S608
+            f" WHERE h.author_id IN ({who}) ORDER BY top DESC LIMIT %s",
+            [*at, *ids, limit],
+        )
+        # Last, those who have posts above the place only, or none.
+        heads = [_Head(*row) for row in rows if row[1]]
+        beyond = heads[-1].top if len(heads) == limit else 0
+        if of_follows:
+            heads = [head for head in heads if head.author in self.authors]
+        if len(heads) > count:
+            beyond = heads[count].top
+        heads = heads[:count]
+        if of_follows and self.viewer_id in self.authors:
+            heads.append(_Head(self.viewer_id, 0, None))
+        return heads, beyond
+
+    @cached_property
+    def _are_most_follows(self) -> bool:
+        """True when looking at all follows costs less than naming the authors one by one."""
+        count = len(self.authors)
+        if count <= IDS_MAX:
+            return False
+        return count > IDS_IN_PARTS or relations.counts(self.viewer_id)["following"] <= 2 * count
+
+    def _posts(self, heads: Sequence[_Head], low: int) -> list[Position]:
+        """Return the first posts of some authors after the place, at `low` or above, in ms."""
+        lacking = self.lacking
+
+        def weight(head: _Head) -> float:
+            return float("inf") if head.posts is None else head.posts
+
+        # An author with many posts is read up to the number wanted, the others all together.
+        ordered = sorted(heads, key=weight, reverse=True)
+        many = [head for head in ordered if weight(head) > lacking + OWN_SELECT][:OWN_SELECTS_MAX]
+        rest = [head.author for head in ordered[len(many) :]]
+        groups = [[head.author] for head in many] + ([rest] if rest else [])
+        older, params = _older(self.place, low)
+        selects, values = [], []
+        for group in groups:
+            whose = f"IN ({_places(group)})" if len(group) > 1 else "= %s"
+            selects.append(
+                f"SELECT position, id FROM feeds_post{_by('ix_outbox')} WHERE author_id {whose}"  # noqa: S608
+                f"{' AND ' if older else ''}{older} AND NOT is_deleted"
+                " ORDER BY position DESC, id DESC LIMIT %s"
+            )
+            values += [*group, *params, lacking]
+        if not selects:
+            return []
+        if len(selects) > 1:
+            # MySQL wants brackets, SQLite knows none around a part of a union.
+            one = "({})" if db.is_mysql() else "SELECT * FROM ({})"
+            union = " UNION ALL ".join(one.format(select) for select in selects)
+            selects = [f"{union} ORDER BY position DESC, id DESC LIMIT %s"]
+            values.append(lacking)
+        return [Position(*row) for row in _rows(selects[0], values)]
+
+    # --- at once --------------------------------------------------------------------------------
+    def at_once(self) -> None:
+        """Read on by one query, or few when there are thousands of authors."""
+        ids = sorted(self.authors)
+        found: list[Position] = []
+        for start in range(0, len(ids), IDS_IN_PARTS):
+            part = ids[start : start + IDS_IN_PARTS]
+            found += self._posts([_Head(author, 0, 0) for author in part], 0)
+        self._take(sorted(found, reverse=True), None)
+
+    def _take(self, found: Sequence[Position], place: Position | None) -> None:
+        """Add what a step found and go on from `place`; None: there is nothing further down."""
+        self.found += found[: self.lacking]
+        self.place = place
+        self.ended = place is None
+
+
+def _older(place: Position | None, low: int = 0) -> tuple[str, list[int]]:
+    """Return the condition for posts after a place and not below `low`, and its values."""
+    parts, values = [], []
+    if place is not None:
+        parts.append("position <= %s AND (position < %s OR id < %s)")
+        values += [place.ts_ms, place.ts_ms, place.id]
+    if low:
+        parts.append("position >= %s")
+        values.append(low)
+    return " AND ".join(parts), values
+
+
+def _places(values: Collection[object]) -> str:
+    return ", ".join(["%s"] * len(values))
+
+
+def _by(index: str) -> str:
+    """Hold MySQL to an index: it may prefer to read everybody's posts in order (or to sort)."""
+    return f" FORCE INDEX ({index})" if db.is_mysql() else ""
+
+
+def _rows(sql: str, values: Iterable[int]) -> list[Row]:
+    """Run a statement whose text is made of constants only; values travel as parameters.
+
+    Not by the ORM, whose making of these statements takes as long as the database does.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(sql, list(values))
+        return list(cursor.fetchall())
