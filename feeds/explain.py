@@ -51,7 +51,7 @@ class Explanation:
 def explain(viewer_id: int | None, post_id: int) -> Explanation:
     """Return why a post is, or is not, in a person's home feed; for unknown ids, too.
 
-    At most twenty queries, one of which reads the reader's inbox to its end.
+    Some twenty short queries, and one that reads the reader's inbox to its end.
     """
     with db.snapshot():
         found = _Case(viewer_id, post_id).judge()

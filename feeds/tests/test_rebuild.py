@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
 from accounts import actions as accounts
 from accounts.models import AuditEntry, Role, User
@@ -332,6 +332,23 @@ def test_a_stopped_command_says_where_to_go_on(
     monkeypatch.setattr(rebuild, "_rebuild", stop)
     with pytest.raises(CommandError, match=f"--after {authors[1].pk} goes on"):
         command("--all")
+
+
+def test_a_command_that_fails_says_where_to_go_on_too(
+    reader: User, authors: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = rebuild._rebuild
+
+    def fail(viewer_id: int, report: rebuild.Report) -> None:
+        if viewer_id == authors[1].pk:
+            raise OperationalError("gone away")
+        work(viewer_id, report)
+
+    monkeypatch.setattr(rebuild, "_rebuild", fail)
+    told = io.StringIO()
+    with pytest.raises(OperationalError):
+        call_command("rebuild_inboxes", "--all", stdout=io.StringIO(), stderr=told)
+    assert f"--after {authors[0].pk} goes on" in told.getvalue()
 
 
 @pytest.mark.parametrize(

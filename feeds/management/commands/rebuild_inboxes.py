@@ -49,6 +49,9 @@ class Command(BaseCommand):
                 return rebuild.rebuild(rebuild.everybody(after), done)
             except KeyboardInterrupt:
                 raise CommandError(f"stopped; --after {reached} goes on from here") from None
+            except Exception:
+                self.stderr.write(f"failed; --after {reached} goes on from here")
+                raise
 
     def _report(self, done: rebuild.Report) -> None:
         self.stdout.write(
