@@ -108,7 +108,7 @@ def ask(batch: Batch, user_id: int, client: str) -> Promise[Floors | None]:
             return None
         return Floors(int(batch_floor), int(version_floor))
 
-    return batch.add(lambda pipeline: pipeline.mget(keys), read)
+    return batch.get(keys, read)
 
 
 def access_floors(user_id: int, client: str) -> Floors | None:

@@ -50,21 +50,17 @@ def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
         batch = redis.Batch()
         for user_id in user_ids:
             channel = f"{settings.CHANNEL_PREFIX}__group__{group(user_id)}"
-            batch.add(functools.partial(_publish, channel, body))
+            batch.add("PUBLISH", channel, body)
         batch.run()
     except Exception:
         # Whatever it is, the fact that this only hints at is committed.
         logger.exception("sockets were not told %s", event["type"])
 
 
-def _publish(channel: str, body: bytes, pipeline: Any) -> Any:
-    return pipeline.publish(channel, body)
-
-
 def heartbeat(batch: redis.Batch, user_id: int) -> None:
     """Note that a person has a socket open; for a batch that is sent anyway."""
     now = _now_ms()
-    batch.add(lambda pipeline: pipeline.zadd(ONLINE, {str(user_id): now}))
+    batch.add("ZADD", ONLINE, now, user_id)
 
 
 def online(user_ids: Iterable[int]) -> set[int]:
@@ -93,10 +89,8 @@ def _scores(ids: list[int], connection: Any) -> list[float | None]:
 def anyone_online() -> bool:
     """True when anybody has a socket open; not when Redis does not answer."""
     batch = redis.Batch()
-    batch.add(
-        lambda pipeline: pipeline.zremrangebyscore(ONLINE, 0, _now_ms() - 2 * ONLINE_MS),
-    )
-    count: redis.Promise[int] = batch.add(lambda pipeline: pipeline.zcard(ONLINE))
+    batch.add("ZREMRANGEBYSCORE", ONLINE, 0, _now_ms() - 2 * ONLINE_MS)
+    count: redis.Promise[int] = batch.add("ZCARD", ONLINE)
     batch.run()
     try:
         return count.value > 0
@@ -108,9 +102,9 @@ def all_online() -> set[int]:
     """Return everybody who has a socket open; nobody when Redis does not answer."""
     now = _now_ms()
     batch = redis.Batch()
-    batch.add(lambda pipeline: pipeline.zremrangebyscore(ONLINE, 0, now - 2 * ONLINE_MS))
+    batch.add("ZREMRANGEBYSCORE", ONLINE, 0, now - 2 * ONLINE_MS)
     members: redis.Promise[list[bytes]] = batch.add(
-        lambda pipeline: pipeline.zrangebyscore(ONLINE, now - ONLINE_MS, "+inf")
+        "ZRANGEBYSCORE", ONLINE, now - ONLINE_MS, "+inf"
     )
     batch.run()
     try:

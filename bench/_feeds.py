@@ -115,7 +115,8 @@ def like(viewer: int, post_ids: Sequence[int]) -> None:
     from interactions.models import Like, SubjectType
 
     Like.objects.bulk_create(
-        Like(user_id=viewer, subj_type=SubjectType.POST, subj_id=ident, created_at=0) for ident in post_ids
+        Like(user_id=viewer, subj_type=SubjectType.POST, subj_id=ident, created_at=0)
+        for ident in post_ids
     )
 
 

@@ -58,19 +58,17 @@ class Card(TypedDict):
 
 
 class Facts(TypedDict):
-    """The cached parts of a post that is not deleted; `ref` is the post it reposts."""
+    """The cached parts of a post that is not deleted; `ref` is the post it reposts.
+
+    `card` is its Card but for what depends on the reader or changes.
+    """
 
     author: int
-    kind: str
-    title: str
-    content: str
-    images: list[Image]
-    video_url: str
-    created_at: str
-    position: int
     visibility: str
+    kind: str
     ref: int | None
     ref_author: int | None
+    card: Card
 
 
 class Companion(Protocol):
@@ -94,12 +92,12 @@ class Hydration:
         self, reader: Reader, companion: Companion | None = None, *, followed_only: bool = False
     ) -> None:
         self._reader, self._companion = reader, companion
-        self._authors = {*reader.follows, reader.id} if followed_only else None
+        self._followed_only = followed_only
         self._likely: set[int] = set()
         self._facts: dict[int, Facts | None] = {}
         self._asked: list[tuple[Collection[int], Any]] = []
         self._wanted: set[int] = set()
-        self._people: dict[int, accounts.Card] = {}
+        self._people: dict[int, dict[str, Any]] = {}
         self._people_asked: list[accounts.AskedCards] = []
         self._people_wanted: set[int] = set()
 
@@ -120,35 +118,34 @@ class Hydration:
         """Say who wrote some of the posts that come next: they are asked for along with them."""
         self._likely.update(authors)
 
-    def cards(self, ids: Sequence[int]) -> dict[int, Card]:
-        """Return the cards of those posts that the reader may see, by id.
+    def cards(self, ids: Sequence[int], most: int | None = None) -> dict[int, Card]:
+        """Return the cards of those posts that the reader may see, by id; the first `most`.
 
         Two round trips, one more for the sources of reposts.
         """
         self._collect()
         known = [facts["author"] for facts in self._facts.values() if facts is not None]
         self._ask_now(ids, {*known, *self._likely})
-        shown = {
-            ident: facts
-            for ident in ids
-            if (facts := self._shown(ident)) is not None
-            and (self._authors is None or facts["author"] in self._authors)
-        }
-        sources = [facts["ref"] for facts in shown.values() if facts["ref"] is not None]
-        people = [facts["author"] for facts in shown.values()]
-        people += [facts["ref_author"] for facts in shown.values() if facts["ref_author"]]
+        found = [facts for ident in ids if (facts := self._shown(ident)) is not None]
+        if self._followed_only:
+            mine, followed = self._reader.id, self._reader.follows
+            found = [one for one in found if one["author"] in followed or one["author"] == mine]
+        sources = [facts["ref"] for facts in found if facts["ref"] is not None]
+        people = [facts["author"] for facts in found]
+        people += [facts["ref_author"] for facts in found if facts["ref_author"]]
         self._ask_now(sources, people)
-        cards = {}
-        for ident, facts in shown.items():
-            card = self._card(ident, facts)
+        cards: dict[int, Card] = {}
+        for facts in found:
+            card = self._card(facts)
             if card is None:
                 continue
             if facts["kind"] == Kind.REPOST:
                 source = None if facts["ref"] is None else self._shown(facts["ref"])
-                if source is not None and facts["ref"] is not None:
-                    card["ref"] = self._card(facts["ref"], source)
+                card["ref"] = None if source is None else self._card(source)
                 card["ref_gone"] = card["ref"] is None
-            cards[ident] = card
+            cards[int(card["id"])] = card
+            if len(cards) == most:
+                break
         if self._companion is not None:
             self._companion.apply(list(cards.values()))
         return cards
@@ -172,7 +169,9 @@ class Hydration:
         for ident, packed in cache.CARDS.load(missing, read_facts).items():
             self._facts[ident] = orjson.loads(packed) if packed else None
         for people in self._people_asked:
-            self._people |= people.cards()
+            for author, person in people.cards().items():
+                whole: Mapping[str, Any] = person
+                self._people[author] = {name: whole[name] for name in AUTHOR_FIELDS}
         self._asked, self._people_asked = [], []
 
     def _shown(self, ident: int) -> Facts | None:
@@ -181,29 +180,14 @@ class Hydration:
             return None
         return facts
 
-    def _card(self, ident: int, facts: Facts) -> Card | None:
+    def _card(self, facts: Facts) -> Card | None:
+        """Fill in what the reader makes of a post; None of a banned or closed author."""
         person = self._people.get(facts["author"])
-        if person is None:  # banned or closed
+        if person is None:
             return None
-        author: Mapping[str, Any] = person
-        return Card(
-            id=str(ident),
-            kind=facts["kind"],
-            author={name: author[name] for name in AUTHOR_FIELDS},
-            title=facts["title"],
-            content=facts["content"],
-            images=facts["images"],
-            video_url=facts["video_url"],
-            created_at=facts["created_at"],
-            position=facts["position"],
-            visibility=facts["visibility"],
-            like_count=0,
-            comment_count=0,
-            liked=False,
-            mine=facts["author"] == self._reader.id,
-            ref=None,
-            ref_gone=False,
-        )
+        card = facts["card"]
+        card["author"], card["mine"] = person, facts["author"] == self._reader.id
+        return card
 
 
 def read_facts(ids: Collection[int]) -> dict[int, bytes]:
@@ -222,11 +206,12 @@ def read_facts(ids: Collection[int]) -> dict[int, bytes]:
         "content_row__video_url",
     )
     rows = Post.objects.filter(pk__in=list(ids), is_deleted=False).values_list(*columns)
-    found = {row[0]: _pack(*row[1:]) for row in rows}
+    found = {row[0]: _pack(*row) for row in rows}
     return {ident: found.get(ident, b"") for ident in ids}
 
 
 def _pack(
+    ident: int,
     author: int,
     kind: str,
     position: int,
@@ -238,9 +223,10 @@ def _pack(
     images: list[dict[str, Any]],
     video_url: str,
 ) -> bytes:
-    facts = Facts(
-        author=author,
+    card = Card(
+        id=str(ident),
         kind=kind,
+        author={},
         title=title,
         content=content,
         images=[
@@ -258,7 +244,14 @@ def _pack(
         created_at=iso(position),
         position=position,
         visibility=visibility,
-        ref=ref,
-        ref_author=ref_author,
+        like_count=0,
+        comment_count=0,
+        liked=False,
+        mine=False,
+        ref=None,
+        ref_gone=False,
+    )
+    facts = Facts(
+        author=author, visibility=visibility, kind=kind, ref=ref, ref_author=ref_author, card=card
     )
     return orjson.dumps(facts)

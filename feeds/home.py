@@ -22,7 +22,7 @@ floor) after, or with the generation that the cached inbox has too.
 from collections.abc import Collection, Iterator, Sequence
 
 from feeds import cache, readers
-from feeds.cache.timeline import Run, member_of
+from feeds.cache.timeline import Entry, Run, member_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
 from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState, Post
@@ -170,7 +170,7 @@ class Home:
         """Cache the inbox, and return what follows the cursor; None where that is not known."""
         steady = True
 
-        def rows(limit: int) -> tuple[int, list[tuple[int, str]]]:
+        def rows(limit: int) -> tuple[int, list[Entry]]:
             nonlocal steady
             generation = readers.state(self.viewer_id)[0]
             found = self._newest_rows(limit)
@@ -183,7 +183,7 @@ class Home:
         run = cache.INBOX.load(self.viewer_id, rows)
         return run if steady else None
 
-    def _newest_rows(self, limit: int) -> list[tuple[int, str]]:
+    def _newest_rows(self, limit: int) -> list[Entry]:
         rows = InboxEntry.objects.filter(user_id=self.viewer_id)
         found = rows.order_by("-publish_time", "-post_id").values_list("publish_time", "post_id")
         return [(ts, member_of(Position(ts, post))) for ts, post in found[:limit]]
@@ -269,7 +269,7 @@ def _read_open(limit: int) -> list[cache.OpenPost]:
 
 
 def _load_outbox(author_id: int) -> Run:
-    def rows(limit: int) -> tuple[int, list[tuple[int, str]]]:
+    def rows(limit: int) -> tuple[int, list[Entry]]:
         posts = Post.objects.filter(author_id=author_id, is_deleted=False)
         found = newest(posts, "id", None, limit)
         return 0, [(place.ts_ms, member_of(place)) for place in found]

@@ -42,7 +42,7 @@ def fill(hydration: Hydration, runs: Iterator[list[Position]], size: int) -> Pag
     kept: list[Card] = []
     last: Position | None = None
     for number, run in enumerate(runs, start=1):
-        visible = hydration.cards([position.id for position in run])
+        visible = hydration.cards([position.id for position in run], size + 1 - len(kept))
         for position in run:
             if position.id not in visible:
                 continue

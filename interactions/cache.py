@@ -72,8 +72,7 @@ def ask_liked(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> Aske
     """Add the read of which of these posts a person likes to a batch."""
     if db.in_transaction():  # as in `core.leased`
         return AskedLiked(post_ids, redis.Promise())
-    key, fields = _liked(user_id), [_THRESHOLD, *map(str, post_ids)]
-    return AskedLiked(post_ids, batch.add(lambda pipeline: pipeline.hmget(key, fields)))
+    return AskedLiked(post_ids, batch.add("HMGET", _liked(user_id), _THRESHOLD, *post_ids))
 
 
 def load_liked(

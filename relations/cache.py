@@ -27,7 +27,6 @@ more often than it is filled, which is once a minute at most. Hence BIG_FROM.
 import logging
 import secrets
 from collections.abc import Iterable, Sequence
-from operator import methodcaller
 from typing import Literal, NamedTuple
 
 from relations.models import Relationship
@@ -134,9 +133,9 @@ def sync(pairs: Iterable[tuple[Kind, int, int]]) -> None:
     batch = redis.Batch()
     # First the leases: whoever takes a new one reads the table after this commit.
     for kind, owner, _ in wanted:
-        batch.add(methodcaller("delete", _lease(kind, owner)))
+        batch.add("DEL", _lease(kind, owner))
     known: list[redis.Promise[int]] = [
-        batch.add(methodcaller("exists", _list(kind, owner))) for kind, owner, _ in wanted
+        batch.add("EXISTS", _list(kind, owner)) for kind, owner, _ in wanted
     ]
     batch.run()
     try:

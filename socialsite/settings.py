@@ -139,12 +139,13 @@ _pool: dict[str, Any] = {
     "socket_timeout": REDIS_TIMEOUT_SECONDS,
     "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
     "retry": Retry(NoBackoff(), 0),
+    "protocol": 2,  # flat replies, which take half the time to read
 }
 _layer_host: dict[str, Any] = {"address": REDIS_URL}
 if EMBEDDED:
     from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection
 
-    _pool = {"connection_class": FakeRedisConnection}
+    _pool = {"connection_class": FakeRedisConnection, "protocol": 2}
     _layer_host["connection_class"] = FakeAsyncRedisConnection
 
 CACHES = {

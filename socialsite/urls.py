@@ -13,22 +13,23 @@ handler403 = views.permission_denied
 handler404 = views.not_found
 handler500 = views.server_error
 
+# What is asked for most stands first: each address before it is compared.
 api_v1 = [
+    path("", include("feeds.api_urls")),
     path("", include("accounts.api_urls")),
     path("", include("relations.api_urls")),
-    path("", include("feeds.api_urls")),
     path("", include("interactions.api_urls")),
     path("", include("socialsite.core.api_urls")),
 ]
 
 urlpatterns = [
-    path("", include("accounts.urls")),
+    path("api/v1/", include(api_v1)),
     path("", include("feeds.urls")),
+    path("", include("accounts.urls")),
     path("", include("relations.urls")),
     path("", include("interactions.urls")),
     path("i18n/", include("django.conf.urls.i18n")),
     path("admin/", admin.site.urls),
-    path("api/v1/", include(api_v1)),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path(
         "api/docs/",

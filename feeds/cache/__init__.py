@@ -6,8 +6,9 @@ could not be told is owed to it (`core.redis.forget`).
 """
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 
-from feeds.cache.timeline import ID_DIGITS, Timeline, member_of
+from feeds.cache.timeline import ID_DIGITS, Entry, Timeline, member_of
 from socialsite.core import redis
 from socialsite.core.leased import Epoch, LeasedCache
 from socialsite.core.pagination import Position
@@ -52,18 +53,18 @@ class AskedOpen:
 def load_open(read: Callable[[int], Sequence[OpenPost]]) -> tuple[list[OpenPost], bool]:
     """Read open fan-outs from the database, newest first and at most `limit`, and cache them."""
 
-    def entries(limit: int) -> tuple[int, list[tuple[int, str]]]:
+    def entries(limit: int) -> tuple[int, list[Entry]]:
         return 0, [(place.ts_ms, _open_member(place.id, author)) for place, author in read(limit)]
 
     run = _OPEN.load(_ALL, entries)
     return _open_posts(run.entries), run.ends
 
 
-def _open_member(post_id: int, author_id: int) -> str:
-    return f"{post_id:0{ID_DIGITS}}{author_id:0{ID_DIGITS}}"
+def _open_member(post_id: int, author_id: int) -> bytes:
+    return b"%0*d%0*d" % (ID_DIGITS, post_id, ID_DIGITS, author_id)
 
 
-def _open_posts(entries: Sequence[tuple[int, str]]) -> list[OpenPost]:
+def _open_posts(entries: Sequence[Entry]) -> list[OpenPost]:
     return [
         (Position(ts, int(member[:ID_DIGITS])), int(member[ID_DIGITS:])) for ts, member in entries
     ]
@@ -130,8 +131,7 @@ def changed_inbox(viewer_id: int) -> None:
 # --- read marks ---------------------------------------------------------------------------------
 def ask_mark(batch: redis.Batch, viewer_id: int) -> redis.Promise[bytes | None]:
     """Add the read of what was last marked as shown to a batch."""
-    key = _mark(viewer_id)
-    return batch.add(lambda pipeline: pipeline.get(key))
+    return batch.get([_mark(viewer_id)], itemgetter(0))
 
 
 def keep_mark(viewer_id: int, mark: bytes) -> None:

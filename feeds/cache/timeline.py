@@ -1,8 +1,9 @@
 """A list of posts in feed order as a ZSET: inboxes, outboxes, open fan-outs (A19, A28, A30).
 
 Score = position in ms, member = the id in fixed width: the newest entries, complete from the top
-down to the lowest one, the floor. Below them all stands a mark, whose score is the generation of
-what was cached: `END`, nothing is older (S0's NoMore), or `MORE`, the list goes on in the database.
+down to the lowest one, the floor. Below them all stands a mark: `END`, nothing is older (S0's
+NoMore), or `MORE`, the list goes on in the database. Above them stands `TOP`, whose score tells
+the generation of what was cached: a read of the newest begins with it.
 
 - One key, whole or gone whenever Redis evicts it, and never without the mark: a lost list and an
   empty one cannot be taken for each other (T46).
@@ -24,7 +25,9 @@ from socialsite.core import redis
 from socialsite.core.pagination import Position
 
 ID_DIGITS = 19
-END, MORE = "e", "m"
+END, MORE, TOP = b"e", b"m", b"t"
+# Their scores: below every position (ms), and above them, from where generations are counted on.
+BOTTOM, ABOVE = -1, 2**52
 # A list is cut down to CAP entries when it has SLACK more.
 CAP, SLACK = 400, 80
 LEASE_MS = 5_000
@@ -33,13 +36,16 @@ DAY_MS = 86_400_000
 KEYS_MAX = 500
 
 
+Entry = tuple[int, bytes]
+
+
 class Run(NamedTuple):
     """The next entries of one list. With fewer than were asked for it `ends`, or goes on below.
 
     An entry is its position and the member it is kept as.
     """
 
-    entries: list[tuple[int, str]]
+    entries: list[Entry]
     ends: bool
     generation: int
 
@@ -52,33 +58,38 @@ class Run(NamedTuple):
 class AskedRuns:
     """Runs asked for in a batch; `found` after it has run has those that are cached, by owner."""
 
-    def __init__(
-        self, owners: Collection[int], promise: redis.Promise[list[list[bytes]]], want: int
-    ) -> None:
-        self._owners, self._promise, self._want = owners, promise, want
+    def __init__(self, promises: dict[int, redis.Promise[Run | None]]) -> None:
+        self._promises = promises
 
     @property
     def found(self) -> dict[int, Run]:
         """The runs of lists that are cached, by owner; none without Redis."""
-        try:
-            replies = self._promise.value
-        except redis.RedisDown:
-            return {}
-        pairs = zip(self._owners, replies, strict=True)
-        return {owner: _run(reply, self._want) for owner, reply in pairs if reply}
+        found = {}
+        for owner, promise in self._promises.items():
+            try:
+                run = promise.value
+            except redis.RedisDown:  # or a lease, which is no list
+                continue
+            if run is not None:
+                found[owner] = run
+        return found
 
 
-def _run(reply: list[bytes], want: int) -> Run:
-    texts = [text.decode() for text in reply]
-    entries = [
-        (int(float(ts)), member) for member, ts in zip(texts[2::2], texts[3::2], strict=True)
-    ]
-    return Run(entries, texts[0] == END and len(entries) < want, int(float(texts[1])))
+def _run(reply: list[bytes]) -> Run | None:
+    """Read marks and entries as they come from the top: member, score, member, score, …"""
+    if not reply:
+        return None
+    generation = int(reply[1]) - ABOVE
+    last = reply[-2]
+    ends = last == END
+    if ends or last == MORE:
+        del reply[-2:]
+    return Run(list(zip(map(int, reply[3::2]), reply[2::2], strict=True)), ends, generation)
 
 
-def member_of(position: Position) -> str:
+def member_of(position: Position) -> bytes:
     """Return what a position is kept as: its id in fixed width, sorted as text like the number."""
-    return f"{position.id:0{ID_DIGITS}}"
+    return b"%0*d" % (ID_DIGITS, position.id)
 
 
 class Timeline:
@@ -95,13 +106,21 @@ class Timeline:
         self, batch: redis.Batch, owners: Collection[int], cursor: Position | None, want: int
     ) -> AskedRuns:
         """Add the read of the `want` entries after a cursor of each list to a batch."""
-        script = redis.script(__file__, "timeline_runs")
-        keys = [self.key(owner) for owner in owners]
-        place = ["", ""] if cursor is None else [cursor.ts_ms, member_of(cursor)]
-        arguments = [want, *place]
-        return AskedRuns(owners, batch.add(lambda redis: script.on(redis, keys, arguments)), want)
+        if cursor is None:
+            runs = {
+                owner: batch.add("ZREVRANGE", self.key(owner), 0, want, "WITHSCORES", read=_run)
+                for owner in owners
+            }
+        else:
+            script = redis.script(__file__, "timeline_run")
+            place = [want, min(cursor.ts_ms, ABOVE - 1), member_of(cursor)]
+            runs = {
+                owner: batch.add(*script.command([self.key(owner)], place), read=_run)
+                for owner in owners
+            }
+        return AskedRuns(runs)
 
-    def load(self, owner: int, read: Callable[[int], tuple[int, Sequence[tuple[int, str]]]]) -> Run:
+    def load(self, owner: int, read: Callable[[int], tuple[int, Sequence[Entry]]]) -> Run:
         """Read a list from the database and cache it.
 
         `read(limit)` is called once, after the lease is taken; it returns the generation and the
@@ -130,7 +149,7 @@ class Timeline:
         mark = END if run.ends and len(kept) == len(run.entries) else MORE
         if mark == MORE and not kept:
             return
-        values: list[object] = [run.generation, mark]
+        values: list[object] = [BOTTOM, mark, ABOVE + run.generation, TOP]
         for ts, member in kept:
             values += [ts, member]
         try:
@@ -139,7 +158,7 @@ class Timeline:
         except redis.RedisDown:
             return
 
-    def add(self, owners: Sequence[int], ts_ms: int, member: str) -> int:
+    def add(self, owners: Sequence[int], ts_ms: int, member: bytes) -> int:
         """Add an entry to those of the lists that are cached; returns how many. After the commit.
 
         Raises RedisDown; what was not told then must be forgotten.
@@ -152,7 +171,7 @@ class Timeline:
             for some in _batched(owners)
         )
 
-    def remove(self, owners: Sequence[int], member: str) -> int:
+    def remove(self, owners: Sequence[int], member: bytes) -> int:
         """Take an entry out of those of the lists that are cached. Raises RedisDown."""
         script = redis.script(__file__, "timeline_remove")
         return sum(

@@ -14,11 +14,16 @@ A value lives `ttl_ms` at most, which bounds what a process that died between it
 
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
+from operator import itemgetter
 
 from socialsite.core import db, redis
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
+
+
+def _same(values: list[bytes | None]) -> list[bytes | None]:
+    return values
 
 
 class Asked:
@@ -45,18 +50,19 @@ class LeasedCache:
     """Values under `<prefix>:<ident>`."""
 
     def __init__(self, prefix: str, ttl_ms: int) -> None:
-        self.prefix, self.ttl_ms = prefix, ttl_ms
+        self._prefix, self.ttl_ms = f"{prefix}:", ttl_ms
 
     def key(self, ident: int) -> str:
         """Return the key of one value."""
-        return f"{self.prefix}:{ident}"
+        return self._prefix + str(ident)
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values, at least one, to a batch."""
         if db.in_transaction():
             return Asked(idents, redis.Promise())
-        keys = [self.key(ident) for ident in idents]
-        return Asked(idents, batch.add(lambda pipeline: pipeline.mget(keys)))
+        prefix = self._prefix
+        keys = [prefix + str(ident) for ident in idents]
+        return Asked(idents, batch.get(keys, _same))
 
     def load(
         self, idents: Collection[int], read: Callable[[Collection[int]], Mapping[int, bytes]]
@@ -111,14 +117,14 @@ class Epoch:
 
     def ask(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
         """Add the read of the token to a batch; None when there is none, then `start` one."""
-        return batch.add(lambda pipeline: pipeline.get(self.key))
+        return batch.get([self.key], itemgetter(0))
 
     def start(self) -> bytes | None:
         """Return the present token, made when there is none; None without Redis: cache nothing."""
         batch = redis.Batch()
         token = secrets.token_bytes(12)
-        batch.add(lambda pipeline: pipeline.set(self.key, token, nx=True))
-        present = self.ask(batch)
+        batch.add("SET", self.key, token, "NX")
+        present: redis.Promise[bytes | None] = batch.add("GET", self.key)
         batch.run()
         try:
             return present.value

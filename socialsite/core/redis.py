@@ -12,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+import hiredis
 import redis
 from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
@@ -63,6 +65,7 @@ class _Breaker:
 breaker = _Breaker()
 
 
+@functools.cache
 def client() -> "redis.Redis":
     """Return the client of django-redis' default cache."""
     return cast("redis.Redis", get_redis_connection("default"))
@@ -180,20 +183,28 @@ class Promise(Generic[T]):
 
 
 class Batch:
-    """One pipeline, filled by several apps, sent in one round trip.
+    """Commands of several apps, sent in one round trip.
 
-    `add` takes a function that puts exactly one command on the pipeline, and one that reads the
-    reply. Without Redis the promises raise RedisDown when their value is asked for.
+    What is read by `get` goes out first, all keys in one command, and then the others in order.
+    Without Redis the promises raise RedisDown when their value is asked for, and so does a promise
+    whose command alone failed.
     """
 
     def __init__(self) -> None:
-        self._commands: list[Callable[[Any], Any]] = []
-        self._promises: list[tuple[Promise[Any], Callable[[Any], Any]]] = []
+        self._keys: list[str] = []
+        self._gets: list[tuple[Promise[Any], int, Callable[[Any], Any]]] = []
+        self._commands: list[Sequence[Any]] = []
+        self._promises: list[tuple[Promise[Any], Callable[[Any], Any] | None]] = []
 
-    def add(
-        self, command: Callable[[Any], Any], read: Callable[[Any], T] = lambda reply: reply
-    ) -> Promise[T]:
-        """Put one command into the batch and return the promise of its value."""
+    def get(self, keys: Sequence[str], read: Callable[[list[bytes | None]], T]) -> Promise[T]:
+        """Read the texts of some keys; None where there is none, or something else than a text."""
+        promise: Promise[T] = Promise()
+        self._keys += keys
+        self._gets.append((promise, len(keys), read))
+        return promise
+
+    def add(self, *command: Any, read: Callable[[Any], T] | None = None) -> Promise[T]:
+        """Put one command, its name and arguments, into the batch."""
         promise: Promise[T] = Promise()
         self._commands.append(command)
         self._promises.append((promise, read))
@@ -201,35 +212,78 @@ class Batch:
 
     def run(self) -> None:
         """Send what was added since the last run; never raises for Redis."""
-        commands, self._commands = self._commands, []
-        promises, self._promises = self._promises, []
+        keys, gets, self._keys, self._gets = self._keys, self._gets, [], []
+        commands, promises, self._commands, self._promises = self._commands, self._promises, [], []
+        if keys:
+            commands.insert(0, ("MGET", *keys))
         if not commands:
             return
-
-        def send(connection: "redis.Redis") -> list[Any]:
-            replies = _pipelined(connection, commands)
-            unknown = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-            if unknown:  # a new or emptied Redis
-                _load_scripts(connection)
-                again = _pipelined(connection, [commands[n] for n in unknown])
-                for number, reply in zip(unknown, again, strict=True):
-                    replies[number] = reply
-            return replies
-
         try:
-            replies = call(send)
+            replies = call(functools.partial(_send, commands=commands))
         except RedisDown:
             return
+        if keys:
+            values, start = replies.pop(0), 0
+            for got, count, pick in gets:
+                got.set(pick(values[start : start + count]))
+                start += count
         for (promise, read), reply in zip(promises, replies, strict=True):
             if not isinstance(reply, Exception):
-                promise.set(read(reply))
+                promise.set(reply if read is None else read(reply))
 
 
-def _pipelined(connection: "redis.Redis", commands: Sequence[Callable[[Any], Any]]) -> list[Any]:
-    pipeline = connection.pipeline(transaction=False)
-    for command in commands:
-        command(pipeline)
-    return list(pipeline.execute(raise_on_error=False))
+def _send(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
+    replies = _replies(connection, commands)
+    unknown = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+    if unknown:  # a new or emptied Redis
+        _load_scripts(connection)
+        again = _replies(connection, [commands[n] for n in unknown])
+        for number, reply in zip(unknown, again, strict=True):
+            replies[number] = reply
+    return replies
+
+
+def _replies(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
+    """Send commands at once and return their replies; an error of one is its reply.
+
+    On a wire of this thread's own: the client's pipeline takes longer than Redis does.
+    """
+    wire = _wires.of(connection.connection_pool)
+    packed = [hiredis.pack_command(tuple(command)) for command in commands]
+    wire.send_packed_command([b"".join(packed)])
+    replies: list[Any] = []
+    for _ in commands:
+        try:
+            replies.append(wire.read_response())
+        except redis.ResponseError as error:
+            replies.append(error)
+    return replies
+
+
+class _Wires(threading.local):
+    """One connection of each thread, apart from the pool, made as the pool makes them."""
+
+    def __init__(self) -> None:
+        self._made: tuple[int, Any, Any] | None = None
+
+    def of(self, pool: Any) -> Any:
+        """Return the connection, one on which nothing is waiting to be read."""
+        process = os.getpid()  # a fork must not talk on its parent's
+        if self._made is None or self._made[:2] != (process, pool):
+            self._made = (process, pool, pool.connection_class(**pool.connection_kwargs))
+        wire = self._made[2]
+        wire.connect()
+        try:
+            fresh = not wire.can_read()
+        except (redis.RedisError, OSError):
+            fresh = False
+        if not fresh:  # Redis hung up, or a reader was interrupted
+            wire.disconnect()
+            wire.connect()
+        return wire
+
+
+_wires = _Wires()
 
 
 @functools.cache
@@ -259,12 +313,12 @@ class Script:
 
         def run(connection: "redis.Redis") -> Any:
             try:
-                return self.on(connection, keys, args)
+                return cast("Any", connection).execute_command(*self.command(keys, args))
             except NoScriptError:
                 return connection.eval(self.text, len(keys), *keys, *args)
 
         return call(run)
 
-    def on(self, pipeline: Any, keys: Sequence[str], args: Sequence[Any]) -> Any:
-        """Put it on a pipeline (for Batch, which knows what to do when Redis lacks the script)."""
-        return pipeline.evalsha(self._sha, len(keys), *keys, *args)
+    def command(self, keys: Sequence[str], args: Sequence[Any]) -> tuple[Any, ...]:
+        """Return it as a command for a Batch, which knows what to do if Redis lacks the script."""
+        return ("EVALSHA", self._sha, len(keys), *keys, *args)

@@ -1,6 +1,6 @@
 -- Add one entry to those timelines that are there (T43). KEYS: timelines. ARGV: score, member, hard cap
 -- with its slack, hard cap, size from which old entries go, score of what is old. Returns how many.
--- Marks: 'e' the end of the list, 'm' more below the floor; see timeline.py.
+-- Marks: 'e' the end of the list, 'm' more below the floor, 't' the top; see timeline.py.
 local score, member = tonumber(ARGV[1]), ARGV[2]
 local most, cap, size = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local added = 0
@@ -12,7 +12,7 @@ for _, key in ipairs(KEYS) do
     local partial, fits = bottom[1] == 'm', true
     if partial then
       local floor = tonumber(bottom[4])
-      if not floor then
+      if bottom[3] == 't' then
         redis.call('DEL', key) -- it knows nothing, with this entry it would look as if it did
         fits = false
       else
@@ -23,7 +23,7 @@ for _, key in ipairs(KEYS) do
     if fits then
       redis.call('ZADD', key, ARGV[1], member)
       added = added + 1
-      local count = redis.call('ZCARD', key) - 1
+      local count = redis.call('ZCARD', key) - 2
       if count > size and (count % 16 == 0 or count > most) then
         -- Old ones beyond the size (A30), and whatever is beyond the hard cap (T47).
         local over = redis.call('ZCOUNT', key, '(' .. bottom[2], ARGV[6])

@@ -55,7 +55,7 @@ def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
 
     with redis.left_out():
         batch = redis.Batch()
-        asked = batch.add(lambda pipeline: pipeline.get("x"))
+        asked = batch.add("GET", "x")
         batch.run()
         with pytest.raises(redis.RedisDown):
             asked.value  # noqa: B018
@@ -97,8 +97,8 @@ def test_a_batch_answers_each_promise_in_one_round_trip(monkeypatch) -> None:
     real = redis.call
     monkeypatch.setattr(redis, "call", lambda function: trips.append(1) or real(function))
     batch = redis.Batch()
-    first = batch.add(lambda pipeline: pipeline.get("a"), int)
-    second = batch.add(lambda pipeline: pipeline.get("b"))
+    first = batch.add("GET", "a", read=int)
+    second = batch.add("GET", "b")
     with pytest.raises(redis.RedisDown):
         _ = first.value
     batch.run()
@@ -111,8 +111,8 @@ def test_a_batch_answers_each_promise_in_one_round_trip(monkeypatch) -> None:
 def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
     redis.call(lambda connection: connection.set("text", "x"))
     batch = redis.Batch()
-    bad = batch.add(lambda pipeline: pipeline.lpush("text", "y"))
-    good = batch.add(lambda pipeline: pipeline.get("text"))
+    bad = batch.add("LPUSH", "text", "y")
+    good = batch.add("GET", "text")
     batch.run()
     assert good.value == b"x"
     with pytest.raises(redis.RedisDown):
@@ -121,18 +121,39 @@ def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
 
 def test_a_batch_without_redis_does_not_raise_until_a_value_is_asked_for(broken) -> None:
     batch = redis.Batch()
-    promise = batch.add(lambda pipeline: pipeline.get("a"))
+    promise = batch.add("GET", "a")
     batch.run()
     with pytest.raises(redis.RedisDown):
         _ = promise.value
 
 
+def test_all_keys_that_several_apps_read_are_one_command(monkeypatch) -> None:
+    redis.call(lambda connection: connection.mset({"a": "1", "b": "2"}))
+    redis.call(lambda connection: connection.lpush("list", "x"))
+    sent: list[object] = []
+    real = redis._replies
+    monkeypatch.setattr(
+        redis,
+        "_replies",
+        lambda wire, commands: sent.append(list(commands)) or real(wire, commands),
+    )
+    batch = redis.Batch()
+    counted = batch.add("INCR", "a")
+    both = batch.get(["b", "a"], lambda values: values)
+    one = batch.get(["a"], lambda values: int(values[0]))
+    none = batch.get(["nothing", "list"], lambda values: values)
+    batch.run()
+    assert sent == [[("MGET", "b", "a", "a", "nothing", "list"), ("INCR", "a")]]
+    assert (both.value, one.value, none.value) == ([b"2", b"1"], 1, [None, None])
+    assert counted.value == 2
+
+
 def test_a_batch_can_be_filled_and_run_again() -> None:
     redis.call(lambda connection: connection.set("a", "1"))
     batch = redis.Batch()
-    first = batch.add(lambda pipeline: pipeline.get("a"))
+    first = batch.add("GET", "a")
     batch.run()
-    second = batch.add(lambda pipeline: pipeline.incr("a"))
+    second = batch.add("INCR", "a")
     batch.run()
     assert (first.value, second.value) == (b"1", 2)
 
@@ -156,9 +177,9 @@ def test_a_script_runs_by_its_file_also_after_redis_forgot_it(script) -> None:
 def test_a_script_runs_inside_a_batch(script) -> None:
     redis.call(lambda connection: connection.set("a", "1"))
     batch = redis.Batch()
-    before = batch.add(lambda pipeline: pipeline.get("a"))
-    found = batch.add(lambda pipeline: script.on(pipeline, ["a"], ["x"]))
-    after = batch.add(lambda pipeline: pipeline.incr("a"))
+    before = batch.add("GET", "a")
+    found = batch.add(*script.command(["a"], ["x"]))
+    after = batch.add("INCR", "a")
     batch.run()
     assert (before.value, found.value, after.value) == (b"1", [b"1", b"x"], 2)
 
