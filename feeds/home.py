@@ -19,9 +19,9 @@ order of the reads makes them one consistent view without a snapshot: what says 
 floor) after, or with the generation that the cached inbox has too.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from feeds import cache, readers
+from feeds import cache, pull, readers
 from feeds.cache.timeline import Entry, Run, member_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
@@ -230,7 +230,7 @@ class Home:
     ) -> Iterator[list[Position]]:
         """Yield the newest posts of authors and of the reader, from their outboxes where cached."""
         if len(authors) > OUTBOXES_MAX:
-            yield _newest_of(self.viewer_id, [*authors, self.viewer_id], cursor, want)
+            yield pull.newest(self.viewer_id, authors | {self.viewer_id}, cursor, want)
             return
         runs = {} if own is None else {self.viewer_id: own}
         if authors:
@@ -253,13 +253,7 @@ class Home:
             if len(run.entries) < want and not run.ends:
                 below.append(author)
         if below:
-            yield _newest_of(self.viewer_id, below, cursor, want)
-
-
-def _newest_of(
-    viewer_id: int, authors: Collection[int], cursor: Position | None, want: int
-) -> list[Position]:
-    return newest(Post.objects.filter(author_id__in=authors, is_deleted=False), "id", cursor, want)
+            yield pull.newest(self.viewer_id, below, cursor, want)
 
 
 def _read_open(limit: int) -> list[cache.OpenPost]:

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, inbox, queries, trim
+from feeds import actions, fanout, inbox, pull, queries, trim
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Mode, Post, PostContent
 from feeds.tests.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from relations import actions as relations
@@ -341,7 +341,10 @@ class TestMachine(TestCase):
 
     def test_hybrid_is_oracle_whatever_happens(self) -> None:
         sizes = {"INBOX_MAX": 5, "MAX_CACHED_POST_SIZE": 3, "MIN_CACHED_POST_SECONDS": 0}
-        with self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2, **sizes):
+        # So small that four people are enough for each way of pulling.
+        ways = {"FEW": 1, "WORTH_A_PROBE": 0, "PROBE": 1, "BY_AUTHOR": 2, "IDS_MAX": 2, "SPARE": 0}
+        small = self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2, **sizes)
+        with small, mock.patch.multiple(pull, **ways):
             run_state_machine_as_test(
                 FeedMachine,
                 settings=settings(
