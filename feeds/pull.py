@@ -25,8 +25,8 @@ from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.pagination import Position
 
-# Costs in rows of a scan, as measured by `bench/pull.py`; what counts is what they are to each
-# other: a reading by author before it looks at any, and each author at the top and further down.
+# Costs in rows of a scan: of a reading by author before it looks at any, of each author at the top
+# and further down. Only what they are to each other counts; `bench/pull.py` shows if they hold.
 BY_AUTHOR, HEAD, HEAD_BELOW = 1500, 6, 10
 # By author so dear that a scan which comes to nothing costs little beside it. Its first step has
 # PROBE rows; it is given up after a 64th of that cost, or SAMPLE_MAX rows, at the soonest.
