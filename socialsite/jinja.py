@@ -1,24 +1,89 @@
-"""The Jinja2 environment of the pages."""
+"""The Jinja2 environment of the pages.
 
+What a page works out dozens of times, always with the same result, is kept in the process:
+addresses, translations, texts with their links.
+"""
+
+import functools
+import secrets
 import zlib
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.template import engines
+from django.template.backends.utils import csrf_input
 from django.templatetags.static import static
-from django.urls import reverse
-from django.utils.translation import get_language, gettext, ngettext
+from django.urls import get_urlconf, reverse
+from django.utils import translation
+from django.utils.functional import lazy
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
+from jinja2.utils import urlize
+from markupsafe import Markup
 
 AVATAR_HUES = 8
+# Results of each kind that a process keeps, and the longest text of which it does.
+KEPT = 4096
+# Stands for the hidden fields in a kept card; nobody can write it into a post.
+_HIDDEN = secrets.token_hex(16)
+LINKED_MAX = 2000
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def url(name: str, *args: Any) -> str:
     """Return the address of a named page."""
-    return reverse(name, args=args)
+    return _reversed(get_urlconf(), name, args)
+
+
+@functools.lru_cache(KEPT)
+def _reversed(urlconf: Any, name: str, args: tuple[Any, ...]) -> str:
+    return reverse(name, urlconf, args=args)
+
+
+def gettext(text: str) -> str:
+    """Return a text in the reader's language."""
+    return _translated(get_language(), text)
+
+
+@functools.lru_cache(KEPT)
+def _translated(_language: str | None, text: str) -> str:
+    return translation.gettext(text)
+
+
+def linked(text: str) -> str:
+    """Return a text in which addresses are links, safe to show."""
+    if "://" not in text:
+        return text
+    return _linked(text) if len(text) <= LINKED_MAX else _linked.__wrapped__(text)
+
+
+@functools.lru_cache(KEPT)
+def _linked(text: str) -> Markup:
+    return Markup(urlize(text, rel="nofollow ugc noopener", target="_blank"))  # noqa: S704
+
+
+def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False) -> Markup:
+    """Return a post as a card; `c` has the `hidden` fields of its forms and where guests `login`.
+
+    A card is made once for each language and each state of the post: its words, counts, who it is
+    by and for, how long ago. Only the hidden fields belong to one request.
+    """
+    when = timesince_short(post["created_at"])
+    card = _post_card(get_language(), c["login"], when, full, orjson.dumps(post))
+    return Markup(card.replace(_HIDDEN, c["hidden"]))  # noqa: S704
+
+
+@functools.lru_cache(KEPT)
+def _post_card(_language: str | None, login: str, when: str, full: bool, post: bytes) -> str:
+    macro = engines["jinja2"].env.get_template("feeds/_card.html").module.card  # type: ignore[attr-defined]
+    return str(macro(orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full))
 
 
 def avatar_hue(username: str) -> int:
@@ -48,8 +113,10 @@ def environment(**options: Any) -> Environment:
     env.globals.update(
         _=gettext,
         gettext=gettext,
+        linked=linked,
+        post_card=post_card,
         ngettext=ngettext,
-        static=static,
+        static=functools.lru_cache(KEPT)(static),
         url=url,
         avatar_hue=avatar_hue,
         timesince_short=timesince_short,
@@ -59,6 +126,16 @@ def environment(**options: Any) -> Environment:
     return env
 
 
+def _once(make: Callable[[], str]) -> Any:
+    """Return a text that is made when it is first used, and safe to show."""
+    return lazy(functools.cache(lambda: mark_safe(make())), SafeString, str)()  # noqa: S308
+
+
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """What every page may use."""
-    return {"LANGUAGE_CODE": get_language() or settings.LANGUAGE_CODE}
+    return {
+        "LANGUAGE_CODE": get_language() or settings.LANGUAGE_CODE,
+        # Once a page: each time it is asked for, the token is masked anew.
+        "csrf_input": _once(lambda: csrf_input(request)),
+        "csrf_token": _once(lambda: get_token(request)),
+    }

@@ -1,0 +1,106 @@
+"""What pages keep in the process is the same as made anew, and nobody else's."""
+
+from typing import Any
+
+import pytest
+from django.template import engines
+from django.test import Client
+from django.utils import translation
+from markupsafe import Markup
+
+from accounts import actions as accounts
+from feeds import queries
+from socialsite import jinja
+
+C = {"hidden": "<input>", "login": ""}
+
+
+@pytest.fixture
+def card(make_user, make_post) -> dict[str, Any]:
+    return dict(queries.post(None, make_post(make_user()).pk))
+
+
+@pytest.mark.django_db
+def test_a_kept_card_is_what_the_template_makes(card) -> None:
+    macro = engines["jinja2"].env.get_template("feeds/_card.html").module.card
+    for _ in range(2):
+        made = macro(card, "now", {**C, "hidden": Markup("<input>")}, False)
+        assert jinja.post_card(card, C) == made
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"like_count": 7},
+        {"comment_count": 7},
+        {"liked": True},
+        {"mine": True},
+        {"content": "other words"},
+        {"created_at": "2020-01-01T00:00:00.000Z"},
+        {"visibility": "followers"},
+    ],
+)
+def test_a_card_that_changed_is_made_anew(card, change) -> None:
+    before = jinja.post_card(card, C)
+    after = jinja.post_card({**card, **change}, C)
+    assert after != before
+    assert jinja.post_card(card, C) == before
+
+
+@pytest.mark.django_db
+def test_language_length_and_log_in_each_have_their_own_card(card) -> None:
+    made = {
+        jinja.post_card(card, C),
+        jinja.post_card(card, C, full=True),
+        jinja.post_card(card, {**C, "login": "/login"}),
+    }
+    with translation.override("zh-hans"):
+        made.add(jinja.post_card(card, C))
+    assert len(made) == 4
+
+
+@pytest.mark.django_db
+def test_the_hidden_fields_of_a_card_are_those_of_the_request(card) -> None:
+    mine, theirs = (jinja.post_card(card, {**C, "hidden": f"<{who}>"}) for who in ("me", "you"))
+    assert "<me>" in mine
+    assert "<me>" not in theirs
+    assert jinja._HIDDEN not in mine + theirs
+
+
+def test_links_are_kept_and_words_are_escaped() -> None:
+    text = "<b> https://x.example/?a=1&b=2 </b>"
+    made = jinja.linked(text)
+    assert made == jinja.linked(text)
+    assert 'href="https://x.example/?a=1&amp;b=2"' in made
+    assert "&lt;b&gt;" in made
+    assert jinja.linked("<b>") == "<b>"  # the template escapes it
+    assert not hasattr(jinja.linked("<b>"), "__html__")
+    assert "</a>" in jinja.linked("https://x.example " + "x" * jinja.LINKED_MAX)
+
+
+def test_texts_follow_the_language() -> None:
+    english = jinja.gettext("Home")
+    with translation.override("zh-hans"):
+        assert jinja.gettext("Home") != english
+    assert jinja.gettext("Home") == english
+
+
+@pytest.mark.django_db
+def test_all_forms_of_a_page_carry_the_readers_token_and_a_like_works_without_javascript(
+    make_user, make_post
+) -> None:
+    posts = [make_post(make_user()) for _ in range(2)]
+    pages = []
+    for _ in range(2):
+        client = Client(enforce_csrf_checks=True)
+        client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(make_user())
+        page = client.get("/recommended").content.decode()
+        token = page.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
+        assert page.count(token) >= 3
+        answer = client.post(
+            f"/posts/{posts[0].pk}/like", {"csrfmiddlewaretoken": token, "liked": "1"}
+        )
+        assert answer.status_code in (200, 303)
+        pages.append(token)
+    assert pages[0] not in page
