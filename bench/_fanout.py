@@ -1,0 +1,229 @@
+"""An author whose followers all have full inboxes, and the rows of posts inserted without a site.
+
+Inboxes are as trims leave them in the long run: between INBOX_MAX and a quarter more, each of
+another length. So are cached inboxes: none gets too long at the same post as all others.
+"""
+
+import itertools
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from bench import _feeds as feeds
+from bench import _harness as harness
+from bench import _people as people
+
+PEOPLE_A_STATEMENT = 400
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+Row = tuple[int, int, int, int]  # reader, position, post, author
+FULL = (
+    "INSERT INTO feeds_inboxentry (user_id, publish_time, post_id, author_id)"
+    " SELECT {first} + p.seq, {now} - r.seq * {minute}, {post} + r.seq, {first} + r.seq % 9973"
+    " FROM seq_{low}_to_{high} p JOIN seq_1_to_{most} r ON r.seq <= {size} + p.seq * 7 % {spread}"
+)
+
+
+class World:
+    """One author, the first of the people, the followers, all others, and their inboxes."""
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        from accounts.models import User
+        from feeds.models import InboxEdge, InboxState
+
+        self.fans = ids[1:]
+        people.insert_followers(ids[0], ids[1], len(self.fans))
+        people.count_all()
+        self.author = User.objects.get(pk=ids[0])
+        self.now = int(time.time() * 1000)
+        InboxEdge.objects.bulk_create(
+            (InboxEdge(viewer_id=fan, author_id=ids[0], backfilled_from=0) for fan in self.fans),
+            batch_size=feeds.BATCH,
+        )
+        InboxState.objects.bulk_create(
+            (InboxState(viewer_id=fan, inbox_floor=1) for fan in self.fans),
+            batch_size=feeds.BATCH,
+        )
+
+    def fill_inboxes(self) -> int:
+        """Fill every inbox with rows of others' posts; returns how many."""
+        from django.conf import settings
+
+        size, rows = settings.INBOX_MAX, 0
+        spread = max(size // 4, 1)
+        for low in range(0, len(self.fans), PEOPLE_A_STATEMENT):
+            high = min(low + PEOPLE_A_STATEMENT, len(self.fans)) - 1
+            rows += people.execute(
+                FULL.format(
+                    first=self.fans[0],
+                    now=self.now,
+                    minute=MINUTE_MS,
+                    post=3 * people.FIRST_ID,
+                    low=low,
+                    high=high,
+                    most=size + spread,
+                    size=size,
+                    spread=spread,
+                )
+            )
+        people.execute("ANALYZE TABLE feeds_inboxentry")
+        return rows
+
+    def cache_inboxes(self, entries: int) -> None:
+        """Put the newest of each inbox into Redis and nothing else; `entries` of 0: no inbox.
+
+        Up to MAX_CACHED_POST_SIZE entries are all old, so that the size is what keeps them there;
+        more are all young, and the hard cap does.
+        """
+        from django.conf import settings
+
+        from feeds import cache
+        from feeds.cache.timeline import CAP, SLACK, Timeline, member_of
+        from socialsite.core import redis
+        from socialsite.core.pagination import Position
+
+        redis.call(lambda connection: connection.flushdb())
+        if not entries:
+            return
+        small = entries <= settings.MAX_CACHED_POST_SIZE
+        newest = self.now - (8 * DAY_MS if small else 0)
+        spread = 16 if small else SLACK
+        places = [
+            Position(newest - number * MINUTE_MS, 3 * people.FIRST_ID + number)
+            for number in range(1, entries + spread + 2)
+        ]
+        found = [(place.ts_ms, member_of(place)) for place in places]
+        script = redis.script(Timeline.load.__code__.co_filename, "timeline_fill")
+        for start in range(0, len(self.fans), 100):
+            batch = redis.Batch()
+            for number, fan in enumerate(self.fans[start : start + 100], start):
+                values: list[Any] = [-1, b"m", 2**52, b"t"]
+                for ts, member in found[: min(entries + number * 7 % spread, CAP + SLACK)]:
+                    values += [ts, member]
+                key = cache.INBOX.key(fan)
+                batch.add("SET", key, "!bench")
+                batch.add(*script.command([key], ["!bench", cache.INBOX.ttl_ms, *values]))
+            batch.run()
+        cached = redis.call(lambda connection: connection.dbsize())
+        if cached < len(self.fans):
+            raise RuntimeError(f"only {cached} of {len(self.fans)} inboxes are in Redis")
+
+    def publish(self, count: int) -> list[int]:
+        """Publish posts through the action; returns their ids."""
+        from feeds import actions
+
+        return [actions.publish(self.author, content="hello").pk for _ in range(count)]
+
+    def planned(self, count: int) -> list[int]:
+        """Publish posts and write their plans; returns the ids of their chunks."""
+        from feeds import fanout
+        from socialsite.core import doorbell, relay
+
+        with doorbell.silence():
+            posts = self.publish(count)
+            while relay.relay():
+                pass
+        return [chunk for post in posts for chunk in fanout.open_chunks(post)]
+
+
+class Floor:
+    """The rows of some posts for all followers as ready statements of one chunk each."""
+
+    def __init__(self, world: World, posts: int, chunk: int) -> None:
+        self.world, self.posts, self.chunk = world, posts, chunk
+        self._number = 0
+
+    def statements(self) -> list[str]:
+        """Return the statements of new posts."""
+        found = []
+        self._now = int(time.time() * 1000)
+        self._ids = []
+        for _ in range(self.posts):
+            self._number += 1
+            post = 4 * people.FIRST_ID + self._number
+            self._ids.append(post)
+            for start in range(0, len(self.world.fans), self.chunk):
+                some = self.world.fans[start : start + self.chunk]
+                rows = (f"({fan},{self._now},{post},{self.world.author.pk})" for fan in some)
+                found.append(
+                    "INSERT INTO feeds_inboxentry (user_id, publish_time, post_id, author_id)"  # noqa: S608
+                    f" VALUES {','.join(rows)}"
+                )
+        return found
+
+    def run(self) -> float:
+        """Insert and commit chunk by chunk; returns rows a second. Then take the rows out."""
+        from feeds.models import InboxEntry
+
+        statements = self.statements()
+        began = time.perf_counter()
+        rows = sum(people.execute(statement) for statement in statements)
+        took = time.perf_counter() - began
+        for start in range(0, len(self.world.fans), self.chunk):
+            some = self.world.fans[start : start + self.chunk]
+            for post in self._ids:
+                InboxEntry.objects.filter(
+                    user_id__in=some, publish_time=self._now, post_id=post
+                ).delete()
+        return rows / took
+
+
+class Parts:
+    """Times of the steps of chunks, by the failpoints between them."""
+
+    ENDS = ("chunk-leased", "chunk-delivered", "chunk-cached", "chunk-done")
+    NAMES = ("lease", "rows", "cached inboxes", "checkpoint", "the rest, with trims")
+
+    def __init__(self) -> None:
+        self.times = {name: harness.Series() for name in (*self.NAMES, "all of it")}
+
+    def run(self, chunk: int) -> float:
+        """Run one chunk and return how long it took, in seconds; the run that finishes counts."""
+        from feeds import fanout
+
+        marks = [time.perf_counter()]
+        real = fanout.failpoint
+        fanout.failpoint = lambda name: (  # type: ignore[assignment]
+            marks.append(time.perf_counter()) if name in self.ENDS else None
+        )
+        try:
+            if not fanout.run_chunk(chunk):
+                raise RuntimeError(f"chunk {chunk} was not delivered")
+        finally:
+            fanout.failpoint = real  # type: ignore[assignment]
+        marks.append(time.perf_counter())
+        for name, (began, ended) in zip(self.NAMES, itertools.pairwise(marks), strict=True):
+            self.times[name].times.append(ended - began)
+        self.times["all of it"].times.append(marks[-1] - marks[0])
+        return marks[-1] - marks[0]
+
+
+def rate(posts: Sequence[int]) -> float:
+    """Return the deliveries a second of posts that are done: from the first lease to the end."""
+    from django.db.models import Max, Min, Sum
+
+    from feeds.fanout import LEASE_MS
+    from feeds.models import FanOut, FanOutChunk
+
+    chunks = FanOutChunk.objects.filter(fanout_id__in=posts)
+    found = chunks.aggregate(first=Min("leased_until"), rows=Sum("delivered"))
+    done = FanOut.objects.filter(pk__in=posts).aggregate(last=Max("done_at"))["last"]
+    return float(found["rows"] / max(done - (found["first"] - LEASE_MS), 1) * 1000)
+
+
+def wait_for(check: Callable[[], bool], seconds: float, what: str) -> None:
+    """Look every 20 ms until something holds; RuntimeError when it does not in time."""
+    deadline = time.monotonic() + seconds
+    while not check():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{what}: not within {seconds:g} s")
+        time.sleep(0.02)
+
+
+def sql_alone() -> AbstractContextManager[Any]:
+    """Return a context in which chunks leave Redis alone."""
+    from unittest.mock import patch
+
+    from feeds import cache
+
+    return patch.object(cache, "deliver", lambda *_args: 0)
