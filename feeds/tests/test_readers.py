@@ -1,0 +1,298 @@
+"""Cached readers: packed and unpacked they are the same, and no change leaves an old one in use."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts import actions as accounts
+from accounts import queries as people
+from accounts.models import User
+from feeds import actions, fanout, queries, readers, trim
+from feeds.models import InboxEdge, InboxState, Mode
+from feeds.readers import Reader
+from feeds.tests.test_timeline import assert_exact
+from relations import actions as relations
+from socialsite.core import redis
+from socialsite.core.ids import MAX_ID
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+
+identities = st.integers(1, MAX_ID)
+A_READER = st.builds(
+    Reader,
+    st.just(7),
+    st.frozensets(identities, max_size=6),
+    st.frozensets(identities, max_size=3),
+    st.dictionaries(identities, st.integers(1, MAX_ID), max_size=4),
+    st.integers(0, 2**53),
+    st.integers(0, 2**50),
+)
+
+
+def cached(viewer: User) -> Reader | None:
+    """Return the reader as they are cached now, without reading the database."""
+    batch = redis.Batch()
+    asked = readers.AskedReader(batch, viewer.pk)
+    batch.run()
+    return asked.cached
+
+
+@pytest.fixture
+def reader(make_user: Make) -> User:
+    return make_user()
+
+
+@pytest.fixture
+def author(make_user: Make) -> User:
+    return make_user()
+
+
+@given(A_READER, st.binary(min_size=1, max_size=40))
+def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: bytes) -> None:
+    packed = readers._pack(reader, standing)
+    assert readers._unpack(7, packed, standing) == reader
+    assert readers._unpack(7, packed, standing + b"x") is None
+    assert readers._unpack(7, packed, standing[:-1]) is None
+    assert readers._unpack(7, packed, b"y" * len(standing) if standing[0] != 121 else b"z") is None
+
+
+def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
+    reader: User,
+    author: User,
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    django_assert_num_queries: Make,
+) -> None:
+    settings.BACKFILL_MAX, settings.INBOX_MAX = 2, 3
+    fresh, blocked = make_user(), make_user()
+    relations.block(reader, blocked)
+    for at in range(1000, 6000, 1000):
+        make_post(author, at_ms=at)
+    relations.follow(reader, author)
+    drain()
+    for at in range(11_000, 16_000, 1000):
+        make_post(author, at_ms=at)
+        drain()
+    relations.follow(reader, fresh)  # its backfill is not done
+    found = readers.one(reader.pk)
+    assert found.follows == {author.pk, fresh.pk}
+    assert found.blocked == {blocked.pk}
+    assert found.incomplete == {author.pk: 3000, fresh.pk: MAX_ID}
+    state = InboxState.objects.get(pk=reader.pk)
+    assert (found.inbox_floor, found.generation) == (state.inbox_floor, state.generation)
+    assert found.inbox_floor > 10_000
+    assert found == readers.read(reader.pk)
+    with django_assert_num_queries(0):
+        assert readers.one(reader.pk) == found
+
+
+def follow(reader: User, author: User) -> None:
+    relations.follow(reader, author)
+
+
+CHANGES: dict[str, tuple[Callable[[User, User], Any], Callable[[User, User], Any]]] = {
+    "follow": (lambda reader, author: None, follow),
+    "unfollow": (follow, relations.unfollow),
+    "block": (follow, relations.block),
+    "blocked": (follow, lambda reader, author: relations.block(author, reader)),
+    "unblock": (relations.block, relations.unblock),
+    "unblocked": (
+        lambda reader, author: relations.block(author, reader),
+        lambda reader, author: relations.unblock(author, reader),
+    ),
+    "ban": (follow, lambda reader, author: accounts.ban(author)),
+    "unban": (
+        lambda reader, author: (follow(reader, author), accounts.ban(author)),
+        lambda reader, author: accounts.unban(User.objects.get(pk=author.pk)),
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_no_reader_is_old_once_a_change_was_answered(
+    change: str, reader: User, author: User, make_user: Make, make_post: Make, drain: Make
+) -> None:
+    """Of the one who changes, of the other side, and of a fill under way meanwhile (T45)."""
+    before, act = CHANGES[change]
+    before(reader, author)
+    drain()
+    make_post(author)
+    make_post(reader)
+    read = readers.read
+
+    for one in (reader, author):
+        readers.one(one.pk)
+        assert cached(one) is not None
+    act(reader, author)
+    for one in (reader, author):
+        assert cached(one) in (None, read(one.pk))
+        assert readers.one(one.pk) == read(one.pk)
+        assert_exact(one)
+    drain()
+    for one in (reader, author):
+        assert readers.one(one.pk) == read(one.pk)
+        assert_exact(one)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_reader_read_before_a_change_is_not_cached_after_it(
+    change: str,
+    reader: User,
+    author: User,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before, act = CHANGES[change]
+    before(reader, author)
+    drain()
+    redis.call(lambda connection: connection.flushdb())
+    readers.one(author.pk)  # somebody has begun a token of the standing
+    read = readers.read
+
+    def slowly(viewer_id: int) -> Reader:
+        found = read(viewer_id)
+        monkeypatch.setattr(readers, "read", read)
+        act(reader, author)
+        return found
+
+    monkeypatch.setattr(readers, "read", slowly)
+    readers.one(reader.pk)
+    assert cached(reader) in (None, read(reader.pk))
+    assert readers.one(reader.pk) == read(reader.pk)
+    assert_exact(reader)
+
+
+def test_a_backfill_that_ends_and_one_that_is_forgotten_renew_the_reader(
+    reader: User, author: User, make_post: Make, drain: Make
+) -> None:
+    make_post(author)
+    relations.follow(reader, author)
+    assert readers.one(reader.pk).incomplete == {author.pk: MAX_ID}
+    drain()
+    assert readers.one(reader.pk).incomplete == {}
+    assert InboxEdge.objects.get(viewer=reader).backfilled_from == 0
+    relations.unfollow(reader, author)
+    relations.follow(reader, author)
+    assert readers.one(reader.pk).incomplete == {author.pk: MAX_ID}
+
+
+def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
+    reader: User, author: User, make_post: Make, drain: Make, settings: LazySettings
+) -> None:
+    """The reader keeps the floor and the generation of before; the tables say how it is now."""
+    relations.follow(reader, author)
+    drain()
+    for at in range(1000, 9000, 1000):
+        make_post(author, at_ms=at)
+    drain()
+    lost: list[tuple[str, ...]] = [(), ("inbox",), ("reader",), ("inbox", "reader")]
+    for size, keys in itertools.product((5, 3), lost):
+        assert_exact(reader)
+        settings.INBOX_MAX = size
+        trim.trim(reader.pk)
+        for key in keys:
+            redis.call(lambda connection, key=key: connection.delete(f"{key}:{reader.pk}"))
+        assert_exact(reader)
+        make_post(author)
+        drain()
+        assert_exact(reader)
+
+
+def test_a_standing_that_is_lost_makes_readers_unknown_not_old(
+    reader: User, author: User, django_assert_num_queries: Make
+) -> None:
+    relations.follow(reader, author)
+    readers.one(reader.pk)
+    redis.call(lambda connection: connection.delete(people.STANDING.key))
+    accounts.ban(author)
+    assert cached(reader) is None
+    for _ in range(2):  # the first begins a new token, the second caches with it
+        assert readers.one(reader.pk).follows == frozenset()
+    with django_assert_num_queries(0):
+        assert readers.one(reader.pk).follows == frozenset()
+
+
+# --- without Redis ------------------------------------------------------------------------------
+@pytest.fixture
+def world(make_user: Make, make_post: Make, drain: Make, settings: LazySettings) -> dict[str, User]:
+    """Readers of all kinds: pushed to, pulling, trimmed, blocked, with posts on their way."""
+    settings.BACKFILL_MAX, settings.INBOX_MAX, settings.FANOUT_CHUNK = 2, 6, 2
+    names = ["pushed", "famous", "banned", "new", "trimmed", "blocker", "blocked", "left", "nobody"]
+    found = {name: make_user() for name in names}
+    writers = [found[name] for name in ("pushed", "famous", "banned")]
+    for number in range(3):
+        for writer in writers:
+            make_post(writer, at_ms=1000 * (number + 1))
+    for name in ("new", "trimmed", "blocker", "blocked", "left", "pushed"):
+        for writer in writers:
+            if found[name] != writer:
+                relations.follow(found[name], writer)
+    drain()
+    for number in range(4):
+        for writer in writers:
+            settings.PUSH_ALL_MAX = 0 if writer == found["famous"] and number % 2 else 5000
+            settings.PUSH_ACTIVE_MAX = 0 if number == 1 else 5000
+            visibility = "followers" if number == 3 else "public"
+            make_post(writer, at_ms=7000 + 1000 * (number // 2), visibility=visibility)
+    drain()
+    settings.PUSH_ALL_MAX = 5000
+    trim.trim(found["trimmed"].pk)
+    relations.block(found["blocker"], found["famous"])
+    relations.block(found["pushed"], found["blocked"])
+    relations.unfollow(found["left"], found["pushed"])
+    accounts.ban(found["banned"])
+    relations.follow(found["nobody"], found["famous"])  # its backfill waits
+    post = make_post(found["pushed"])  # planned, half of it delivered
+    fanout.plan(post.pk)
+    fanout.run_chunk(fanout.open_chunks(post.pk)[0])
+    make_post(found["famous"])  # not even planned
+    assert post.mode == Mode.ALL
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_without_redis_every_kind_of_reader_has_the_same_feed(
+    world: dict[str, User], dead_redis: Make, size: int
+) -> None:
+    for person in world.values():
+        assert_exact(person, size)  # fills the caches
+    with dead_redis():
+        for person in world.values():
+            assert_exact(person, size)
+    for person in world.values():
+        assert_exact(person, size)
+
+
+def test_what_is_written_without_redis_is_seen_at_once_by_all_then_and_when_it_is_back(
+    world: dict[str, User], make_post: Make, drain: Make, dead_redis: Make
+) -> None:
+    """Every cache was warm before; what it could not be told is owed."""
+    for person in world.values():
+        assert_exact(person)
+    newest = queries.home_feed(world["new"], None, 20).items[0]
+    writer = User.objects.get(pk=newest["author"]["id"])
+    with dead_redis():
+        for name in ("pushed", "famous"):
+            make_post(world[name])
+        actions.delete(writer, int(newest["id"]))
+        relations.unfollow(world["new"], world["pushed"])
+        relations.follow(world["left"], world["pushed"])
+        relations.unblock(world["blocker"], world["famous"])
+        relations.block(world["trimmed"], world["famous"])
+        accounts.unban(User.objects.get(pk=world["banned"].pk))
+        for person in world.values():
+            assert_exact(person)
+    for person in world.values():
+        assert_exact(person)
+    drain()
+    for person in world.values():
+        assert_exact(person)
