@@ -69,9 +69,11 @@ def _english() -> None:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
-    """Every test starts with an empty Redis and a closed breaker."""
+    """Every test starts with an empty Redis, a closed breaker, and no guesses."""
+    from feeds import foresight
     from socialsite.core import redis
 
+    foresight.forget()
     redis.breaker.reset()
     redis.owed.clear()
     redis.call(lambda connection: connection.flushdb())

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypedDict
 import orjson
 
 from accounts import queries as accounts
-from feeds import cache
+from feeds import cache, foresight
 from feeds.models import Kind, Post
 from feeds.readers import Reader
 from feeds.visibility import shows
@@ -95,6 +95,7 @@ class Hydration:
         self._followed_only = followed_only
         self._likely: set[int] = set()
         self._facts: dict[int, Facts | None] = {}
+        self._missing: set[int] = set()
         self._asked: list[tuple[Collection[int], Any]] = []
         self._wanted: set[int] = set()
         self._people: dict[int, dict[str, Any]] = {}
@@ -125,7 +126,9 @@ class Hydration:
         """
         self._collect()
         known = [facts["author"] for facts in self._facts.values() if facts is not None]
-        self._ask_now(ids, {*known, *self._likely})
+        fresh = [ident for ident in ids if ident not in self._wanted]
+        self._ask_now(fresh, {*known, *foresight.writers(fresh), *(self._likely if fresh else ())})
+        self._load(ids)
         found = [facts for ident in ids if (facts := self._shown(ident)) is not None]
         if self._followed_only:
             mine, followed = self._reader.id, self._reader.follows
@@ -134,6 +137,7 @@ class Hydration:
         people = [facts["author"] for facts in found]
         people += [facts["ref_author"] for facts in found if facts["ref_author"]]
         self._ask_now(sources, people)
+        self._load(sources)
         cards: dict[int, Card] = {}
         for facts in found:
             card = self._card(facts)
@@ -157,22 +161,34 @@ class Hydration:
         self._collect()
 
     def _collect(self) -> None:
-        """Take what was asked for; what no cache has is read from the database."""
-        missing: list[int] = []
+        """Take what was asked for, and people whom no cache has from the database."""
         for ids, asked in self._asked:
             found = asked.found
             for ident in ids:
                 if ident in found:
-                    self._facts[ident] = orjson.loads(found[ident]) if found[ident] else None
+                    self._facts[ident] = self._learned(ident, found[ident])
                 else:
-                    missing.append(ident)
-        for ident, packed in cache.CARDS.load(missing, read_facts).items():
-            self._facts[ident] = orjson.loads(packed) if packed else None
+                    self._missing.add(ident)
         for people in self._people_asked:
             for author, person in people.cards().items():
                 whole: Mapping[str, Any] = person
                 self._people[author] = {name: whole[name] for name in AUTHOR_FIELDS}
         self._asked, self._people_asked = [], []
+
+    def _load(self, ids: Collection[int]) -> None:
+        """Read posts that no cache has from the database; of those asked for too early, none."""
+        missing = self._missing.intersection(ids)
+        self._missing -= missing
+        for ident, packed in cache.CARDS.load(missing, read_facts).items():
+            self._facts[ident] = self._learned(ident, packed)
+
+    @staticmethod
+    def _learned(ident: int, packed: bytes) -> Facts | None:
+        if not packed:
+            return None
+        facts: Facts = orjson.loads(packed)
+        foresight.wrote(ident, facts["author"])
+        return facts
 
     def _shown(self, ident: int) -> Facts | None:
         facts = self._facts.get(ident)

@@ -21,7 +21,7 @@ floor) after, or with the generation that the cached inbox has too.
 
 from collections.abc import Iterator, Sequence
 
-from feeds import cache, pull, readers
+from feeds import cache, foresight, pull, readers
 from feeds.cache.timeline import Entry, Run, member_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
@@ -236,7 +236,7 @@ class Home:
         if authors:
             batch = Batch()
             asked = cache.OUTBOX.ask(batch, sorted(authors), cursor, want)
-            self.hydration.ask(batch, [place.id for place in merge(other, want)])
+            self._ask_ahead(batch, authors, own, cursor, want, other)
             batch.run()
             runs |= asked.found
         below: list[int] = []
@@ -247,13 +247,33 @@ class Home:
             if run is None:
                 below.append(author)
                 continue
-            if run.entries:
+            positions = run.positions
+            if positions:
                 self.hydration.expect([author])
-            yield run.positions
+            if cursor is None:
+                foresight.published(author, positions[:want])
+            yield positions
             if len(run.entries) < want and not run.ends:
                 below.append(author)
         if below:
             yield pull.newest(self.viewer_id, below, cursor, want)
+
+    def _ask_ahead(
+        self,
+        batch: Batch,
+        authors: set[int],
+        own: Run | None,
+        cursor: Position | None,
+        want: int,
+        other: Sequence[list[Position]],
+    ) -> None:
+        """Ask for the posts that are likely to be on the page, and for their authors."""
+        guesses = [foresight.newest(author) for author in authors]
+        if cursor is not None:
+            guesses = [[place for place in guess if place < cursor] for guess in guesses]
+        known = [] if own is None else own.positions
+        ids = [place.id for place in merge([known, *other, *guesses], want)]
+        self.hydration.ask(batch, ids, foresight.writers(ids))
 
 
 def _read_open(limit: int) -> list[cache.OpenPost]:

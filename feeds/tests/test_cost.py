@@ -1,4 +1,7 @@
-"""What a warm home feed costs, through all of the middleware: three round trips, no query."""
+"""What a warm home feed costs, through all of the middleware: two round trips, no query.
+
+Three in a process that does not know the posts yet.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,17 +17,24 @@ from rest_framework.test import APIClient
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions
+from feeds import actions, foresight, queries
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
 from socialsite.core import redis
 from socialsite.core.models import Media
+from socialsite.core.pagination import NEWEST
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 FEED = "/api/v1/feed"
+
+
+@pytest.fixture(autouse=True)
+def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Floors are asked for anew every five seconds, also on a machine that is busy."""
+    monkeypatch.setattr("accounts.cache.FLOOR_TTL_MS", 600_000)
 
 
 @pytest.fixture
@@ -78,17 +88,18 @@ def browser(me: User) -> Client:
 
 
 @pytest.mark.parametrize("size", [1, 20])
-def test_a_warm_page_of_the_api_costs_three_round_trips_and_no_query(
+def test_a_warm_page_of_the_api_costs_at_most_three_round_trips_and_no_query(
     mine: APIClient, round_trips: list[int], django_assert_num_queries: Make, size: int
 ) -> None:
     first = mine.get(FEED, {"size": size})
     assert len(first.json()["items"]) == size
+    foresight.forget()
     for again in range(3):
         round_trips.clear()
         with django_assert_num_queries(0):
             answer = mine.get(FEED, {"size": size})
         assert answer.content == first.content, again
-        assert len(round_trips) == 3
+        assert len(round_trips) == (2 if again else 3)
     if size == 20:
         items = answer.json()["items"]
         assert {item["liked"] for item in items} == {True, False}
@@ -101,10 +112,13 @@ def test_a_warm_further_page_costs_no_more(
 ) -> None:
     cursor = mine.get(FEED, {"size": 5}).json()["next"]
     first = mine.get(FEED, {"size": 5, "cursor": cursor})
-    round_trips.clear()
-    with django_assert_num_queries(0):
-        assert mine.get(FEED, {"size": 5, "cursor": cursor}).content == first.content
-    assert len(round_trips) == 3
+    foresight.forget()
+    for most in (3, 3, 2):
+        round_trips.clear()
+        with django_assert_num_queries(0):
+            assert mine.get(FEED, {"size": 5, "cursor": cursor}).content == first.content
+        assert len(round_trips) <= most
+        mine.get(FEED, {"size": 5})
 
 
 def test_a_cold_page_costs_a_bounded_number_of_queries(mine: APIClient, me: User) -> None:
@@ -123,7 +137,7 @@ def test_a_warm_home_page_costs_no_query(
     with django_assert_num_queries(0):
         again = browser.get("/")
     assert again.content.count(b'data-testid="post"') == 20
-    assert len(round_trips) == 4  # one for who asks, before what they see
+    assert len(round_trips) == 3  # one for who asks, before what they see
 
 
 def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:
@@ -160,3 +174,26 @@ def test_other_methods_are_refused_as_everywhere(mine: APIClient, api: APIClient
         assert here.status_code == there.status_code == status
         assert here.json() == there.json()
     assert mine.head(FEED).status_code == 200
+
+
+def test_a_wrong_guess_costs_a_round_trip_and_no_post(
+    mine: APIClient, me: User, make_user: Make, round_trips: list[int], drain: Make
+) -> None:
+    mine.get(FEED)
+    stranger = make_user()
+    for post_id in list(foresight._writers):
+        foresight.wrote(post_id, stranger.pk)
+    for author in list(foresight._newest):
+        foresight.published(author, [NEWEST])
+    expected = [card["id"] for card in queries.oracle_feed(me, None, 10).items]
+    assert [item["id"] for item in mine.get(FEED).json()["items"]] == expected
+
+
+def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foresight, "POSTS_MAX", 2)
+    monkeypatch.setattr(foresight, "AUTHORS_MAX", 2)
+    for number in range(1, 6):
+        foresight.wrote(number, number)
+        foresight.published(number, [NEWEST])
+    assert foresight.writers(range(9)) == {5}
+    assert [bool(foresight.newest(number)) for number in range(6)] == [False] * 5 + [True]

@@ -217,7 +217,7 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
     round_trips.clear()
     with django_assert_max_num_queries(0):
         assert queries.home_feed(reader, None, 10) == first
-    assert len(round_trips) == 3
+    assert len(round_trips) == 2
 
 
 class FeedMachine(RuleBasedStateMachine):

@@ -1,0 +1,46 @@
+"""What a process may guess of the next page, so that it asks for all of it at once (E10).
+
+Who wrote a post never changes, and what a big author published last seldom does. Nothing of this is
+ever shown: a guess only decides what is asked for early; a wrong one costs a few keys, one that is
+missing a round trip.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from socialsite.core.pagination import Position
+
+# Kept of each kind, then forgotten all together.
+POSTS_MAX, AUTHORS_MAX = 100_000, 2_000
+
+_writers: dict[int, int] = {}
+_newest: dict[int, Sequence[Position]] = {}
+
+
+def wrote(post_id: int, author_id: int) -> None:
+    """Learn who wrote a post."""
+    if len(_writers) >= POSTS_MAX:
+        _writers.clear()
+    _writers[post_id] = author_id
+
+
+def writers(post_ids: Iterable[int]) -> set[int]:
+    """Return the authors of those of these posts that were seen before."""
+    return {author for post in post_ids if (author := _writers.get(post)) is not None}
+
+
+def published(author_id: int, newest: Sequence[Position]) -> None:
+    """Learn what an author whose posts are pulled published last."""
+    if len(_newest) >= AUTHORS_MAX:
+        _newest.clear()
+    _newest[author_id] = newest
+
+
+def newest(author_id: int) -> Sequence[Position]:
+    """Return what an author published last, as far as that is known."""
+    return _newest.get(author_id, ())
+
+
+def forget() -> None:
+    """Know nothing, as a process that has just begun."""
+    _writers.clear()
+    _newest.clear()
