@@ -22,13 +22,14 @@ floor) after, or with the generation that the cached inbox has too.
 from collections.abc import Iterator, Sequence
 
 from feeds import cache, foresight, pull, readers
-from feeds.cache.timeline import Entry, Run, member_of
+from feeds.cache.timeline import Entry, Newest, Run, member_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
-from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState, Post
+from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState
 from feeds.readers import Reader
 from feeds.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 from feeds.visibility import visible_to
+from socialsite.core import redis
 from socialsite.core.pagination import Page, Position, before
 from socialsite.core.redis import Batch, Promise, RedisDown
 
@@ -81,8 +82,9 @@ class Home:
 
     def page(self) -> Page[Card]:
         """Return the page, after the batch has run."""
-        runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-        return fill(self.hydration, runs, self.size)
+        with redis.gathered():
+            runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
+            return fill(self.hydration, runs, self.size)
 
     @property
     def reader(self) -> Reader:
@@ -169,10 +171,10 @@ class Home:
     def _load_inbox(self, cursor: Position | None, want: int) -> Run | None:
         """Cache the inbox, and return what follows the cursor; None where that is not known."""
         steady = True
+        generation = self.reader.generation
 
-        def rows(limit: int) -> tuple[int, list[Entry]]:
+        def rows(limit: int) -> Newest:
             nonlocal steady
-            generation = readers.state(self.viewer_id)[0]
             found = self._newest_rows(limit)
             # Between two equal generations nothing was taken away: these rows are of that one.
             steady = readers.state(self.viewer_id)[0] == generation
@@ -240,10 +242,11 @@ class Home:
             batch.run()
             runs |= asked.found
         below: list[int] = []
-        for author in {*authors, self.viewer_id}:
+        everybody = {*authors, self.viewer_id}
+        if cursor is None:
+            runs |= _load_outboxes([one for one in everybody if one not in runs][:LOADS_MAX])
+        for author in everybody:
             run = runs.get(author)
-            if run is None and cursor is None and len(below) < LOADS_MAX:
-                run = _load_outbox(author)
             if run is None:
                 below.append(author)
                 continue
@@ -282,13 +285,18 @@ def _read_open(limit: int) -> list[cache.OpenPost]:
     return [(Position(ts, post), author) for ts, post, author in rows.values_list(*columns)[:limit]]
 
 
-def _load_outbox(author_id: int) -> Run:
-    def rows(limit: int) -> tuple[int, list[Entry]]:
-        posts = Post.objects.filter(author_id=author_id, is_deleted=False)
-        found = newest(posts, "id", None, limit)
-        return 0, [(place.ts_ms, member_of(place)) for place in found]
+def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:
+    if not author_ids:
+        return {}
 
-    return cache.OUTBOX.load(author_id, rows)
+    def posts(limit: int) -> dict[int, Newest]:
+        found = pull.outboxes(author_ids, limit)
+        return {
+            author: (0, [(place.ts_ms, member_of(place)) for place in places])
+            for author, places in found.items()
+        }
+
+    return cache.OUTBOX.load_all(author_ids, posts)
 
 
 class _EverPulled:

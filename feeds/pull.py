@@ -92,6 +92,21 @@ def at_once(
     return reading.found[:size]
 
 
+def outboxes(author_ids: Sequence[int], size: int) -> dict[int, list[Position]]:
+    """Return the first `size` posts of each author, without deleted ones, in one query."""
+    select = (
+        f"SELECT author_id, position, id FROM feeds_post{_by('ix_outbox')} WHERE author_id = %s"  # noqa: S608
+        " AND NOT is_deleted ORDER BY position DESC, id DESC LIMIT %s"
+    )
+    values = [value for author in author_ids for value in (author, size)]
+    found: dict[int, list[Position]] = {author: [] for author in author_ids}
+    for author, *place in _rows(_united([select] * len(author_ids)), values):
+        found[author].append(Position(*place))
+    for places in found.values():
+        places.sort(reverse=True)  # a union keeps no order
+    return found
+
+
 class _Head(NamedTuple):
     """An author, a position that none of their posts below the place exceeds, how many they have.
 
@@ -267,13 +282,11 @@ class _Reading:
             values += [*group, *params, lacking]
         if not selects:
             return []
+        statement = selects[0]
         if len(selects) > 1:
-            # MySQL wants brackets, SQLite knows none around a part of a union.
-            one = "({})" if db.is_mysql() else "SELECT * FROM ({})"
-            union = " UNION ALL ".join(one.format(select) for select in selects)
-            selects = [f"{union} ORDER BY position DESC, id DESC LIMIT %s"]
+            statement = f"{_united(selects)} ORDER BY position DESC, id DESC LIMIT %s"
             values.append(lacking)
-        return [Position(*row) for row in _rows(selects[0], values)]
+        return [Position(*row) for row in _rows(statement, values)]
 
     # --- at once --------------------------------------------------------------------------------
     def at_once(self) -> None:
@@ -306,6 +319,13 @@ def _older(place: Position | None, low: int = 0) -> tuple[str, list[int]]:
 
 def _places(values: Collection[object]) -> str:
     return ", ".join(["%s"] * len(values))
+
+
+def _united(selects: Sequence[str]) -> str:
+    """Return statements that each have an order and a limit as one."""
+    # MySQL wants brackets, SQLite knows none around a part of a union.
+    one = "({})" if db.is_mysql() else "SELECT * FROM ({})"
+    return " UNION ALL ".join(one.format(select) for select in selects)
 
 
 def _by(index: str) -> str:

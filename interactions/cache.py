@@ -94,11 +94,8 @@ def load_liked(
     values: list[object] = [_THRESHOLD, threshold]
     for post_id, like_id in likes.items():
         values += [post_id, like_id]
-    try:
-        script = redis.script(__file__, "liked_fill")
-        script([_liked(user_id)], [lease, LIKED_TTL_MS, *values])
-    except redis.RedisDown:
-        pass  # the database has answered
+    script = redis.script(__file__, "liked_fill")
+    redis.send_later(*script.command([_liked(user_id)], [lease, LIKED_TTL_MS, *values]))
     return _verdicts(post_ids, likes, threshold)
 
 
@@ -106,11 +103,13 @@ def _take(user_id: int) -> str | None:
     if db.in_transaction():
         return None
     key, lease = _liked(user_id), secrets.token_hex(8)
+    batch = redis.Batch()
+    taken: redis.Promise[bytes | None] = batch.add("SET", key, lease, "NX", "PX", LEASE_MS)
+    batch.run()
     try:
-        taken = redis.call(lambda connection: connection.set(key, lease, nx=True, px=LEASE_MS))
+        return lease if taken.value else None
     except redis.RedisDown:
         return None
-    return lease if taken else None
 
 
 def _verdicts(post_ids: Collection[int], liked: Container[int], threshold: int) -> dict[int, bool]:

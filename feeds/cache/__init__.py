@@ -136,11 +136,7 @@ def ask_mark(batch: redis.Batch, viewer_id: int) -> redis.Promise[bytes | None]:
 
 def keep_mark(viewer_id: int, mark: bytes) -> None:
     """Remember what is marked as shown in the database, so that it need not be told again."""
-    key = _mark(viewer_id)
-    try:
-        redis.call(lambda connection: connection.set(key, mark, px=MARK_TTL_MS))
-    except redis.RedisDown:
-        return
+    redis.send_later("SET", _mark(viewer_id), mark, "PX", MARK_TTL_MS)
 
 
 def _mark(viewer_id: int) -> str:

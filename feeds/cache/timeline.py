@@ -16,7 +16,7 @@ A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-list
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django.conf import settings
@@ -37,6 +37,8 @@ KEYS_MAX = 500
 
 
 Entry = tuple[int, bytes]
+# A generation and the newest entries.
+Newest = tuple[int, Sequence[Entry]]
 
 
 class Run(NamedTuple):
@@ -120,27 +122,38 @@ class Timeline:
             }
         return AskedRuns(runs)
 
-    def load(self, owner: int, read: Callable[[int], tuple[int, Sequence[Entry]]]) -> Run:
+    def load(self, owner: int, read: Callable[[int], Newest]) -> Run:
         """Read a list from the database and cache it.
 
         `read(limit)` is called once, after the lease is taken; it returns the generation and the
         newest `limit` entries, fewer only where there are no more. The Run has all of them.
         """
-        lease = self._take(owner)
-        generation, entries = read(CAP + 1)
-        run = Run(list(entries), len(entries) <= CAP, generation)
-        if lease is not None:
-            self._fill(owner, lease, run)
-        return run
+        return self.load_all([owner], lambda limit: {owner: read(limit)})[owner]
 
-    def _take(self, owner: int) -> str | None:
-        lease = f"!{secrets.token_hex(8)}"
-        key = self.key(owner)
+    def load_all(
+        self, owners: Sequence[int], read: Callable[[int], Mapping[int, Newest]]
+    ) -> dict[int, Run]:
+        """Do the same for several lists at once."""
+        leases = self._take(owners)
+        runs = {}
+        for owner, (generation, entries) in read(CAP + 1).items():
+            runs[owner] = run = Run(list(entries), len(entries) <= CAP, generation)
+            if owner in leases:
+                self._fill(owner, leases[owner], run)
+        return runs
+
+    def _take(self, owners: Sequence[int]) -> dict[int, str]:
+        """Take leases of lists that are not there; returns those that were had."""
+        lease, batch = f"!{secrets.token_hex(8)}", redis.Batch()
+        taken: dict[int, redis.Promise[bytes | None]] = {
+            owner: batch.add("SET", self.key(owner), lease, "NX", "PX", LEASE_MS)
+            for owner in owners
+        }
+        batch.run()
         try:
-            taken = redis.call(lambda connection: connection.set(key, lease, nx=True, px=LEASE_MS))
+            return {owner: lease for owner, promise in taken.items() if promise.value}
         except redis.RedisDown:
-            return None
-        return lease if taken else None
+            return {}
 
     def _fill(self, owner: int, lease: str, run: Run) -> None:
         kept = run.entries[:CAP]
@@ -152,11 +165,8 @@ class Timeline:
         values: list[object] = [BOTTOM, mark, ABOVE + run.generation, TOP]
         for ts, member in kept:
             values += [ts, member]
-        try:
-            script = redis.script(__file__, "timeline_fill")
-            script([self.key(owner)], [lease, self.ttl_ms, *values])
-        except redis.RedisDown:
-            return
+        script = redis.script(__file__, "timeline_fill")
+        redis.send_later(*script.command([self.key(owner)], [lease, self.ttl_ms, *values]))
 
     def add(self, owners: Sequence[int], ts_ms: int, member: bytes) -> int:
         """Add an entry to those of the lists that are cached; returns how many. After the commit.

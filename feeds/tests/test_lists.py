@@ -443,7 +443,7 @@ class ListMachine(RuleBasedStateMachine):
     def begin_a_fill(self, is_lost: bool) -> None:
         if is_lost:
             lose()
-        lease = LIST._take(OWNER)
+        lease = LIST._take([OWNER]).get(OWNER)
         if lease is not None:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP

@@ -407,3 +407,18 @@ def test_thousands_of_authors_fit_into_a_statement(make_user: Make) -> None:
     put(*((author, 7, author % 2 == 0) for author in many))
     for read in WAYS:
         assert read(viewer, set(many), None, 21) == oracle(many, None, 21)
+
+
+@pytest.mark.django_db
+def test_outboxes_are_read_in_one_query_newest_first(
+    make_user: Any, make_post: Any, django_assert_num_queries: Any
+) -> None:
+    one, two, none = make_user(), make_user(), make_user()
+    made = {author.pk: [make_post(author) for _ in range(4)] for author in (one, two)}
+    actions.delete(one, made[one.pk].pop(1).pk)
+    for authors in ([one.pk], [one.pk, two.pk, none.pk]):
+        with django_assert_num_queries(1):
+            found = pull.outboxes(authors, 3)
+        for author in authors:
+            posts = [Position(post.position, post.pk) for post in made.get(author, ())]
+            assert found[author] == sorted(posts, reverse=True)[:3]

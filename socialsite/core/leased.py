@@ -97,10 +97,8 @@ class LeasedCache:
     def _fill(self, lease: bytes, values: Mapping[int, bytes]) -> None:
         script = redis.script(__file__, "leased_fill")
         keys = [self.key(ident) for ident in values]
-        try:
-            script(keys, [lease, self.ttl_ms, *(_VALUE + value for value in values.values())])
-        except redis.RedisDown:
-            return
+        filled = [_VALUE + value for value in values.values()]
+        redis.send_later(*script.command(keys, [lease, self.ttl_ms, *filled]))
 
 
 class Epoch:

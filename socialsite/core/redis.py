@@ -161,6 +161,44 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
     return answer
 
 
+class _Later(threading.local):
+    """Commands of this thread that nobody waits for, while they are gathered."""
+
+    commands: list[Sequence[Any]] | None = None
+
+
+_later = _Later()
+
+
+@contextlib.contextmanager
+def gathered() -> Iterator[None]:
+    """Send what is given to `send_later` inside in one round trip at the end."""
+    if _later.commands is not None:
+        yield
+        return
+    _later.commands = []
+    try:
+        yield
+    finally:
+        commands, _later.commands = _later.commands, None
+        _send_unasked(commands)
+
+
+def send_later(*command: Any) -> None:
+    """Send a command whose answer does not matter: now, or where it is `gathered`. Never raises."""
+    if _later.commands is None:
+        _send_unasked([command])
+    else:
+        _later.commands.append(command)
+
+
+def _send_unasked(commands: Sequence[Sequence[Any]]) -> None:
+    batch = Batch()
+    for command in commands:
+        batch.add(*command)
+    batch.run()
+
+
 class Promise(Generic[T]):
     """The value of one read of a Batch, there after the batch was run."""
 
@@ -311,13 +349,10 @@ class Script:
     def __call__(self, keys: Sequence[str], args: Sequence[Any]) -> Any:
         """Run it now; RedisDown when Redis does not answer."""
 
-        def run(connection: "redis.Redis") -> Any:
-            try:
-                return cast("Any", connection).execute_command(*self.command(keys, args))
-            except NoScriptError:
-                return connection.eval(self.text, len(keys), *keys, *args)
-
-        return call(run)
+        batch = Batch()
+        reply: Promise[Any] = batch.add(*self.command(keys, args))
+        batch.run()
+        return reply.value
 
     def command(self, keys: Sequence[str], args: Sequence[Any]) -> tuple[Any, ...]:
         """Return it as a command for a Batch, which knows what to do if Redis lacks the script."""

@@ -224,3 +224,32 @@ def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
         with pytest.raises(redis.RedisDown):
             redis.call(lambda connection: connection.get("a"))
     assert time.monotonic() - start < 0.1
+
+
+# --- what nobody waits for ----------------------------------------------------------------------
+def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_trips) -> None:
+    def value() -> bytes | None:
+        return redis.call(lambda connection: connection.get("a"))
+
+    redis.send_later("SET", "a", "1")
+    assert value() == b"1"
+    round_trips.clear()
+    with redis.gathered():
+        redis.send_later("SET", "a", "2")
+        with redis.gathered():
+            redis.send_later("LPUSH", "a", "wrong")  # spoils no other
+        redis.send_later("INCR", "a")
+        assert round_trips == []
+    assert len(round_trips) == 1
+    assert value() == b"3"
+
+
+def test_what_was_gathered_is_sent_although_the_work_failed_and_raises_nothing_without_redis(
+    dead_redis,
+) -> None:
+    with pytest.raises(ZeroDivisionError), redis.gathered():
+        redis.send_later("SET", "a", "1")
+        raise ZeroDivisionError
+    with dead_redis(), redis.gathered():
+        redis.send_later("SET", "a", "2")
+    assert redis.call(lambda connection: connection.get("a")) == b"1"
