@@ -6,18 +6,25 @@
   a backfill puts there later are never missed, nor is anything below it that is taken again.
 """
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Mapping, Sequence
+from functools import reduce
 
 from django.conf import settings
-from django.db.models import Count, F
+from django.db.models import Case, Count, F, OuterRef, Q, QuerySet, Subquery, Value, When
 
+from accounts.models import User
 from feeds.models import InboxEntry, InboxState
 from socialsite.core import db
 
 # Rows taken away in one transaction, but for more in the same ms.
 BATCH = 1000
+# Inboxes that are trimmed in one transaction.
+TOGETHER = 16
 # Below this size of an inbox every delivery looks at it, above it one in a quarter of the size.
 SMALL = 100
+# Of so many chunks one trims what it is the turn of for all of them.
+CHUNKS = 8
 # People whose inboxes are counted in one step of the walk.
 STEP = 200
 _MIX, _MASK = 0x9E3779B97F4A7C15, 2**64 - 1
@@ -34,11 +41,71 @@ def trim(viewer_id: int) -> int:
     return gone
 
 
+def trim_all(viewer_ids: Sequence[int]) -> int:
+    """Trim some inboxes, a few in a transaction; returns how many rows are gone."""
+    gone = 0
+    for start in range(0, len(viewer_ids), TOGETHER):
+        beyond = _beyond(viewer_ids[start : start + TOGETHER])
+        if beyond:
+            taken, longer = _trim_together(beyond)
+            gone += taken + sum(map(trim, longer))
+    return gone
+
+
+def _newest_first(viewer: "int | OuterRef") -> "QuerySet[InboxEntry, int]":
+    """Return the positions (ms) of an inbox."""
+    rows = InboxEntry.objects.filter(user_id=viewer).order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", flat=True)
+
+
 def _first_beyond(viewer_id: int) -> int | None:
     """Return the position (ms) of the newest row that is one too many."""
-    rows = InboxEntry.objects.filter(user_id=viewer_id).order_by("-publish_time", "-post_id")
     limit = settings.INBOX_MAX
-    return rows.values_list("publish_time", flat=True)[limit : limit + 1].first()
+    return _newest_first(viewer_id)[limit : limit + 1].first()
+
+
+def _beyond(viewer_ids: Sequence[int]) -> dict[int, int]:
+    """Return the same of several inboxes, of those that are too long."""
+    limit = settings.INBOX_MAX
+    first = Subquery(_newest_first(OuterRef("pk"))[limit : limit + 1])
+    people = User.objects.filter(pk__in=viewer_ids).order_by().annotate(beyond=first)
+    found = people.values_list("pk", "beyond")
+    return {viewer: position for viewer, position in found if position is not None}
+
+
+@db.atomic
+def _trim_together(beyond: Mapping[int, int]) -> tuple[int, list[int]]:
+    """Raise floors to positions and take what is below them away; returns how many rows.
+
+    And of whom there are more than BATCH to take: they keep them, below their new floors. A
+    position that is not the newest's any more is as good: what goes is below the floor.
+    """
+    # The states before the rows, as everybody who changes both.
+    db.ensure(*(InboxState(viewer_id=viewer) for viewer in sorted(beyond)))
+    states = InboxState.objects.filter(pk__in=beyond)
+    floors = {
+        viewer: max(floor, beyond[viewer])
+        for viewer, floor in states.select_for_update().values_list("pk", "inbox_floor")
+    }
+    raised = Case(*(When(pk=viewer, then=Value(floor)) for viewer, floor in floors.items()))
+    states.update(inbox_floor=raised, generation=F("generation") + 1)
+    below = InboxEntry.objects.filter(
+        user_id=OuterRef("pk"), publish_time__lte=OuterRef("inbox_floor")
+    )
+    last = Subquery(below.order_by("publish_time", "post_id").values("post_id")[BATCH : BATCH + 1])
+    longer = list(
+        states.annotate(last=last).filter(last__isnull=False).values_list("pk", flat=True)
+    )
+    short = {viewer: floor for viewer, floor in floors.items() if viewer not in longer}
+    return (_below(short).delete()[0] if short else 0), longer
+
+
+def _below(floors: Mapping[int, int]) -> "QuerySet[InboxEntry]":
+    """Return the rows of inboxes at or below their floors."""
+    ranges = (
+        Q(user_id=viewer, publish_time__lte=floor) for viewer, floor in sorted(floors.items())
+    )
+    return InboxEntry.objects.filter(reduce(operator.or_, ranges))
 
 
 @db.atomic
@@ -61,31 +128,30 @@ def _trim_some(viewer_id: int) -> tuple[int, bool]:
     return some.delete()[0], last is not None
 
 
-def sampled(viewer_ids: Iterable[int], post_id: int) -> list[int]:
-    """Return those of the receivers of a post whose inboxes it is the turn of, always the same.
+def sampled(viewer_ids: Sequence[int], post_id: int) -> list[int]:
+    """Return those of the receivers of a chunk whose inboxes it is the turn of, always the same.
 
     Of a quarter of INBOX_MAX posts one picks a reader, so inboxes are a quarter too long on average
-    when they are trimmed.
+    when they are trimmed. One chunk in CHUNKS picks that many times the readers: a few inboxes
+    together cost little more than one.
     """
-    every = 1 if settings.INBOX_MAX < SMALL else settings.INBOX_MAX // 4
-    return [
-        viewer
-        for viewer in viewer_ids
-        if ((((viewer ^ (post_id * _MIX)) * _MIX) & _MASK) >> 32) % every == 0
-    ]
+    if settings.INBOX_MAX < SMALL:
+        return list(viewer_ids)
+    every = settings.INBOX_MAX // 4 // CHUNKS
+    turn = _mix(post_id ^ viewer_ids[0]) if viewer_ids else 1
+    if turn % CHUNKS:
+        return []
+    return [viewer for viewer in viewer_ids if (_mix(viewer) + turn // CHUNKS) % every == 0]
 
 
-def trim_sampled(viewer_ids: Iterable[int], post_id: int) -> int:
+def _mix(number: int) -> int:
+    """Return 32 bits that neighbours do not share."""
+    return ((number * _MIX) & _MASK) >> 32
+
+
+def trim_sampled(viewer_ids: Sequence[int], post_id: int) -> int:
     """Trim the sampled ones of those a post was delivered to; returns how many rows are gone."""
-    found = sampled(viewer_ids, post_id)
-    return sum(trim(viewer) for viewer in _too_long(found)) if found else 0
-
-
-def _too_long(viewer_ids: Sequence[int]) -> list[int]:
-    counts = InboxEntry.objects.filter(user_id__in=viewer_ids).order_by("user_id")
-    counted = counts.values("user_id").annotate(rows=Count("*"))
-    too_long = counted.filter(rows__gt=settings.INBOX_MAX)
-    return list(too_long.values_list("user_id", flat=True))
+    return trim_all(sampled(viewer_ids, post_id))
 
 
 def walk(after: int, step: int) -> tuple[int | None, int]:
@@ -96,5 +162,5 @@ def walk(after: int, step: int) -> tuple[int | None, int]:
     people = InboxEntry.objects.filter(user_id__gt=after).order_by("user_id")
     counts = people.values("user_id").annotate(rows=Count("*")).values_list("user_id", "rows")
     found = list(counts[:step])
-    gone = sum(trim(viewer) for viewer, rows in found if rows > settings.INBOX_MAX)
+    gone = trim_all([viewer for viewer, rows in found if rows > settings.INBOX_MAX])
     return (found[-1][0] if len(found) == step else None), gone

@@ -79,6 +79,45 @@ def test_an_inbox_that_is_not_too_long_is_left_as_it_is(
     assert not InboxState.objects.filter(pk=somebody.pk).exists()
 
 
+def test_inboxes_are_trimmed_together_and_the_very_long_in_steps_of_their_own(
+    make_user: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    drain: Make,
+) -> None:
+    settings.INBOX_MAX = 3
+    monkeypatch.setattr(trim, "BATCH", 4)
+    monkeypatch.setattr(trim, "TOGETHER", 4)
+    people = [make_user() for _ in range(6)]
+    authors = [make_user() for _ in people]
+    for person, author in zip(people, authors, strict=True):
+        relations.follow(person, author)
+    drain()
+    for (number, person), count in zip(enumerate(people), [2, 5, 7, 3, 12, 8], strict=True):
+        for index in range(count):
+            deliver(authors[number], person, 100 * number + index + 1, index + 1)
+    InboxState.objects.filter(pk=people[1].pk).update(inbox_floor=4_000)
+    longest = people[4].pk
+    assert trim._trim_together({longest: 9_000}) == (0, [longest])
+    assert len(kept(people[4])) == 12
+    before = [state(person)[1] for person in people]
+    assert trim.trim_all([person.pk for person in reversed(people)]) == 4 + 4 + 9 + 5
+    assert [kept(person) for person in people] == [
+        [1, 2],
+        [5],
+        [5, 6, 7],
+        [1, 2, 3],
+        [10, 11, 12],
+        [6, 7, 8],
+    ]
+    assert [state(person)[0] for person in people] == [0, 4, 4, 0, 9, 5]
+    changed = [state(person)[1] > one for person, one in zip(people, before, strict=True)]
+    assert changed == [False, True, True, False, True, True]
+    assert trim.trim_all([person.pk for person in people]) == 0
+    for person in people:
+        assert_exact(person)
+
+
 def test_posts_of_one_moment_stay_or_go_together(
     author: User, reader: User, settings: LazySettings
 ) -> None:
@@ -201,6 +240,7 @@ def test_one_of_a_quarter_of_the_size_is_picked_always_the_same_and_everybody_in
     assert len(set(turns)) == 1000
     settings.INBOX_MAX = 12
     assert trim.sampled(people, 7) == list(people)
+    assert trim.sampled([], 7) == []
 
 
 def test_the_walk_trims_everybody_in_bounded_steps(

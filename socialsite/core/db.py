@@ -141,24 +141,28 @@ def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> No
     model._default_manager.bulk_create(rows, ignore_conflicts=True)
 
 
-def ensure(row: models.Model) -> None:
-    """Insert a row unless its primary key is taken, and hold it exclusively either way.
+def ensure(*rows: models.Model) -> None:
+    """Insert rows of one model unless their primary keys are taken; hold them exclusively.
 
     INSERT IGNORE holds a row that exists in share mode: two callers that then want to change it
     wait for each other.
     """
-    meta = type(row)._meta
+    meta = type(rows[0])._meta
     fields: Sequence[Any] = meta.concrete_fields
     quote = connection.ops.quote_name
     columns = ", ".join(quote(field.column) for field in fields)
-    values = [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
+    values = [
+        field.get_db_prep_save(field.pre_save(row, add=True), connection)
+        for row in rows
+        for field in fields
+    ]
     key = quote(str(meta.pk.column))
     otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
-    places = ", ".join(["%s"] * len(values))
+    places = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(rows))
     with connection.cursor() as cursor:
         # Names are those of the model; values travel as parameters.
         cursor.execute(
-            f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES ({places}) ON {otherwise}",  # noqa: S608
+            f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES {places} ON {otherwise}",  # noqa: S608
             values,
         )
 

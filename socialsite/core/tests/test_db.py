@@ -159,7 +159,10 @@ def test_an_upsert_inserts_then_updates_the_named_fields_only() -> None:
 def test_ensure_makes_a_row_once_and_never_changes_it() -> None:
     row = keep("a", fingerprint="one", body={"a": [1]})
     db.ensure(IdempotencyKey(id=row.pk, user_id=5, key="b", fingerprint="two"))
-    db.ensure(IdempotencyKey(id=row.pk + 1, user_id=6, key="c", body={"b": "é"}))
+    db.ensure(
+        IdempotencyKey(id=row.pk, user_id=7, key="d"),
+        IdempotencyKey(id=row.pk + 1, user_id=6, key="c", body={"b": "é"}),
+    )
     assert kept() == [(1, "a"), (6, "c")]
     assert IdempotencyKey.objects.get(key="a").fingerprint == "one"
     assert IdempotencyKey.objects.get(key="c").body == {"b": "é"}
