@@ -97,9 +97,8 @@ def run_chunk(chunk_id: int) -> bool:
     failpoint("chunk-cached")
     if held.update(done=True, delivered=delivery.inserted):
         failpoint("chunk-done")
-        _finish(
-            FanOut.objects.filter(pk__in=FanOutChunk.objects.filter(pk=chunk_id).values("fanout"))
-        )
+        if not FanOutChunk.objects.filter(fanout_id=delivery.place.id, done=False).exists():
+            _finish(FanOut.objects.filter(pk=delivery.place.id))
         trim.trim_sampled(delivery.followers, delivery.place.id)
     return True
 
@@ -163,7 +162,7 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     alive = Post.objects.filter(pk=chunk.fanout_id, is_deleted=False)
     found = db.rows_locked_in_share(alive.values_list("id", "author_id", "position", "mode"))
     if not found:
-        return _Delivery(0, [], Position(0, 0))
+        return _Delivery(0, [], Position(0, chunk.fanout_id))
     post_id, author_id, position, mode = found[0]
     there: set[int] = set()
     if watching:
