@@ -176,17 +176,24 @@ class Timeline:
         size = settings.MAX_CACHED_POST_SIZE
         script = redis.script(__file__, "timeline_add")
         limits = [CAP + SLACK, CAP, size, _old_ms()]
-        return sum(
-            script([self.key(owner) for owner in some], [ts_ms, member, *limits])
-            for some in _batched(owners)
-        )
+        return self._run_batched(script, owners, [ts_ms, member, *limits])
 
     def remove(self, owners: Sequence[int], member: bytes) -> int:
         """Take an entry out of those of the lists that are cached. Raises RedisDown."""
         script = redis.script(__file__, "timeline_remove")
-        return sum(
-            script([self.key(owner) for owner in some], [member]) for some in _batched(owners)
-        )
+        return self._run_batched(script, owners, [member])
+
+    def _run_batched(
+        self, script: redis.Script, owners: Sequence[int], args: Sequence[object]
+    ) -> int:
+        """Run a script that counts on all keys, in one round trip; RedisDown when one run fails."""
+        batch = redis.Batch()
+        counts: list[redis.Promise[int]] = [
+            batch.add(*script.command([self.key(owner) for owner in some], args))
+            for some in _batched(owners)
+        ]
+        batch.run()
+        return sum(count.value for count in counts)
 
     def forget(self, owners: Iterable[int]) -> None:
         """Forget lists and whatever fills are under way; call it after the commit."""
