@@ -78,7 +78,7 @@ def _trim_together(beyond: Mapping[int, int]) -> tuple[int, list[int]]:
     """Raise floors to positions and take what is below them away; returns how many rows.
 
     And of whom there are more than BATCH to take: they keep them, below their new floors. A
-    position that is not the newest's any more is as good: what goes is below the floor.
+    position that was read before is as good as one under the lock: what goes is below the floor.
     """
     # The states before the rows, as everybody who changes both.
     db.ensure(*(InboxState(viewer_id=viewer) for viewer in sorted(beyond)))
