@@ -17,6 +17,7 @@ from socialsite.core import media
 from socialsite.core.errors import UserNotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position, cut
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
@@ -134,9 +135,14 @@ def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
     }
 
 
+@prepared
+def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
+    return User.objects.active().filter(pk__in=ids).values_list(*_COLUMNS)
+
+
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
     """Read what the cache holds of people: the card of an open account, b"" of any other id."""
-    rows = User.objects.active().filter(pk__in=ids).values(*_COLUMNS)
+    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
     found = {row["id"]: orjson.dumps(_card(row)) for row in rows}
     return {ident: found.get(ident, b"") for ident in ids}
 

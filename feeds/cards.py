@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
 import orjson
+from django.db.models import QuerySet
 
 from accounts import queries as accounts
 from feeds import cache, foresight
@@ -17,6 +18,7 @@ from feeds.readers import Reader
 from feeds.visibility import shows
 from socialsite.core import media
 from socialsite.core.json import iso
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
@@ -206,9 +208,9 @@ class Hydration:
         return card
 
 
-def read_facts(ids: Collection[int]) -> dict[int, bytes]:
-    """Read packed Facts of posts from the database in one query; b"" for those that are gone."""
-    columns = (
+@prepared
+def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
+    return Post.objects.filter(pk__in=ids, is_deleted=False).values_list(
         "id",
         "author_id",
         "kind",
@@ -221,8 +223,11 @@ def read_facts(ids: Collection[int]) -> dict[int, bytes]:
         "content_row__images",
         "content_row__video_url",
     )
-    rows = Post.objects.filter(pk__in=list(ids), is_deleted=False).values_list(*columns)
-    found = {row[0]: _pack(*row) for row in rows}
+
+
+def read_facts(ids: Collection[int]) -> dict[int, bytes]:
+    """Read packed Facts of posts from the database in one query; b"" for those that are gone."""
+    found = {row[0]: _pack(*row) for row in _rows(ids)}
     return {ident: found.get(ident, b"") for ident in ids}
 
 

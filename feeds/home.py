@@ -20,6 +20,9 @@ floor) after, or with the generation that the cached inbox has too.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
 
 from feeds import cache, foresight, pull, readers
 from feeds.cache.timeline import Entry, Newest, Run, member_of
@@ -31,6 +34,7 @@ from feeds.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 from feeds.visibility import visible_to
 from socialsite.core import redis
 from socialsite.core.pagination import Page, Position, before
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch, Promise, RedisDown
 
 # A few more than wanted, for what the gate hides.
@@ -186,22 +190,18 @@ class Home:
         return run if steady else None
 
     def _newest_rows(self, limit: int) -> list[Entry]:
-        rows = InboxEntry.objects.filter(user_id=self.viewer_id)
-        found = rows.order_by("-publish_time", "-post_id").values_list("publish_time", "post_id")
-        return [(ts, member_of(Position(ts, post))) for ts, post in found[:limit]]
+        found = _newest_rows(self.viewer_id, limit=limit)
+        return [(ts, member_of(Position(ts, post))) for ts, post, _ in found]
 
     def _inbox_rows(self, cursor: Position | None, want: int) -> list[Position]:
         """Read the inbox; rows of people who are not followed now are passed over (T41)."""
         kept: list[Position] = []
         limit = want + SLACK
         while True:
-            rows = InboxEntry.objects.filter(user_id=self.viewer_id)
-            rows = rows.filter(before(cursor, "publish_time", "post_id"))
-            found = list(
-                rows.order_by("-publish_time", "-post_id").values_list(
-                    "publish_time", "post_id", "author_id"
-                )[:limit]
-            )
+            if cursor is None:
+                found = _newest_rows(self.viewer_id, limit=limit)
+            else:
+                found = _rows_after(self.viewer_id, *cursor, limit=limit)
             follows = self.reader.follows
             kept += [Position(ts, post) for ts, post, author in found if author in follows]
             if len(kept) >= want or len(found) < limit:
@@ -279,10 +279,30 @@ class Home:
         self.hydration.ask(batch, ids, foresight.writers(ids))
 
 
-def _read_open(limit: int) -> list[cache.OpenPost]:
+@prepared
+def _newest_rows(viewer_id: int, *, limit: int) -> "QuerySet[InboxEntry, Any]":
+    rows = InboxEntry.objects.filter(user_id=viewer_id).order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", "post_id", "author_id")[:limit]
+
+
+@prepared
+def _rows_after(
+    viewer_id: int, ts_ms: int, post_id: int, *, limit: int
+) -> "QuerySet[InboxEntry, Any]":
+    place = before(Position(ts_ms, post_id), "publish_time", "post_id")
+    rows = InboxEntry.objects.filter(place, user_id=viewer_id)
+    rows = rows.order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", "post_id", "author_id")[:limit]
+
+
+@prepared
+def _open_rows(*, limit: int) -> "QuerySet[FanOut, Any]":
     rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
-    columns = ("position", "post_id", "author_id")
-    return [(Position(ts, post), author) for ts, post, author in rows.values_list(*columns)[:limit]]
+    return rows.values_list("position", "post_id", "author_id")[:limit]
+
+
+def _read_open(limit: int) -> list[cache.OpenPost]:
+    return [(Position(ts, post), author) for ts, post, author in _open_rows(limit=limit)]
 
 
 def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:

@@ -8,6 +8,9 @@ cached inbox of that generation has it (docs/decisions/0001).
 from array import array
 from collections.abc import Collection
 from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
@@ -16,6 +19,7 @@ from feeds.models import InboxEdge, InboxState
 from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
+from socialsite.core.prepared import prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +103,9 @@ def load(viewer_id: int, standing: bytes | None) -> Reader:
 def read(viewer_id: int) -> Reader:
     """Read a reader from the database, in four queries."""
     # Without banned and closed accounts: the gate would hide all they ever posted, row by row.
-    follows = relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
-    followed = frozenset(follows)
-    blocked = frozenset(relations.blocked_ids(viewer_id))
-    edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-    complete = dict(edges.values_list("author_id", "backfilled_from"))
+    followed = frozenset(_followed(viewer_id))
+    blocked = frozenset(_blocked(viewer_id))
+    complete = dict(_complete(viewer_id))
     incomplete = {author: complete.get(author, MAX_ID) for author in followed}
     generation, floor = state(viewer_id)
     return Reader(
@@ -118,12 +120,34 @@ def read(viewer_id: int) -> Reader:
 
 def state(viewer_id: int) -> tuple[int, int]:
     """Return generation and floor of an inbox; makes its row, or neither could rise."""
-    rows = InboxState.objects.filter(viewer_id=viewer_id)
-    found = rows.values_list("generation", "inbox_floor").first()
-    if found is None:
+    found = _state(viewer_id)
+    if not found:
         db.ensure(InboxState(viewer_id=viewer_id))
         return 0, 0
-    return found
+    generation, floor = found[0]
+    return generation, floor
+
+
+@prepared
+def _followed(viewer_id: int) -> "QuerySet[Any, int]":
+    return relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
+
+
+@prepared
+def _blocked(viewer_id: int) -> "QuerySet[Any, int]":
+    return relations.blocked_ids(viewer_id)
+
+
+@prepared
+def _complete(viewer_id: int) -> "QuerySet[InboxEdge, Any]":
+    edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
+    return edges.values_list("author_id", "backfilled_from")
+
+
+@prepared
+def _state(viewer_id: int) -> "QuerySet[InboxState, Any]":
+    rows = InboxState.objects.filter(viewer_id=viewer_id)
+    return rows.values_list("generation", "inbox_floor")
 
 
 def _pack(reader: Reader, standing: bytes) -> bytes:

@@ -8,9 +8,10 @@ against 2).
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from django.db.models import Count, Exists, OuterRef, Q, Value
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Value
 
 from accounts import queries as accounts
 from feeds import queries as feeds
@@ -21,6 +22,7 @@ from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
 from socialsite.core.leased import Asked
 from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
@@ -120,27 +122,43 @@ class Decoration:
         liked = {ident: likes for some in found if some for ident, likes in some.items()}
         unknown = [ident for ident in ids if ident not in liked]
         if unknown and None in found:
-            rows = Like.objects.filter(user_id=self._me, subj_type=SubjectType.POST)
-            newest = rows.order_by("-subj_id").values_list("subj_id", "pk")
-            liked |= cache.load_liked(self._me, unknown, lambda limit: list(newest[:limit]))
+            newest = partial(_newest_likes, self._me)
+            liked |= cache.load_liked(self._me, unknown, lambda limit: newest(limit=limit))
         return liked
 
     def _read(self, ids: Collection[int], liked: dict[int, bool]) -> dict[int, bytes]:
         """Read counts as they are cached, and note in `liked` which of the posts are liked."""
-        subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-        mine: Exists | Value = Value(False)
-        if self._me is not None:
-            likes = Like.objects.filter(user_id=self._me, subj_type=SubjectType.POST)
-            mine = Exists(likes.filter(subj_id=OuterRef("subj_id")))
-        columns = ("subj_id", "like_count", "comment_count", "mine")
         # What has no subject was never liked nor talked about.
         found = dict.fromkeys(ids, b"0 0")
         liked.update(dict.fromkeys(ids, False))
-        rows = subjects.annotate(mine=mine).values_list(*columns)
+        rows = _counts(ids) if self._me is None else _counts_and_likes(ids, self._me)
         for ident, like_count, comment_count, is_mine in rows:
             found[ident] = b"%d %d" % (like_count, comment_count)
             liked[ident] = is_mine
         return found
+
+
+@prepared
+def _newest_likes(user_id: int, *, limit: int) -> "QuerySet[Like, Any]":
+    rows = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
+    return rows.order_by("-subj_id").values_list("subj_id", "pk")[:limit]
+
+
+@prepared
+def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
+    return _counted(ids, Value(False))
+
+
+@prepared
+def _counts_and_likes(ids: Collection[int], user_id: int) -> "QuerySet[Subject, Any]":
+    likes = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
+    return _counted(ids, Exists(likes.filter(subj_id=OuterRef("subj_id"))))
+
+
+def _counted(ids: Collection[int], mine: Exists | Value) -> "QuerySet[Subject, Any]":
+    subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
+    columns = ("subj_id", "like_count", "comment_count", "mine")
+    return subjects.annotate(mine=mine).values_list(*columns)
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":

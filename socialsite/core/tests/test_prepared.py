@@ -1,0 +1,66 @@
+"""Queries built once answer as the ORM does."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models.query import QuerySet as Rows
+
+from accounts.models import TokenVersion, User
+from socialsite.core.models import Media
+from socialsite.core.prepared import prepared
+
+pytestmark = pytest.mark.django_db
+
+
+def named(ids: Collection[int], also: int, *, limit: int = 100) -> "QuerySet[User, Any]":
+    rows = User.objects.filter(pk__in=[*ids, also]).order_by("pk")
+    return rows.values_list("username", "created_at", "roles")[:limit]
+
+
+def test_rows_are_the_same_whatever_the_number_of_values(make_user) -> None:
+    run = prepared(named)
+    people = [make_user().pk for _ in range(5)]
+    for count in (1, 2, 4, 2):
+        assert run(people[:count], people[4]) == list(named(people[:count], people[4]))
+    assert run(people[:4], people[4], limit=2) == list(named(people, people[4], limit=2))
+    assert run((one for one in people[:2]), 7) == list(named(people[:2], 7))
+    assert run([], people[0]) == []
+
+
+def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
+    media = Media.objects.create(
+        owner_id=make_user().pk, name="a", thumb_name="b", width=1, height=1, size=1
+    )
+
+    def flat(owner_id: int) -> "QuerySet[Media, int]":
+        return Media.objects.filter(owner_id=owner_id).values_list("pk", flat=True)
+
+    def signed_in(user_id: int) -> "QuerySet[User, Any]":
+        tokens = TokenVersion.objects.filter(user=OuterRef("pk"))
+        return User.objects.filter(pk=user_id).annotate(is_in=Exists(tokens)).values_list("is_in")
+
+    assert prepared(flat)(media.owner_id) == [media.pk]
+    (row,) = prepared(signed_in)(media.owner_id)
+    assert row == (False,)
+    assert type(row[0]) is bool
+
+
+def test_a_query_is_built_once_and_costs_one_query(
+    make_user, django_assert_num_queries, monkeypatch
+) -> None:
+    run = prepared(named)
+    person = make_user().pk
+    run([person], 7)
+    monkeypatch.setattr(Rows, "filter", None)
+    with django_assert_num_queries(1):
+        assert len(run([person], 7)) == 1
+
+
+def test_a_value_that_is_no_parameter_is_refused() -> None:
+    def sliced(user_id: int, limit: int) -> "QuerySet[User, Any]":
+        return User.objects.filter(pk=user_id).values_list("pk")[:limit]
+
+    with pytest.raises(ValueError, match="not every value"):
+        prepared(sliced)(1, 2)
