@@ -136,7 +136,7 @@ def _give_up_cached(held: "QuerySet[FanOutChunk]", followers: Sequence[int]) -> 
         return True
     states = InboxState.objects.filter(viewer_id__in=followers)
     states.update(generation=F("generation") + 1)
-    held.update(uncached=True, leased_until=db.now_ms() + cache.READER_TTL_MS)
+    held.update(uncached=True, leased_until=db.now_ms() + cache.READER_MAX_MS)
     return False
 
 

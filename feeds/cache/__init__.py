@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from feeds.cache.timeline import ID_DIGITS, Entry, Timeline, member_of
 from socialsite.core import redis
-from socialsite.core.leased import Epoch, LeasedCache
+from socialsite.core.leased import LEASE_MS, Epoch, LeasedCache
 from socialsite.core.pagination import Position
 
 SECOND_MS = 1000
@@ -26,6 +26,8 @@ _ALL = 0
 # What a reader's feed depends on besides posts (`feeds.readers`).
 READER_TTL_MS = 60 * SECOND_MS
 READERS = LeasedCache("reader", READER_TTL_MS)
+# So long after a commit no cached reader is of before it: a fill may come as late as its lease.
+READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for one that is gone.
 CARDS = LeasedCache("post", 600 * SECOND_MS)
 # Renewed when an author publishes for the first time what is not pushed to all.

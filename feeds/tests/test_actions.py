@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from accounts.models import User
 from feeds import actions, queries
-from feeds.models import InboxState, Post
+from feeds.models import InboxState, Mode, Post
 from relations import actions as relations
 from socialsite.core.errors import Forbidden, NotFound
 from socialsite.core.pagination import Position
@@ -92,3 +93,66 @@ def test_the_read_mark_never_moves_back(make_user: Make) -> None:
     actions.mark_read(reader.pk, Position(5, 99))
     state.refresh_from_db()
     assert (state.read_ts, state.read_id) == (6, 1)
+
+
+# --- late posts (T50) ---------------------------------------------------------------------------
+@pytest.fixture
+def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
+    """A reader who has seen a first page, whom they follow, and the time of its newest post."""
+    reader, author = make_user(), make_user()
+    relations.follow(reader, author)
+    now = make_post(author).position
+    for seconds in (1, 30):
+        make_post(author, at_ms=now - seconds * 1000)
+    read_first_page(reader)
+    return reader, author, now
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize("before_ms", [0, 1, 999, 1000, 1001, 9_999])
+def test_a_post_that_comes_in_late_among_what_was_shown_is_new_until_it_is_seen(
+    late: tuple[User, User, int], make_post: Make, drain: Make, before_ms: int, mode: Mode
+) -> None:
+    """Its position is below the mark, and it was never on a page."""
+    reader, author, now = late
+    with mock.patch.object(actions, "mode_for", return_value=mode):
+        post = make_post(author, at_ms=now - before_ms)
+    assert queries.new_count(reader) == (1, False)
+    drain()
+    assert queries.new_count(reader) == (1, False)
+    read_first_page(reader)
+    assert queries.new_count(reader) == (0, False)
+    actions.delete(author, post.pk)
+    assert queries.new_count(reader) == (0, False)
+
+
+def test_what_comes_in_later_than_that_is_not_new(
+    late: tuple[User, User, int], make_post: Make
+) -> None:
+    reader, author, now = late
+    for before_ms in (actions.LATE_MS, actions.LATE_MS + 1, 29_000, 31_000):
+        make_post(author, at_ms=now - before_ms)
+    assert queries.new_count(reader) == (0, False)
+
+
+def test_late_posts_of_oneself_and_of_who_was_left_are_not_new(
+    late: tuple[User, User, int], make_post: Make
+) -> None:
+    reader, author, now = late
+    make_post(reader, at_ms=now - 500)
+    make_post(author, at_ms=now - 500)
+    assert queries.new_count(reader) == (1, False)
+    relations.unfollow(reader, author)
+    assert queries.new_count(reader) == (0, False)
+
+
+def test_late_posts_are_found_below_more_new_ones_than_a_page(
+    late: tuple[User, User, int], make_post: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, author, now = late
+    make_post(author, at_ms=now - 9_000)
+    for _ in range(7):
+        make_post(author)
+    assert queries.new_count(reader) == (8, False)
+    monkeypatch.setattr(queries, "NEW_COUNT_MAX", 6)
+    assert queries.new_count(reader) == (6, True)
