@@ -1,42 +1,26 @@
 """The home feed: hybrid equals oracle, whatever was pushed, pulled, half delivered or lost."""
 
-import contextlib
 import os
 from collections.abc import Callable
 from typing import Any
-from unittest import mock
 
 import pytest
-from django.apps import apps
 from django.conf import LazySettings
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import run_state_machine_as_test
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, inbox, pull, queries, trim
-from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Mode, Post, PostContent
+from feeds import queries
+from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
+from feeds.tests import model
+from feeds.tests.model import all_pages
 from feeds.tests.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from relations import actions as relations
-from socialsite.core import redis, relay
-from socialsite.core.errors import Blacklisted, UserBanned, UserNotFound
+from socialsite.core import redis
 from socialsite.core.models import Event
-from socialsite.core.pagination import Position
 
 Make = Callable[..., Any]
-
-
-def all_pages(read: Callable[..., Any], viewer: User, size: int) -> list[list[str]]:
-    """Walk a feed to its end."""
-    pages, cursor = [], None
-    while True:
-        page = read(viewer, cursor, size)
-        pages.append([card["id"] for card in page.items])
-        if page.next is None:
-            return pages
-        cursor = Position.decode(page.next)
 
 
 def assert_exact(viewer: User, size: int = 3) -> None:
@@ -220,137 +204,11 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
     assert len(round_trips) == 2
 
 
-class FeedMachine(RuleBasedStateMachine):
-    """Random lives of a few people; after every step every reader's whole feed is the oracle's."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        redis.call(lambda connection: connection.flushdb())
-        self.people = [
-            accounts.register(username=f"model{n}", nickname=f"Model{n}", password="right.pass1")
-            for n in range(4)
-        ]
-        self.posts: list[Post] = []
-
-    def teardown(self) -> None:
-        """Leave empty tables to the next life."""
-        for app in ("core", "feeds", "relations", "accounts"):
-            for model in reversed(list(apps.get_app_config(app).get_models())):
-                model._default_manager.all()._raw_delete("default")
-
-    people_index = st.integers(0, 3)
-
-    @rule(a=people_index, b=people_index, do=st.sampled_from(["follow", "follow", "unfollow"]))
-    def change_follow(self, a: int, b: int, do: str) -> None:
-        if a != b:
-            with contextlib.suppress(Blacklisted, UserBanned, UserNotFound):
-                getattr(relations, do)(self.people[a], self.people[b])
-
-    @rule(a=people_index, b=people_index, do=st.sampled_from(["block", "unblock"]))
-    def change_block(self, a: int, b: int, do: str) -> None:
-        if a != b:
-            with contextlib.suppress(UserNotFound):
-                getattr(relations, do)(self.people[a], self.people[b])
-
-    @rule(
-        a=people_index,
-        mode=st.sampled_from(list(Mode)),
-        visibility=st.booleans(),
-        n=st.integers(1, 4),
-    )
-    def publish(self, a: int, mode: Mode, visibility: bool, n: int) -> None:
-        with mock.patch.object(actions, "mode_for", return_value=mode):
-            for _ in range(n):
-                self.posts.append(
-                    actions.publish(
-                        self.people[a],
-                        content="x",
-                        visibility="public" if visibility else "followers",
-                    )
-                )
-
-    @rule(a=people_index, data=st.data())
-    def publish_at_the_time_of_another(self, a: int, data: st.DataObject) -> None:
-        """Two posts at one ms: only the id breaks the tie."""
-        if self.posts:
-            twin = data.draw(st.sampled_from(self.posts))
-            made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
-            self.posts.append(made)
-
-    @rule(data=st.data())
-    def delete(self, data: st.DataObject) -> None:
-        if self.posts:
-            post = data.draw(st.sampled_from(self.posts))
-            actions.delete(User.objects.get(pk=post.author_id), post.pk)
-
-    @rule(data=st.data())
-    def deliver_one_event(self, data: st.DataObject) -> None:
-        """In any order, and now and then twice."""
-        events = list(Event.objects.order_by("pk"))
-        if events:
-            event = data.draw(st.sampled_from(events))
-            Event.objects.exclude(pk=event.pk).update(available_at=2**60)
-            relay.relay()
-            Event.objects.update(available_at=0)
-
-    @rule(data=st.data())
-    def run_one_chunk(self, data: st.DataObject) -> None:
-        chunks = list(FanOutChunk.objects.filter(done=False))
-        if chunks:
-            fanout.run_chunk(data.draw(st.sampled_from(chunks)).pk)
-
-    @rule(a=people_index, b=people_index)
-    def sync_for_no_reason(self, a: int, b: int) -> None:
-        if a != b:
-            inbox.sync_inbox(self.people[a].pk, self.people[b].pk)
-
-    @rule()
-    def drain(self) -> None:
-        while relay.relay() + fanout.sweep():
-            pass
-
-    @rule(a=people_index, on=st.booleans())
-    def ban(self, a: int, on: bool) -> None:
-        person = User.objects.get(pk=self.people[a].pk)
-        (accounts.ban if on else accounts.unban)(person)
-
-    @rule(a=people_index)
-    def trim_inbox(self, a: int) -> None:
-        trim.trim(self.people[a].pk)
-
-    @rule(data=st.data())
-    def lose_a_key_of_redis(self, data: st.DataObject) -> None:
-        keys = sorted(redis.call(lambda connection: connection.keys()))
-        if keys:
-            lost = data.draw(st.sampled_from(keys))
-            redis.call(lambda connection: connection.delete(lost))
-
-    @rule()
-    def lose_redis(self) -> None:
-        redis.call(lambda connection: connection.flushdb())
-
-    @invariant()
-    def hybrid_is_oracle(self) -> None:
-        for person in self.people:
-            assert_exact(person)
-
-
 @pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 240)
 class TestMachine(TestCase):
     """The machine on whichever database the run has; MODEL_EXAMPLES in the environment: more."""
 
     def test_hybrid_is_oracle_whatever_happens(self) -> None:
-        sizes = {"INBOX_MAX": 5, "MAX_CACHED_POST_SIZE": 3, "MIN_CACHED_POST_SECONDS": 0}
-        # So small that four people are enough for each way of pulling.
-        ways = {"FEW": 1, "WORTH_A_PROBE": 0, "PROBE": 1, "BY_AUTHOR": 2, "IDS_MAX": 2, "SPARE": 0}
-        small = self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2, **sizes)
-        with small, mock.patch.multiple(pull, **ways):
-            run_state_machine_as_test(
-                FeedMachine,
-                settings=settings(
-                    max_examples=int(os.environ.get("MODEL_EXAMPLES", "8")),
-                    stateful_step_count=30,
-                    deadline=None,
-                    suppress_health_check=list(HealthCheck),
-                ),
-            )
+        with model.small():
+            runs = int(os.environ.get("MODEL_EXAMPLES", "8"))
+            run_state_machine_as_test(model.FeedMachine, settings=model.lives(runs, steps=30))

@@ -1,0 +1,115 @@
+"""Feeds held to their definition: `make chaos ARGS="model --runs 2000 --steps 50"` (I1, I2).
+
+First random lives of four people, one step at a time: after every step every page of every reader
+is compared at once. Then a storm of real threads, in which every read that no write overlapped is.
+A failure names the seed of its block: `--seed` with `--runs` of one block repeats it.
+"""
+
+import logging
+import time
+from unittest import mock
+
+from bench import _harness as harness
+
+BLOCK = 25
+PEOPLE = 6
+# With so many people an author has 0 to 5 followers, and crosses both thresholds.
+PUSH_ALL_MAX, PUSH_ACTIVE_MAX = 3, 4
+
+
+def main() -> int:
+    """Run both and report them."""
+    options = harness.arguments(
+        "Random lives and a storm of threads.",
+        {"--runs": 100, "--steps": 50, "--storm-seconds": 30},
+    )
+    harness.setup()
+    from django.conf import settings
+    from django.test import override_settings
+
+    from socialsite.core import doorbell
+
+    logging.disable(logging.WARNING)  # Redis is away now and then, on purpose
+    report = harness.Report("model", options)
+    cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=cheap), doorbell.silence():
+        wrong = _lives(options.runs, options.steps, options.seed, report)
+        if not wrong and options.storm_seconds:
+            settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = PUSH_ALL_MAX, PUSH_ACTIVE_MAX
+            _storm(options.storm_seconds, options.seed, report)
+    return report.finish()
+
+
+def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
+    import hypothesis
+    from hypothesis.stateful import run_state_machine_as_test
+
+    from feeds.tests import model
+
+    done = dict.fromkeys(("lives", "steps", "feeds", "posts"), 0)
+    whole = model.assert_whole
+
+    def compare(viewer: object) -> None:
+        whole(viewer)  # type: ignore[arg-type]
+        done["feeds"] += 1
+
+    class Counted(model.FeedMachine):
+        """The machine, counting."""
+
+        def check_invariants(self, *args: object, **kwargs: object) -> None:
+            super().check_invariants(*args, **kwargs)  # type: ignore[no-untyped-call]
+            done["steps"] += 1
+
+        def teardown(self) -> None:
+            done["lives"] += 1
+            done["posts"] += len(self.posts)
+            super().teardown()
+
+    wrong, began = 0, time.monotonic()
+    for number in range(0, runs, BLOCK):
+        machine = hypothesis.seed(seed + number)(Counted)
+        lives = model.lives(min(BLOCK, runs - number), steps)
+        try:
+            with model.small(), mock.patch.object(model, "assert_whole", compare):
+                run_state_machine_as_test(
+                    machine, settings=hypothesis.settings(lives, database=None, print_blob=False)
+                )
+        except Exception as error:
+            wrong += 1
+            report.say(f"block of seed {seed + number}: {type(error).__name__}: {error}")
+            report.say("\n".join(getattr(error, "__notes__", [])))
+            break
+        if number // BLOCK % 4 == 3:
+            report.say(f"- {done['lives']} lives, {time.monotonic() - began:.0f} s")
+    rows = [[*done.values(), f"{time.monotonic() - began:.0f}"]]
+    report.rows(rows, [*done, "seconds"])
+    report.goal("lives in which a feed was not the oracle's", wrong, exactly=0)
+    return wrong
+
+
+def _storm(seconds: int, seed: int, report: harness.Report) -> None:
+    import secrets
+
+    from accounts import actions as accounts
+    from feeds.tests import model
+    from feeds.tests.storm import Storm
+
+    people = [
+        accounts.register(
+            username=f"storm{number}", nickname=f"Storm{number}", password=secrets.token_hex(8)
+        )
+        for number in range(PEOPLE)
+    ]
+    with model.small():
+        found = Storm(people, seed, seconds).run()
+    report.rows([[name, times] for name, times in sorted(found.done.items())], ["threads", "times"])
+    report.say(f"\n{found.judged} reads compared, {found.overlapped} overlapped by a write")
+    for one in [*found.wrong, *found.errors][:5]:
+        report.say(f"found: {one}")
+    report.goal("reads that were not the oracle's", len(found.wrong), exactly=0)
+    report.goal("errors of threads", len(found.errors), exactly=0)
+    report.goal("reads compared", found.judged, at_least=seconds)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

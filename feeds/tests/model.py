@@ -1,0 +1,347 @@
+"""Random lives of a few people; after every step every reader's whole feed is the oracle's.
+
+Run by `test_timeline` for seconds and by `make chaos ARGS=model` for hours.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+from unittest import mock
+
+from django.apps import apps
+from django.test import override_settings
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from accounts import actions as accounts
+from accounts.models import User
+from feeds import actions, fanout, home, inbox, pull, queries, readers, trim
+from feeds.models import FanOutChunk, Mode, Post
+from relations import actions as relations
+from socialsite.core import redis, relay
+from socialsite.core.errors import Blacklisted, UserBanned, UserNotFound
+from socialsite.core.models import Event
+from socialsite.core.pagination import Position
+
+PEOPLE = 4
+PAGE = 3
+SIZES = {
+    "FANOUT_CHUNK": 2,
+    "BACKFILL_MAX": 2,
+    "INBOX_MAX": 5,
+    "MAX_CACHED_POST_SIZE": 3,
+    "MIN_CACHED_POST_SECONDS": 0,
+}
+# So small that four people are enough for each way of pulling.
+WAYS = {"FEW": 1, "WORTH_A_PROBE": 0, "PROBE": 1, "BY_AUTHOR": 2, "IDS_MAX": 2, "SPARE": 0}
+REFUSED = (Blacklisted, UserBanned, UserNotFound)
+CHUNK_POINTS = (
+    "chunk-leased",
+    "chunk-inserted",
+    "chunk-delivered",
+    "chunk-cached",
+    "chunk-done",
+    "fanout-done",
+)
+RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
+# Where a reader reads the database to fill a cache.
+FILLS: tuple[tuple[Any, str], ...] = (
+    (readers, "read"),
+    (readers, "state"),
+    (home, "_read_open"),
+    (home, "newest"),
+    (home.Home, "_newest_rows"),
+)
+
+
+class Died(BaseException):
+    """Stands for the end of a process."""
+
+
+@contextlib.contextmanager
+def small() -> Iterator[None]:
+    """Let few people and posts meet every limit there is."""
+    with override_settings(**SIZES), mock.patch.multiple(pull, **WAYS):
+        yield
+
+
+def lives(runs: int, steps: int) -> settings:
+    """Return what hypothesis is to do."""
+    return settings(
+        max_examples=runs,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@contextlib.contextmanager
+def dead_redis() -> Iterator[None]:
+    """Let Redis be away; what is owed to it then is paid with the next call."""
+
+    def refuse() -> None:
+        raise redis.redis.ConnectionError("dead")
+
+    with mock.patch.object(redis, "client", refuse):
+        yield
+    redis.breaker.reset()
+
+
+class FeedMachine(RuleBasedStateMachine):
+    """People who follow, block and write; events, deliveries and caches that go their own way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        redis.call(lambda connection: connection.flushdb())
+        self.people = [
+            accounts.register(username=f"model{n}", nickname=f"Model{n}", password="right.pass1")
+            for n in range(PEOPLE)
+        ]
+        self.posts: list[Post] = []
+
+    def teardown(self) -> None:
+        """Leave empty tables to the next life."""
+        for app in ("core", "feeds", "relations", "accounts"):
+            for model in reversed(list(apps.get_app_config(app).get_models())):
+                model._default_manager.all()._raw_delete("default")
+
+    people_index = st.integers(0, PEOPLE - 1)
+
+    @initialize(
+        follows=st.sets(st.tuples(people_index, people_index), max_size=12),
+        posts=st.lists(st.tuples(people_index, st.sampled_from(list(Mode))), max_size=8),
+        is_drained=st.booleans(),
+    )
+    def begin(
+        self, follows: set[tuple[int, int]], posts: list[tuple[int, Mode]], is_drained: bool
+    ) -> None:
+        """Most of what can go wrong needs follows and posts."""
+        for a, b in sorted(follows):
+            self.change_follow(a, b, "follow")
+        if is_drained:
+            self.drain()
+        for a, mode in posts:
+            self.publish(a, mode, visibility=True, n=1)
+
+    # --- people ---------------------------------------------------------------------------------
+    @rule(a=people_index, b=people_index, do=st.sampled_from(["follow", "follow", "unfollow"]))
+    def change_follow(self, a: int, b: int, do: str) -> None:
+        if a != b:
+            with contextlib.suppress(*REFUSED):
+                getattr(relations, do)(self.people[a], self.people[b])
+
+    @rule(a=people_index, b=people_index, do=st.sampled_from(["block", "unblock"]))
+    def change_block(self, a: int, b: int, do: str) -> None:
+        if a != b:
+            with contextlib.suppress(*REFUSED):
+                getattr(relations, do)(self.people[a], self.people[b])
+
+    @rule(a=people_index, on=st.booleans())
+    def ban(self, a: int, on: bool) -> None:
+        person = User.objects.get(pk=self.people[a].pk)
+        (accounts.ban if on else accounts.unban)(person)
+
+    @rule(a=people_index, days=st.sampled_from([0, 1000]))
+    def come_or_stay_away(self, a: int, days: int) -> None:
+        """Posts of mode ACTIVE go to those who were here lately."""
+        seen = timezone.now() - timedelta(days=days)
+        User.objects.filter(pk=self.people[a].pk).update(last_seen=seen)
+
+    # --- posts ----------------------------------------------------------------------------------
+    @rule(
+        a=people_index,
+        mode=st.sampled_from(list(Mode)),
+        visibility=st.booleans(),
+        n=st.integers(1, 4),
+    )
+    def publish(self, a: int, mode: Mode, visibility: bool, n: int) -> None:
+        """The author crosses the thresholds as they please."""
+        with mock.patch.object(actions, "mode_for", return_value=mode):
+            for _ in range(n):
+                self.posts.append(
+                    actions.publish(
+                        self.people[a],
+                        content="x",
+                        visibility="public" if visibility else "followers",
+                    )
+                )
+
+    @rule(a=people_index, n=st.integers(1, 3))
+    def publish_to_all(self, a: int, n: int) -> None:
+        self.publish(a, Mode.ALL, visibility=True, n=n)
+
+    @rule(a=people_index, mode=st.sampled_from(list(Mode)), data=st.data())
+    def publish_at_the_time_of_another(self, a: int, mode: Mode, data: st.DataObject) -> None:
+        """Two posts at one ms: only the id breaks the tie."""
+        if self.posts:
+            twin = data.draw(st.sampled_from(self.posts))
+            with mock.patch.object(actions, "mode_for", return_value=mode):
+                made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
+            self.posts.append(made)
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        if self.posts:
+            post = data.draw(st.sampled_from(self.posts))
+            actions.delete(User.objects.get(pk=post.author_id), post.pk)
+
+    # --- deliveries -----------------------------------------------------------------------------
+    @rule(data=st.data())
+    def deliver_one_event(self, data: st.DataObject) -> None:
+        """In any order, and now and then twice."""
+        self.relay_one(data)
+
+    @rule(data=st.data(), point=st.sampled_from(RELAY_POINTS))
+    def die_in_an_event(self, data: st.DataObject, point: str) -> None:
+        with mock.patch.object(relay, "failpoint", dies_at(point)), contextlib.suppress(Died):
+            self.relay_one(data)
+        Event.objects.update(available_at=0)
+
+    def relay_one(self, data: st.DataObject) -> None:
+        events = list(Event.objects.order_by("pk"))
+        if events:
+            event = data.draw(st.sampled_from(events))
+            Event.objects.exclude(pk=event.pk).update(available_at=2**60)
+            relay.relay()
+            Event.objects.update(available_at=0)
+
+    @rule(data=st.data())
+    def run_one_chunk(self, data: st.DataObject) -> None:
+        self.run_a_chunk(data)
+
+    @rule(data=st.data(), point=st.sampled_from(CHUNK_POINTS))
+    def die_in_a_chunk(self, data: st.DataObject, point: str) -> None:
+        """Whatever was done is done again by the next."""
+        with mock.patch.object(fanout, "failpoint", dies_at(point)), contextlib.suppress(Died):
+            self.run_a_chunk(data)
+        FanOutChunk.objects.filter(uncached=False).update(leased_until=0)
+
+    def run_a_chunk(self, data: st.DataObject) -> None:
+        chunks = list(FanOutChunk.objects.filter(done=False))
+        if chunks:
+            fanout.run_chunk(data.draw(st.sampled_from(chunks)).pk)
+
+    @rule()
+    def drain(self) -> None:
+        while relay.relay() + fanout.sweep():
+            pass
+
+    @rule(a=people_index, b=people_index)
+    def sync_for_no_reason(self, a: int, b: int) -> None:
+        if a != b:
+            inbox.sync_inbox(self.people[a].pk, self.people[b].pk)
+
+    @rule(a=people_index)
+    def trim_inbox(self, a: int) -> None:
+        trim.trim(self.people[a].pk)
+
+    # --- caches ---------------------------------------------------------------------------------
+    @rule(data=st.data())
+    def lose_a_key_of_redis(self, data: st.DataObject) -> None:
+        keys = sorted(redis.call(lambda connection: connection.keys()))
+        if keys:
+            lost = data.draw(st.sampled_from(keys))
+            redis.call(lambda connection: connection.delete(lost))
+
+    @rule()
+    def lose_redis(self) -> None:
+        redis.call(lambda connection: connection.flushdb())
+
+    @rule()
+    def let_readers_and_leases_run_out(self) -> None:
+        """A minute passes."""
+        keys = redis.call(lambda connection: connection.keys("reader:*"))
+        for key in keys:
+            redis.call(lambda connection, key=key: connection.delete(key))
+        FanOutChunk.objects.update(leased_until=0)
+
+    @rule(a=people_index, b=people_index, data=st.data())
+    def write_without_redis(self, a: int, b: int, data: st.DataObject) -> None:
+        with dead_redis():
+            self.write(a, b, data)
+            assert_whole(self.people[a])
+
+    @rule(
+        a=people_index,
+        b=people_index,
+        reader=people_index,
+        fill=st.sampled_from(FILLS),
+        is_lost=st.booleans(),
+        data=st.data(),
+    )
+    def write_while_a_cache_is_filled(
+        self, a: int, b: int, reader: int, fill: tuple[Any, str], is_lost: bool, data: st.DataObject
+    ) -> None:
+        """The reader has read the database and will fill; a writer commits and tells."""
+        if is_lost:
+            redis.call(lambda connection: connection.flushdb())
+        owner, name = fill
+        real: Callable[..., Any] = getattr(owner, name)
+        waiting = [True]
+
+        def read_and_wait(*args: Any) -> Any:
+            found = real(*args)
+            if waiting:
+                waiting.clear()
+                self.write(a, b, data)
+            return found
+
+        with mock.patch.object(owner, name, read_and_wait):
+            queries.home_feed(self.people[reader], None, PAGE)
+
+    def write(self, a: int, b: int, data: st.DataObject) -> None:
+        """Do one of all writes."""
+        one, other = self.people[a], self.people[b]
+        what = data.draw(
+            st.sampled_from(["publish", "delete", "relation", "ban", "event", "chunk"])
+        )
+        if what == "publish":
+            self.publish(a, data.draw(st.sampled_from(list(Mode))), visibility=True, n=1)
+        elif what == "delete":
+            self.delete(data)
+        elif what == "relation" and a != b:
+            do = data.draw(st.sampled_from(["follow", "unfollow", "block", "unblock"]))
+            with contextlib.suppress(*REFUSED):
+                getattr(relations, do)(one, other)
+        elif what == "ban":
+            self.ban(a, on=data.draw(st.booleans()))
+        elif what == "event":
+            self.relay_one(data)
+        elif what == "chunk":
+            self.run_a_chunk(data)
+
+    @invariant()
+    def hybrid_is_oracle(self) -> None:
+        for person in self.people:
+            assert_whole(person)
+
+
+def dies_at(point: str) -> Callable[[str], None]:
+    """Return a failpoint that dies at one of its names."""
+
+    def hit(name: str) -> None:
+        if name == point:
+            raise Died
+
+    return hit
+
+
+def assert_whole(viewer: User) -> None:
+    """Walk the feed to its end and hold every page to the oracle's, which is asked once."""
+    oracle = [post["id"] for post in queries.oracle_feed(viewer, None, 10**6).items]
+    pages = [oracle[start : start + PAGE] for start in range(0, len(oracle), PAGE)] or [[]]
+    assert all_pages(queries.home_feed, viewer, PAGE) == pages
+
+
+def all_pages(read: Callable[..., Any], viewer: User, size: int) -> list[list[str]]:
+    """Walk a feed to its end."""
+    pages, cursor = [], None
+    while True:
+        page = read(viewer, cursor, size)
+        pages.append([card["id"] for card in page.items])
+        if page.next is None:
+            return pages
+        cursor = Position.decode(page.next)

@@ -1,0 +1,174 @@
+"""Threads that write, deliver, trim, lose caches and read; each read is judged at once.
+
+Only writes (posts, deletions, follows, blocks, bans) may change a feed. A read during which no
+write was under way must be the oracle's, page by page, however much was relayed, delivered, synced,
+trimmed and evicted meanwhile. Reads that a write overlapped are counted and not judged.
+"""
+
+import contextlib
+import random
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from django.db import connections
+
+from accounts import actions as accounts
+from accounts.models import User
+from feeds import actions, fanout, inbox, queries, trim
+from feeds.models import Post
+from feeds.tests.model import REFUSED, all_pages
+from relations import actions as relations
+from socialsite.core import doorbell, redis, relay
+
+WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
+# Writers write for the first part of each period; deliveries go on in the rest of it.
+PERIOD_SECONDS, WRITING = 0.5, 0.3
+# Every so many evictions all of Redis goes.
+FLUSH_EVERY = 20
+KEPT_POSTS = 40
+
+
+@dataclass
+class Found:
+    """What a storm came to; `wrong` and `errors` must be empty."""
+
+    judged: int = 0
+    overlapped: int = 0
+    done: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+class Storm:
+    """The threads and what they know of each other's writes."""
+
+    def __init__(self, people: list[User], seed: int, seconds: float) -> None:
+        self.people, self.seed = people, seed
+        self.over = time.monotonic() + seconds
+        self.lock = threading.Lock()
+        self.writing = self.writes = 0
+        self.found = Found()
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[None]:
+        """Mark a write as under way until it was answered."""
+        with self.lock:
+            self.writing += 1
+            self.writes += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.writing -= 1
+
+    def quiet_since(self) -> int | None:
+        """Return how many writes there were; None while one is under way."""
+        with self.lock:
+            return None if self.writing else self.writes
+
+    # --- what the threads do --------------------------------------------------------------------
+    def change(self, dice: random.Random) -> None:
+        """Do one write, if it is time for writes."""
+        if time.monotonic() % PERIOD_SECONDS > WRITING * PERIOD_SECONDS:
+            time.sleep(0.005)
+            return
+        a, b = dice.sample(self.people, 2)
+        what = dice.choice(["publish"] * 5 + ["follow"] * 4 + ["unfollow", "block", "unblock"] * 2)
+        with self.write(), contextlib.suppress(*REFUSED):
+            if what == "publish":
+                visibility = dice.choice(["public", "followers"])
+                post = actions.publish(a, content="x", visibility=visibility)
+                mine = Post.objects.filter(author=a, is_deleted=False).order_by("-pk")
+                for old in list(mine.values_list("pk", flat=True)[KEPT_POSTS:]):
+                    actions.delete(a, old)
+                if dice.random() < 0.2:
+                    actions.delete(a, post.pk)
+                if dice.random() < 0.2:
+                    actions.publish(b, content="tie", at_ms=post.position)
+                if dice.random() < 0.05:
+                    accounts.ban(User.objects.get(pk=b.pk))
+            else:
+                getattr(relations, what)(a, b)
+            if dice.random() < 0.2:
+                accounts.unban(User.objects.get(pk=b.pk))
+
+    def read(self, dice: random.Random) -> None:
+        """Read a feed to its end, and judge it if nobody wrote meanwhile."""
+        reader, size = dice.choice(self.people), dice.choice([3, 7, 20])
+        before = self.quiet_since()
+        if before is None:
+            time.sleep(0.001)
+            return
+        pages = all_pages(queries.home_feed, reader, size)
+        oracle = [post["id"] for post in queries.oracle_feed(reader, None, 10**6).items]
+        is_judged = self.quiet_since() == before
+        wanted = [oracle[start : start + size] for start in range(0, len(oracle), size)] or [[]]
+        with self.lock:
+            self.found.judged += is_judged
+            self.found.overlapped += not is_judged
+            if is_judged and pages != wanted:
+                has = {post for page in pages for post in page}
+                lacks, more = set(oracle) - has, has - set(oracle)
+                self.found.wrong.append(f"{reader}: lacks {lacks}, has {more}: {pages} {wanted}")
+
+    def evict(self, dice: random.Random) -> None:
+        """Lose a key, now and then all of them."""
+        if dice.randrange(FLUSH_EVERY):
+            for _ in range(3):
+                key = redis.call(lambda connection: connection.randomkey())
+                if key is not None:
+                    redis.call(lambda connection, key=key: connection.delete(key))
+        else:
+            redis.call(lambda connection: connection.flushdb())
+        time.sleep(0.02)
+
+    def tidy(self, dice: random.Random) -> None:
+        """Trim an inbox, and sync one that needs no sync."""
+        a, b = dice.sample(self.people, 2)
+        trim.trim(a.pk)
+        inbox.sync_inbox(a.pk, b.pk)
+        time.sleep(0.01)
+
+    def relay(self, dice: random.Random) -> None:
+        """Deliver a few events."""
+        relay.relay(dice.randint(1, 5))
+        time.sleep(0.005)
+
+    def sweep(self, dice: random.Random) -> None:
+        """Run a few chunks."""
+        fanout.sweep(dice.randint(1, 5))
+        time.sleep(0.005)
+
+    def run(self) -> Found:
+        """Run until the time is over or something was wrong."""
+        jobs: list[Callable[[random.Random], None]] = [self.evict, self.tidy]
+        jobs += [self.change] * WRITERS + [self.relay] * RELAYS + [self.sweep] * SWEEPERS
+        jobs += [self.read] * READERS
+        threads = [
+            threading.Thread(target=self.repeat, args=(job, f"{self.seed} {number}"))
+            for number, job in enumerate(jobs)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return self.found
+
+    def repeat(self, job: Callable[[random.Random], None], seed: str) -> None:
+        """Do one job again and again."""
+        dice, times = random.Random(seed), 0
+        try:
+            with doorbell.silence():
+                while time.monotonic() < self.over and not (self.found.wrong or self.found.errors):
+                    job(dice)
+                    times += 1
+        except BaseException:
+            self.found.errors.append(traceback.format_exc())
+        finally:
+            with self.lock:
+                done = self.found.done
+                done[job.__name__] = done.get(job.__name__, 0) + times
+            connections.close_all()
