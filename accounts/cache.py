@@ -25,12 +25,13 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
 from socialsite.core.errors import Unavailable
 from socialsite.core.leased import Epoch, LeasedCache
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch, Promise
 
 logger = logging.getLogger(__name__)
@@ -142,11 +143,15 @@ def resolve(promise: Promise[Floors | None], user_id: int, client: str) -> Floor
 
 def stored_floors(user_id: int, client: str, kind: str = "access") -> Floors | None:
     """Return the floors of a kind, `access` or `refresh`, from MySQL in one query."""
+    rows = _stored_floors(user_id, client, kind=kind)
+    return None if not rows or rows[0][0] is None else Floors(*rows[0])
+
+
+@prepared
+def _stored_floors(user_id: int, client: str, *, kind: str) -> "QuerySet[TokenVersion, Any]":
     batch = TokenBatch.objects.filter(pk=OuterRef("user_id")).values(f"{kind}_floor")
     rows = TokenVersion.objects.filter(user_id=user_id, client=client)
-    columns = ("batch", f"{kind}_floor", "last_seen")
-    row = rows.annotate(batch=Subquery(batch)).values_list(*columns).first()
-    return None if row is None or row[0] is None else Floors(*row)
+    return rows.annotate(batch=Subquery(batch)).values_list("batch", f"{kind}_floor", "last_seen")
 
 
 def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:

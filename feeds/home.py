@@ -296,6 +296,12 @@ def _rows_after(
 
 
 @prepared
+def _pulled_heads(*, limit: int) -> "QuerySet[AuthorHead, int]":
+    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+    return heads.values_list("author_id", flat=True)[:limit]
+
+
+@prepared
 def _open_rows(*, limit: int) -> "QuerySet[FanOut, Any]":
     rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
     return rows.values_list("position", "post_id", "author_id")[:limit]
@@ -338,8 +344,7 @@ class _EverPulled:
             return None
         copy = self._copy
         if copy is None or copy[0] != epoch:
-            heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-            found = frozenset(heads.values_list("author_id", flat=True)[: PULLED_MAX + 1])
+            found = frozenset(_pulled_heads(limit=PULLED_MAX + 1))
             copy = self._copy = (epoch, found if len(found) <= PULLED_MAX else None)
         return copy[1]
 

@@ -12,8 +12,11 @@ from django.db.models.query import FlatValuesListIterable
 
 P = ParamSpec("P")
 
-# Stand for values while a query is built: numbers that no query has by itself.
+# Stand for values while a query is built: numbers and texts that no query has by itself.
 _STAND_IN = 7 * 10**17
+_TEXT = "stand-in "
+# What an argument is: an int, a text, or so many ints.
+_AN_INT, _A_TEXT = -1, -2
 # Built queries kept of each function: one for every number of values in a collection.
 KEPT = 512
 
@@ -21,21 +24,21 @@ KEPT = 512
 def prepared(make: Callable[P, Any]) -> Callable[P, list[Any]]:
     """Turn a function that returns a `values_list` queryset into one that returns its rows.
 
-    Its arguments are ints and collections of ints (an empty one: no rows), and become parameters;
-    what must be part of the statement, as a limit, is given by name.
+    Its arguments are ints, texts and collections of ints (an empty one: no rows), and become
+    parameters; what must be part of the statement, as a limit, is given by name.
     """
 
     @functools.lru_cache(KEPT)
-    def built(shape: tuple[int | None, ...], names: tuple[tuple[str, Any], ...]) -> "_Built":
+    def built(shape: tuple[int, ...], names: tuple[tuple[str, Any], ...]) -> "_Built":
         return _Built(make, shape, dict(names))
 
     @functools.wraps(make)
     def run(*args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        shape: list[int | None] = []
+        shape: list[int] = []
         values: list[Any] = []
         for value in args:
-            if isinstance(value, int):
-                shape.append(None)
+            if isinstance(value, int | str):
+                shape.append(_AN_INT if isinstance(value, int) else _A_TEXT)
                 values.append(value)
             else:
                 many = list(value)  # type: ignore[call-overload]
@@ -52,14 +55,19 @@ class _Built:
     """One statement, and which of the values belongs to each of its parameters."""
 
     def __init__(
-        self, make: Callable[..., Any], shape: tuple[int | None, ...], names: dict[str, Any]
+        self, make: Callable[..., Any], shape: tuple[int, ...], names: dict[str, Any]
     ) -> None:
-        stand_ins: list[int | list[int]] = []
+        stand_ins: list[Any] = []
         count = 0
-        for size in shape:
-            part = [_STAND_IN + count + number for number in range(size or 1)]
-            stand_ins.append(part if size else part[0])
-            count += len(part)
+        for kind in shape:
+            first = _STAND_IN + count
+            if kind == _AN_INT:
+                stand_ins.append(first)
+            elif kind == _A_TEXT:
+                stand_ins.append(f"{_TEXT}{first}")
+            else:
+                stand_ins.append([first + number for number in range(kind)])
+            count += max(kind, 1)
         queryset = make(*stand_ins, **names)
         self._compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         self._sql, parameters = self._compiler.as_sql()
@@ -86,6 +94,9 @@ class _Built:
 
 
 def _index(value: Any, count: int) -> tuple[int | None, Any]:
+    """Return the place of the value that this parameter stands for, else None and itself."""
+    if isinstance(value, str) and value.startswith(_TEXT):
+        return int(value.removeprefix(_TEXT)) - _STAND_IN, None
     if isinstance(value, int) and _STAND_IN <= value < _STAND_IN + count:
         return value - _STAND_IN, None
     return None, value

@@ -47,6 +47,17 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
     assert type(row[0]) is bool
 
 
+def test_a_text_is_a_parameter_too(make_user) -> None:
+    person = make_user()
+
+    def by_name(user_id: int, name: str) -> "QuerySet[User, int]":
+        return User.objects.filter(pk=user_id, username=name).values_list("pk", flat=True)
+
+    run = prepared(by_name)
+    assert run(person.pk, person.username) == [person.pk]
+    assert run(person.pk, "x' OR '1'='1") == []
+
+
 def test_a_query_is_built_once_and_costs_one_query(
     make_user, django_assert_num_queries, monkeypatch
 ) -> None:
