@@ -7,7 +7,7 @@ addresses, translations, texts with their links.
 import functools
 import secrets
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +29,7 @@ from jinja2.utils import urlize
 from markupsafe import Markup
 
 AVATAR_HUES = 8
+_FACE = ("username", "nickname", "avatar")
 # Results of each kind that a process keeps, and the longest text of which it does.
 KEPT = 4096
 # Stands for the hidden fields in a kept card; nobody can write it into a post.
@@ -82,8 +83,42 @@ def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False)
 
 @functools.lru_cache(KEPT)
 def _post_card(_language: str | None, login: str, when: str, full: bool, post: bytes) -> str:
-    macro = engines["jinja2"].env.get_template("feeds/_card.html").module.card  # type: ignore[attr-defined]
-    return str(macro(orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full))
+    return str(
+        _macro("feeds/_card.html", "card")(
+            orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full
+        )
+    )
+
+
+def kept(template: str, macro: str, *args: Hashable) -> Markup:
+    """Return what a macro makes of its arguments, made once for each language."""
+    return _kept(get_language(), template, macro, args)
+
+
+@functools.lru_cache(KEPT)
+def _kept(_language: str | None, template: str, macro: str, args: tuple[Hashable, ...]) -> Markup:
+    return Markup(_macro(template, macro)(*args))  # noqa: S704
+
+
+def _macro(template: str, name: str) -> Any:
+    module = engines["jinja2"].env.get_template(template).module  # type: ignore[attr-defined]
+    return getattr(module, name)
+
+
+def composer(
+    me: Any,
+    hidden: str,
+    values: Mapping[str, str] | None = None,
+    errors: Mapping[str, Sequence[str]] | None = None,
+) -> Markup:
+    """Return the form that publishes, for a person (a Card or a User); kept while it is empty."""
+    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
+    face = [card[name] for name in _FACE]
+    if values or errors:
+        make = _macro("feeds/_composer.html", "composer")
+        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
+    empty = kept("feeds/_composer.html", "empty_composer", *face, _HIDDEN)
+    return Markup(empty.replace(_HIDDEN, str(hidden)))  # noqa: S704
 
 
 def avatar_hue(username: str) -> int:
@@ -115,6 +150,8 @@ def environment(**options: Any) -> Environment:
         gettext=gettext,
         linked=linked,
         post_card=post_card,
+        composer=composer,
+        kept=kept,
         ngettext=ngettext,
         static=functools.lru_cache(KEPT)(static),
         url=url,
