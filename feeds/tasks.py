@@ -11,6 +11,12 @@ def run_chunk(chunk_id: int) -> None:
     fanout.run_chunk(chunk_id)
 
 
+@shared_task(name="feeds.trim_chunk")
+def trim_chunk(chunk_id: int) -> None:
+    """Trim the inboxes of a delivered chunk that it is the turn of."""
+    fanout.trim_chunk(chunk_id)
+
+
 @shared_task(name="feeds.purge_fanouts")
 def purge_fanouts() -> None:
     """Forget finished deliveries of more than a week ago."""

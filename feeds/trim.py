@@ -128,6 +128,16 @@ def _trim_some(viewer_id: int) -> tuple[int, bool]:
     return some.delete()[0], last is not None
 
 
+def is_small() -> bool:
+    """True where inboxes are so small that every delivery trims them at once."""
+    return settings.INBOX_MAX < SMALL
+
+
+def is_turn(viewer_ids: Sequence[int], post_id: int) -> bool:
+    """True when some of the receivers of a chunk may be sampled; of one chunk in CHUNKS."""
+    return bool(viewer_ids) and (is_small() or _turn(viewer_ids, post_id) % CHUNKS == 0)
+
+
 def sampled(viewer_ids: Sequence[int], post_id: int) -> list[int]:
     """Return those of the receivers of a chunk whose inboxes it is the turn of, always the same.
 
@@ -135,13 +145,17 @@ def sampled(viewer_ids: Sequence[int], post_id: int) -> list[int]:
     when they are trimmed. One chunk in CHUNKS picks that many times the readers: a few inboxes
     together cost little more than one.
     """
-    if settings.INBOX_MAX < SMALL:
+    if is_small():
         return list(viewer_ids)
-    every = settings.INBOX_MAX // 4 // CHUNKS
-    turn = _mix(post_id ^ viewer_ids[0]) if viewer_ids else 1
-    if turn % CHUNKS:
+    if not is_turn(viewer_ids, post_id):
         return []
-    return [viewer for viewer in viewer_ids if (_mix(viewer) + turn // CHUNKS) % every == 0]
+    every = settings.INBOX_MAX // 4 // CHUNKS
+    turn = _turn(viewer_ids, post_id) // CHUNKS
+    return [viewer for viewer in viewer_ids if (_mix(viewer) + turn) % every == 0]
+
+
+def _turn(viewer_ids: Sequence[int], post_id: int) -> int:
+    return _mix(post_id ^ viewer_ids[0])
 
 
 def _mix(number: int) -> int:

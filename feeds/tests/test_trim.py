@@ -12,6 +12,7 @@ from feeds import fanout, inbox, tasks, trim
 from feeds.models import FanOut, InboxEntry, InboxState, Mode, Post
 from feeds.tests.test_timeline import assert_exact, place
 from relations import actions as relations
+from socialsite.core import doorbell
 
 pytestmark = pytest.mark.django_db
 
@@ -226,6 +227,39 @@ def test_inboxes_stay_at_their_size_while_posts_come_in(
     for person in people:
         assert len(kept(person)) >= 8
         assert_exact(person, 7)
+
+
+def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
+    author: User,
+    reader: User,
+    make_post: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.INBOX_MAX = 8
+    monkeypatch.setattr(trim, "SMALL", 0)
+    monkeypatch.setattr(trim, "CHUNKS", 2)  # and of those each picks everybody
+    rung: list[tuple[object, ...]] = []
+    monkeypatch.setattr(doorbell, "ring", lambda *words: rung.append(words))
+    for number in range(1, 13):
+        deliver(author, reader, number, number)
+    turns = 0
+    for _ in range(40):
+        post = make_post(author)
+        fanout.plan(post.pk)
+        (chunk,) = fanout.open_chunks(post.pk)
+        rung.clear()
+        before = len(kept(reader))
+        assert fanout.run_chunk(chunk)
+        assert len(kept(reader)) == before + 1
+        picked = trim.sampled([reader.pk], post.pk)
+        assert rung == ([("feeds.trim_chunk", chunk)] if picked else [])
+        tasks.trim_chunk(chunk)
+        turns += bool(picked)
+        assert len(kept(reader)) == (8 if picked else before + 1)
+    assert 5 < turns < 35
+    assert_exact(reader, 7)
+    tasks.trim_chunk(chunk + 1)
 
 
 def test_one_of_a_quarter_of_the_size_is_picked_always_the_same_and_everybody_in_turn(
