@@ -3,6 +3,8 @@
 import os
 
 from celery import Celery
+from celery.signals import task_postrun, task_prerun
+from django.db import close_old_connections
 from kombu.transport.virtual import Channel
 
 # When a connection is lost, Kombu would send messages that no task had begun back over it, which by
@@ -15,3 +17,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 app = Celery("socialsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+# Celery closes the database connection before and after every task, and a new one takes longer than
+# many a task. As between requests, only those are closed that are broken; what the server closed
+# meanwhile is found by the health check before the first query.
+app.conf.CELERY_DB_REUSE_MAX = 10**9
+
+
+@task_prerun.connect
+@task_postrun.connect
+def _close_broken_connections(**_kwargs: object) -> None:
+    close_old_connections()

@@ -1,0 +1,60 @@
+"""The worker's database connection: kept from task to task, replaced when it is broken."""
+
+import contextlib
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from celery.fixups.django import DjangoWorkerFixup
+from celery.signals import task_postrun, task_prerun
+from django.db import DatabaseError, connection
+
+from socialsite.celery import app
+
+
+class Task:
+    """What Celery and its signals look at."""
+
+    request = SimpleNamespace(is_eager=False)
+
+
+def between_tasks() -> None:
+    """What a worker does after one task and before the next."""
+    fixup = DjangoWorkerFixup(app)
+    for act, signal in ((fixup.on_task_postrun, task_postrun), (fixup.on_task_prerun, task_prerun)):
+        act(Task)
+        signal.send(sender=Task)
+
+
+@pytest.fixture
+def connection_id(transactional_db: None) -> Callable[[], int]:
+    """Ask the server which connection this is."""
+
+    def ask() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT CONNECTION_ID()")
+            return int(cursor.fetchone()[0])
+
+    return ask
+
+
+@pytest.mark.full
+@pytest.mark.skipif(connection.vendor != "mysql", reason="SQLite has no server")
+class TestConnection:
+    """On MariaDB."""
+
+    def test_it_is_kept_from_task_to_task(self, connection_id: Callable[[], int]) -> None:
+        first = connection_id()
+        for _ in range(3):
+            between_tasks()
+        assert connection_id() == first
+
+    def test_one_that_the_server_closed_is_replaced(self, connection_id: Callable[[], int]) -> None:
+        first = connection_id()
+        other: Any = connection.copy()
+        with contextlib.suppress(DatabaseError), other.cursor() as cursor:
+            cursor.execute(f"KILL {first}")
+        other.close()
+        between_tasks()
+        assert connection_id() != first
