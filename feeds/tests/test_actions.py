@@ -156,3 +156,15 @@ def test_late_posts_are_found_below_more_new_ones_than_a_page(
     assert queries.new_count(reader) == (8, False)
     monkeypatch.setattr(queries, "NEW_COUNT_MAX", 6)
     assert queries.new_count(reader) == (6, True)
+
+
+def test_late_posts_are_found_below_posts_of_oneself(
+    late: tuple[User, User, int], make_post: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only among the first that are looked at."""
+    reader, author, now = late
+    monkeypatch.setattr(queries, "NEW_COUNT_MAX", 2)
+    make_post(author, at_ms=now - 9_000)
+    for number in range(4):
+        make_post(reader, at_ms=now - number)
+    assert queries.new_count(reader) == (1, False)

@@ -1,9 +1,12 @@
 """The merge, held to S4's own worked example (spec G) and to sorting."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feeds import refill
 from feeds.merge import merge
 from socialsite.core.pagination import Position
 
@@ -74,3 +77,32 @@ def test_merge_is_the_sorted_distinct_union(lists: list[list[tuple[int, int]]], 
 def test_one_post_in_two_sources_appears_once(size: int) -> None:
     post = Position(5, 7)
     assert merge([[post], [post], []], size) == [post]
+
+
+class Gate:
+    """Shows only some posts."""
+
+    def __init__(self, *shown: int) -> None:
+        self.shown = shown
+
+    def cards(self, ids: list[int], most: int) -> dict[int, object]:
+        return {ident: ident for ident in ids if ident in self.shown}
+
+
+@pytest.mark.parametrize("shown", [(), (9_990,), (9_990, 8_000)])
+def test_a_page_of_hidden_posts_goes_on_below_the_last_one_that_was_looked_at(
+    shown: tuple[int, ...],
+) -> None:
+    """T39: not below the last one shown, and never as if that were the end."""
+    everything = [Position(number, number) for number in range(10_000, 0, -1)]
+
+    def run(cursor: Position | None, want: int) -> list[Position]:
+        return [place for place in everything if cursor is None or place < cursor][:want]
+
+    hidden: Any = Gate(*shown)
+    page = refill.fill(hidden, refill.walk(run, None, 3), 2)
+    looked_at = sum(min(3 * 2**number, refill.ROUND_MAX) for number in range(refill.ROUNDS_MAX))
+    last = everything[looked_at - 1]
+    assert page.items == [ident for ident in shown if ident >= last.id]
+    assert page.next is not None
+    assert Position.decode(page.next) == last

@@ -2,23 +2,28 @@
 
 import itertools
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.conf import LazySettings
+from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts import actions as accounts
 from accounts import queries as people
 from accounts.models import User
-from feeds import actions, fanout, queries, readers, trim
-from feeds.models import InboxEdge, InboxState, Mode
+from feeds import actions, cache, fanout, home, inbox, queries, readers, trim
+from feeds.cache import timeline
+from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.readers import Reader
 from feeds.tests.test_timeline import assert_exact
 from relations import actions as relations
 from socialsite.core import redis
 from socialsite.core.ids import MAX_ID
+from socialsite.core.pagination import Position
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +108,11 @@ CHANGES: dict[str, tuple[Callable[[User, User], Any], Callable[[User, User], Any
     "follow": (lambda reader, author: None, follow),
     "unfollow": (follow, relations.unfollow),
     "block": (follow, relations.block),
+    "block of a stranger": (lambda reader, author: None, relations.block),
+    "blocked by a stranger": (
+        lambda reader, author: None,
+        lambda reader, author: relations.block(author, reader),
+    ),
     "blocked": (follow, lambda reader, author: relations.block(author, reader)),
     "unblock": (relations.block, relations.unblock),
     "unblocked": (
@@ -296,3 +306,135 @@ def test_what_is_written_without_redis_is_seen_at_once_by_all_then_and_when_it_i
     drain()
     for person in world.values():
         assert_exact(person)
+
+
+# --- lists that reach less far than the page (T48) -----------------------------------------------
+@pytest.mark.parametrize("kind", ["inbox", "outbox", "own", "open"])
+@pytest.mark.parametrize("size", [1, 2, 5, 20])
+def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    size: int,
+) -> None:
+    settings.MAX_CACHED_POST_SIZE, settings.MIN_CACHED_POST_SECONDS = 3, 0
+    monkeypatch.setattr(timeline, "CAP", 4)
+    relations.follow(reader, author)
+    drain()
+    settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0 if kind == "outbox" else 5000
+    for _ in range(12):
+        make_post(reader if kind == "own" else author)
+    if kind != "open":
+        drain()
+    for _ in range(2):  # the first fills the lists
+        assert_exact(reader, size)
+    batch = redis.Batch()
+    owner = reader if kind in ("inbox", "own") else author
+    cached_list = cache.INBOX if kind == "inbox" else cache.OUTBOX
+    asked = cached_list.ask(batch, [owner.pk], None, 100)
+    opened = cache.AskedOpen(batch, None)
+    batch.run()
+    if kind == "open":
+        assert opened.found is not None
+        assert (len(opened.found[0]), opened.found[1]) == (3, False)
+    else:
+        run = asked.found[owner.pk]
+        assert (len(run.entries), run.ends) == (3, False)
+
+
+# --- generations --------------------------------------------------------------------------------
+def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was trimmed meanwhile, which the reader of before does not know."""
+    relations.follow(reader, author)
+    drain()
+    for at in range(1000, 9000, 1000):
+        make_post(author, at_ms=at)
+    drain()
+    assert_exact(reader, 20)
+    redis.call(lambda connection: connection.delete("fanouts:0"))  # so the inbox is asked again
+    read, settings.INBOX_MAX = home._read_open, 3
+
+    def and_trim(limit: int) -> Any:
+        monkeypatch.setattr(home, "_read_open", read)
+        trim.trim(reader.pk)
+        keys = [f"reader:{reader.pk}", f"inbox:{reader.pk}"]
+        redis.call(lambda connection: connection.delete(*keys))
+        with mock.patch.object(redis._later, "commands", None):  # as in another process
+            queries.home_feed(reader, None, 20)  # fills both
+        return read(limit)
+
+    monkeypatch.setattr(home, "_read_open", and_trim)
+    assert len(queries.home_feed(reader, None, 20).items) == 8
+
+
+def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(
+    reader: User, author: User, make_post: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        make_post(author)
+    FanOut.objects.all().delete()
+    relations.follow(reader, author)
+    assert_exact(reader)
+    monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
+    inbox.sync_inbox(reader.pk, author.pk)
+    assert_exact(reader)
+    redis.call(lambda connection: connection.delete(f"reader:{reader.pk}"))  # a minute passes
+    redis.call(lambda connection: connection.delete("fanouts:0"))
+    assert_exact(reader)
+
+
+@pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
+def test_the_first_post_that_is_not_pushed_to_all_is_in_warm_feeds_at_once(
+    reader: User, author: User, make_post: Make, drain: Make, mode: Mode
+) -> None:
+    relations.follow(reader, author)
+    make_post(author)
+    drain()
+    long_ago = timezone.now() - timedelta(days=1000)
+    User.objects.filter(pk=reader.pk).update(last_seen=long_ago)  # ACTIVE is not for them
+    for _ in range(2):
+        assert_exact(reader)
+    with mock.patch.object(actions, "mode_for", return_value=mode):
+        actions.publish(author, content="to few")
+    assert_exact(reader)
+    drain()
+    assert_exact(reader)
+
+
+def test_a_trim_just_before_the_rows_are_read_loses_nothing(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The floor is read after the inbox (docs/decisions/0001)."""
+    relations.follow(reader, author)
+    drain()
+    for at in range(1000, 9000, 1000):
+        make_post(author, at_ms=at)
+    drain()
+    first = queries.home_feed(reader, None, 2)
+    assert first.next is not None
+    redis.call(lambda connection: connection.delete(f"inbox:{reader.pk}"))
+    settings.INBOX_MAX, rows = 3, home.Home._inbox_rows
+
+    def trimmed_first(self: home.Home, cursor: Any, want: int) -> Any:
+        trim.trim(reader.pk)
+        return rows(self, cursor, want)
+
+    monkeypatch.setattr(home.Home, "_inbox_rows", trimmed_first)
+    page = queries.home_feed(reader, Position.decode(first.next), 20)
+    assert [card["position"] for card in page.items] == list(range(6000, 0, -1000))
