@@ -1,6 +1,7 @@
 """The Celery application; tasks are found in every app's `tasks.py`."""
 
 import os
+from typing import Any
 
 from celery import Celery
 from celery.signals import task_postrun, task_prerun
@@ -26,5 +27,7 @@ app.conf.CELERY_DB_REUSE_MAX = 10**9
 
 @task_prerun.connect
 @task_postrun.connect
-def _close_broken_connections(**_kwargs: object) -> None:
-    close_old_connections()
+def _close_broken_connections(sender: Any, **_kwargs: object) -> None:
+    # A task that is called in a process of its caller may stand in the caller's transaction.
+    if not sender.request.is_eager:
+        close_old_connections()

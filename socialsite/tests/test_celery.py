@@ -58,3 +58,15 @@ class TestConnection:
         other.close()
         between_tasks()
         assert connection_id() != first
+
+
+@pytest.mark.django_db
+def test_a_task_that_is_called_directly_leaves_its_callers_transaction_alone() -> None:
+    @app.task
+    def nothing() -> None:
+        """Do nothing."""
+
+    nothing.apply(throw=True)
+    assert not connection.needs_rollback
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
