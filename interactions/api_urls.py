@@ -2,12 +2,12 @@
 
 from django.urls import path
 
-from interactions import api
+from interactions.api import comments, likes
 
 urlpatterns = [
-    path("posts/<str:post_id>/like", api.PostLike.as_view()),
-    path("posts/<str:post_id>/comments", api.PostComments.as_view()),
-    path("comments/<str:comment_id>", api.OneComment.as_view()),
-    path("comments/<str:comment_id>/like", api.CommentLike.as_view()),
-    path("comments/<str:comment_id>/replies", api.Replies.as_view()),
+    path("posts/<str:post_id>/like", likes.PostLike.as_view()),
+    path("posts/<str:post_id>/comments", comments.PostComments.as_view()),
+    path("comments/<str:comment_id>", comments.OneComment.as_view()),
+    path("comments/<str:comment_id>/like", likes.CommentLike.as_view()),
+    path("comments/<str:comment_id>/replies", comments.Replies.as_view()),
 ]

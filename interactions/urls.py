@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from interactions import views
+from interactions.views import comments, likes
 
 urlpatterns = [
-    path("posts/<str:post_id>/like", views.post_like, name="post_like"),
-    path("posts/<str:post_id>/comments", views.comment_create, name="comment_create"),
-    path("comments/<str:comment_id>/delete", views.comment_delete, name="comment_delete"),
+    path("posts/<str:post_id>/like", likes.post_like, name="post_like"),
+    path("posts/<str:post_id>/comments", comments.comment_create, name="comment_create"),
+    path("comments/<str:comment_id>/delete", comments.comment_delete, name="comment_delete"),
 ]

@@ -45,7 +45,7 @@ def subject_of(post) -> Subject:
 
 
 def set_status(post, status) -> None:
-    actions._locked_subject(post.pk)
+    actions.subjects.locked_subject(post.pk)
     Subject.objects.filter(subj_id=post.pk).update(status=status)
 
 

@@ -141,7 +141,7 @@ def test_the_comment_of_another_is_not_mine_to_delete(client, post, author, me) 
 
 
 def test_closed_comments_answer_their_own_code(client, post) -> None:
-    actions.mark_post_deleted(actions._locked_subject(post.pk).subj_id)
+    actions.mark_post_deleted(actions.subjects.locked_subject(post.pk).subj_id)
     answer = talk(client, post, content="hello")
     assert (answer.status_code, answer.json()["code"]) == (403, 22)
 

@@ -14,6 +14,7 @@ from interactions.tests.helpers import oracle
 from relations import actions as relations
 from socialsite.core import redis
 from socialsite.core.errors import NotFound
+from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
@@ -125,7 +126,7 @@ def test_a_comment_shows_all_that_the_design_names(post, author, reader) -> None
     actions.like(reader, COMMENT, root.pk)
     card = queries.comment(reader, root.pk)
     created_at = card.pop("created_at")
-    assert created_at == queries.iso(Comment.objects.get(pk=root.pk).position)
+    assert created_at == iso(Comment.objects.get(pk=root.pk).position)
     assert card == {
         "id": str(root.pk),
         "root_id": None,

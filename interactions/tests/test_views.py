@@ -10,6 +10,7 @@ from accounts.models import Role, User
 from interactions import actions
 from interactions.models import Comment, Like, SubjectType
 from relations import actions as relations
+from socialsite.core import errors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -170,7 +171,7 @@ def test_a_refused_comment_says_why_and_keeps_what_was_typed(browser, post, head
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
 def test_closed_comments_say_so_in_the_form(browser, post, headers) -> None:
-    actions.mark_post_deleted(actions._locked_subject(post.pk).subj_id)
+    actions.mark_post_deleted(actions.subjects.locked_subject(post.pk).subj_id)
     answer = browser.post(f"/posts/{post.pk}/comments", {"content": "hello"}, headers=headers)
     assert answer.status_code == 422
     assert "Comments are closed." in text_of(answer)
@@ -249,7 +250,7 @@ def test_staff_delete_comments_through_the_action(staff, post, me) -> None:
     assert staff.post("/admin/interactions/comment/", form).status_code == 302
     assert Comment.objects.get(pk=gone.pk).deleted
     assert not Comment.objects.get(pk=kept.pk).deleted
-    assert actions._locked_subject(post.pk).comment_count == 1
+    assert actions.subjects.locked_subject(post.pk).comment_count == 1
 
 
 def test_the_admin_list_of_comments_costs_no_query_a_row(
@@ -265,5 +266,5 @@ def test_a_banned_member_of_staff_is_no_longer_staff(post, me, make_user) -> Non
     user = make_user()
     user.roles, user.banned_at = Role.MEMBER | Role.ADMIN, timezone.now()
     comment = actions.comment(me, post.pk, "hello")
-    with pytest.raises(actions.Forbidden):
+    with pytest.raises(errors.Forbidden):
         actions.delete_comment(user, comment.pk)

@@ -1,4 +1,4 @@
-"""API of interactions: likes, comments, replies."""
+"""API of comments and replies."""
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -9,12 +9,10 @@ from rest_framework.views import APIView
 
 from accounts.devices import address_of
 from interactions import actions, queries
-from interactions.models import SubjectType
 from interactions.queries import CommentCard
 from interactions.serializers import (
     CommentPageSerializer,
     CommentSerializer,
-    LikeSerializer,
     NewCommentSerializer,
     body,
 )
@@ -29,43 +27,10 @@ PAGE_PARAMETERS = [
     OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
 ]
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
-LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
 
 
 def _page(page: Page[CommentCard]) -> Response:
     return Response({"items": [body(card) for card in page.items], "next": page.next})
-
-
-class PostLike(APIView):
-    """My like of a post."""
-
-    @extend_schema(request=None, responses=LIKED)
-    def put(self, request: Request, post_id: str) -> Response:
-        """Like; again changes nothing."""
-        count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
-        return Response({"liked": True, "like_count": count})
-
-    @extend_schema(responses=LIKED)
-    def delete(self, request: Request, post_id: str) -> Response:
-        """Take the like back; again changes nothing."""
-        count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
-        return Response({"liked": False, "like_count": count})
-
-
-class CommentLike(APIView):
-    """My like of a comment."""
-
-    @extend_schema(request=None, responses=LIKED)
-    def put(self, request: Request, comment_id: str) -> Response:
-        """Like; again changes nothing."""
-        count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
-        return Response({"liked": True, "like_count": count})
-
-    @extend_schema(responses=LIKED)
-    def delete(self, request: Request, comment_id: str) -> Response:
-        """Take the like back; again changes nothing."""
-        count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
-        return Response({"liked": False, "like_count": count})
 
 
 class PostComments(APIView):

@@ -1,11 +1,7 @@
-"""Writes of interactions: like, unlike, comment, delete a comment.
+"""Comment, and delete a comment.
 
-One place of truth for each count: `Subject` for a post's likes and comments, `Comment.like_count`
-and `Comment.reply_count` for a comment's; a comment has no subject row of its own. A count moves in
-the transaction of its row, and only when the row was really written (T52, T54).
-
-Locks are taken in one order, so that writers wait for each other but never in a circle: the subject
-of the post first, then comments; a like of a comment takes that comment alone.
+`Subject.comment_count` and `Comment.reply_count` move in the transaction of the comment, and only
+when its row was really written (T54).
 """
 
 import unicodedata
@@ -18,8 +14,9 @@ from accounts import actions as accounts
 from accounts import queries as people
 from feeds import queries as feeds
 from interactions import cache, queries
-from interactions.events import CommentDeleted, Commented, Liked, Unliked
-from interactions.models import Comment, CommentContent, Like, Subject, SubjectType
+from interactions.actions.subjects import locked_subject
+from interactions.events import CommentDeleted, Commented
+from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
 from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.events import publish
@@ -31,75 +28,6 @@ COMMENT_MAX = 1000
 CLOSED = (Subject.Status.CLOSED, Subject.Status.DELETED)
 
 
-# --- likes --------------------------------------------------------------------------------------
-@db.atomic
-def like(user: "User", subj_type: int, subj_id: int) -> int:
-    """Like a post or a comment; returns its number of likes. A repeat changes nothing (T52).
-
-    Emits Liked. Raises NotFound when the person may not see it.
-    """
-    return _set_like(user, SubjectType(subj_type), subj_id, liked=True)
-
-
-@db.atomic
-def unlike(user: "User", subj_type: int, subj_id: int) -> int:
-    """Take a like back; returns the number of likes. A repeat changes nothing (T52).
-
-    Emits Unliked. Raises NotFound when the person may not see it.
-    """
-    return _set_like(user, SubjectType(subj_type), subj_id, liked=False)
-
-
-def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool) -> int:
-    now = db.now_ms()
-    if subj_type == SubjectType.POST:
-        return _set_post_like(user, subj_id, liked, now)
-    return _set_comment_like(user, subj_id, liked, now)
-
-
-def _set_post_like(user: "User", post_id: int, liked: bool, now: int) -> int:
-    feeds.visible_post(user, post_id)
-    subject = _locked_subject(post_id)
-    moved = _write_like(user, SubjectType.POST, post_id, liked, now)
-    if moved:
-        subject.like_count += moved
-        subject.save(update_fields=["like_count", "updated_at"])
-        cache.post_changed(post_id, user.pk)
-    return subject.like_count
-
-
-def _set_comment_like(user: "User", comment_id: int, liked: bool, now: int) -> int:
-    _seen, post = queries.visible_comment(user, comment_id)
-    comment = Comment.objects.select_for_update().get(pk=comment_id)
-    if comment.deleted:
-        raise NotFound
-    moved = _write_like(user, SubjectType.COMMENT, comment_id, liked, now)
-    if moved:
-        comment.like_count += moved
-        if post.author_id == user.pk:
-            bit = Comment.Attr.AUTHOR_LIKED
-            comment.attrs = comment.attrs | bit if liked else comment.attrs & ~bit
-        comment.save(update_fields=["like_count", "attrs"])
-    return comment.like_count
-
-
-def _write_like(user: "User", subj_type: SubjectType, subj_id: int, liked: bool, now: int) -> int:
-    """Make the row be or not be, under the lock of what it counts for; returns the difference."""
-    row = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=user.pk).first()
-    if (row is not None) == liked:
-        return 0
-    if row is None:
-        row = Like.objects.create(
-            subj_type=subj_type, subj_id=subj_id, user_id=user.pk, created_at=now
-        )
-    else:
-        Like.objects.filter(pk=row.pk).delete()
-    told = Liked if liked else Unliked
-    publish(told(id=row.pk, subj_type=subj_type, subj_id=subj_id, user_id=user.pk))
-    return 1 if liked else -1
-
-
-# --- comments -----------------------------------------------------------------------------------
 @db.atomic
 def comment(
     user: "User",
@@ -117,7 +45,7 @@ def comment(
     """
     words = _words(content)
     post = feeds.visible_post(user, post_id)
-    subject = _locked_subject(post_id)
+    subject = locked_subject(post_id)
     if subject.status in CLOSED:
         raise CommentsClosed
     parent = None if parent_id is None else _parent(user, subject, parent_id)
@@ -224,23 +152,6 @@ def _post_author(user: "User", post_id: int) -> int | None:
         return feeds.visible_post(user, post_id).author_id
     except NotFound:
         return None
-
-
-# --- shared -------------------------------------------------------------------------------------
-def mark_post_deleted(post_id: int) -> None:
-    """Let nobody comment any more on a post that was deleted (A36)."""
-    subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
-    subjects.update(status=Subject.Status.DELETED)
-
-
-def _locked_subject(post_id: int) -> Subject:
-    """Return the subject of a post under its lock, made on first use."""
-    locked = Subject.objects.select_for_update()
-    found = locked.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
-    if found is None:
-        db.ensure(Subject(subj_type=SubjectType.POST, subj_id=post_id))
-        found = locked.get(subj_type=SubjectType.POST, subj_id=post_id)
-    return found
 
 
 def _words(content: str) -> str:

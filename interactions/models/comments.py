@@ -1,0 +1,59 @@
+"""Comments: their places in threads, and their words (A37, A38)."""
+
+from django.db import models
+
+from interactions.models.subjects import Subject
+from socialsite.core.ids import new_id
+
+
+class Comment(models.Model):
+    """The index row of one comment (A37); its words are in `CommentContent`.
+
+    `root` is NULL for a comment on the subject itself, otherwise the comment its thread hangs from;
+    a boolean could not page the replies of a root (T54).
+    """
+
+    class Attr(models.IntegerChoices):
+        """Bits of `attrs`, each set by the subject's author."""
+
+        PINNED = 1
+        AUTHOR_LIKED = 2
+        AUTHOR_REPLIED = 4
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    subject = models.ForeignKey(Subject, models.DO_NOTHING, db_constraint=False, db_index=False)
+    author = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    root = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    parent = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    position = models.BigIntegerField(help_text="Unix ms")
+    like_count = models.PositiveIntegerField(default=0)
+    reply_count = models.PositiveIntegerField(default=0)
+    deleted = models.BooleanField(default=False)
+    attrs = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["subject", "root", "position", "id"], name="ix_thread_new"),
+            models.Index(fields=["subject", "root", "like_count", "id"], name="ix_thread_hot"),
+        ]
+
+    def __str__(self) -> str:
+        return f"comment {self.pk}"
+
+
+class CommentContent(models.Model):
+    """The words of a comment (A38)."""
+
+    comment = models.OneToOneField(
+        Comment, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
+    )
+    content = models.TextField()
+
+    def __str__(self) -> str:
+        return self.content[:40]

@@ -1,0 +1,27 @@
+"""Likes (A33)."""
+
+from django.db import models
+
+from interactions.models.subjects import SubjectType
+from socialsite.core.ids import new_id
+
+
+class Like(models.Model):
+    """One person likes one subject (A33); unique, so a repeat changes nothing (T52)."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
+    subj_id = models.BigIntegerField()
+    user = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    created_at = models.BigIntegerField(help_text="Unix ms")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["subj_type", "subj_id", "user"], name="uk_like")
+        ]
+        indexes = [models.Index(fields=["user", "subj_type", "subj_id"], name="ix_like_user")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} likes {self.subj_type}:{self.subj_id}"

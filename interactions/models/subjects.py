@@ -1,0 +1,38 @@
+"""Whatever can be liked or talked about (A36)."""
+
+from django.db import models
+from django.utils import timezone
+
+
+class SubjectType(models.IntegerChoices):
+    """What `subj_id` is an id of."""
+
+    POST = 1
+    COMMENT = 2
+
+
+class Subject(models.Model):
+    """Counters and state of one liked or discussed thing; made with its first like or comment."""
+
+    class Status(models.IntegerChoices):
+        """Whether the author lets people comment, and whose comments show."""
+
+        OPEN = 0
+        CLOSED = 1
+        FEATURED = 2
+        DELETED = 3
+
+    id = models.BigAutoField(primary_key=True)
+    subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
+    subj_id = models.BigIntegerField()
+    comment_count = models.PositiveIntegerField(default=0)
+    like_count = models.PositiveIntegerField(default=0)
+    status = models.PositiveSmallIntegerField(choices=Status.choices, default=Status.OPEN)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["subj_type", "subj_id"], name="uk_subject")]
+
+    def __str__(self) -> str:
+        return f"{self.get_subj_type_display()} {self.subj_id}"

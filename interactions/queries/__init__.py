@@ -1,0 +1,16 @@
+"""Reads of interactions: counts and likes for post cards, threads of comments."""
+
+from interactions.queries.comments import CommentCard, comment, comments, replies, visible_comment
+from interactions.queries.decoration import Decoration, decorate
+from interactions.queries.likes import liked_ids
+
+__all__ = [
+    "CommentCard",
+    "Decoration",
+    "comment",
+    "comments",
+    "decorate",
+    "liked_ids",
+    "replies",
+    "visible_comment",
+]

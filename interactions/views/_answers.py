@@ -1,0 +1,26 @@
+"""What the views of interactions share: who asks, and the way back."""
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts.models import User
+from socialsite.core import errors
+
+
+def member(request: HttpRequest) -> User:
+    """Return who asks; NotAuthenticated for a guest."""
+    if not isinstance(request.user, User):
+        raise errors.NotAuthenticated
+    return request.user
+
+
+def back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
+    """Return to the page that the form's field `next` names, if it is one of ours."""
+    address = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure()):
+        address = fallback
+    return see(address.partition("#")[0] + anchor)
+
+
+def see(address: str) -> HttpResponse:
+    return HttpResponseRedirect(address, status=303)
