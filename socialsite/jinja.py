@@ -28,6 +28,8 @@ from jinja2 import Environment, StrictUndefined
 from jinja2.utils import urlize
 from markupsafe import Markup
 
+from interactions import mentions
+
 AVATAR_HUES = 8
 _FACE = ("username", "nickname", "avatar")
 # Results of each kind that a process keeps, and the longest text of which it does.
@@ -59,14 +61,23 @@ def _translated(_language: str | None, text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Return a text in which addresses are links, safe to show."""
-    if "://" not in text:
+    """Return a text in which addresses and `@username` are links, safe to show."""
+    if "://" not in text and "@" not in text:
         return text
     return _linked(text) if len(text) <= LINKED_MAX else _linked.__wrapped__(text)
 
 
 @functools.lru_cache(KEPT)
 def _linked(text: str) -> Markup:
+    return Markup("").join(
+        _addresses(piece)
+        if name is None
+        else Markup('<a class="mention" href="{}">{}</a>').format(url("profile", name), piece)
+        for piece, name in mentions.pieces(text)
+    )
+
+
+def _addresses(text: str) -> Markup:
     return Markup(urlize(text, rel="nofollow ugc noopener", target="_blank"))  # noqa: S704
 
 
