@@ -36,7 +36,7 @@ class Image(TypedDict):
 
 
 class Card(TypedDict):
-    """A post as a reader sees it. Counts and `liked` are filled in by interactions.
+    """A post as a reader sees it. Counts, `liked` and `bookmarked` are filled in by interactions.
 
     `position` is the publish time in Unix ms, which `created_at` says for people.
     """
@@ -53,7 +53,10 @@ class Card(TypedDict):
     visibility: str
     like_count: int
     comment_count: int
+    repost_count: int
+    bookmark_count: int
     liked: bool
+    bookmarked: bool
     mine: bool
     ref: "Card | None"
     ref_gone: bool
@@ -267,7 +270,10 @@ def _pack(
         visibility=visibility,
         like_count=0,
         comment_count=0,
+        repost_count=0,
+        bookmark_count=0,
         liked=False,
+        bookmarked=False,
         mine=False,
         ref=None,
         ref_gone=False,

@@ -1,6 +1,6 @@
 """Reads of feeds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -64,6 +64,22 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
         posts = posts.filter(author_id__in=picked)
     runs = refill.walk(partial(refill.newest, posts, "id"), cursor, size + 1)
     return refill.fill(Hydration(readers.one(_id(viewer))), runs, size)
+
+
+def page_of(
+    viewer: "User",
+    run: Callable[[Position | None, int], list[Position]],
+    cursor: Position | None,
+    size: int,
+    companion: Companion | None = None,
+) -> Page[Card]:
+    """Return a page of posts out of a list that another app keeps, full whatever the gate hides.
+
+    `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
+    post's.
+    """
+    hydration = Hydration(readers.one(viewer.pk), companion)
+    return refill.fill(hydration, refill.walk(run, cursor, size + 1), size)
 
 
 def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:

@@ -44,7 +44,10 @@ class PostSerializer(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
     like_count = serializers.IntegerField()
     comment_count = serializers.IntegerField()
+    repost_count = serializers.IntegerField()
+    bookmark_count = serializers.IntegerField()
     liked = serializers.BooleanField()
+    bookmarked = serializers.BooleanField(help_text="by me; nobody else can see it")
 
 
 class PostPageSerializer(serializers.Serializer[Any]):

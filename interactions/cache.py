@@ -1,108 +1,133 @@
-"""What interactions keep in Redis: the counts of posts, and which posts a person likes (A34).
+"""What interactions keep in Redis: the counts of posts, and what a person did to posts (A34).
 
-- Both are forgotten after the commit of every like, unlike, comment and deletion of a comment, and
-  once more by its event. Nothing is ever added to what is cached, so no order can be wrong.
-- The likes of a person are one HASH, post → like, of those with the highest post ids. It is
-  complete above its `threshold`, 0 when these are all: a post above that is not in it is not liked,
-  one at or below it is up to the database. Ids of posts never change, so nothing crosses the
-  threshold as comments would by their likes (T53).
-- The key of the likes first holds the lease of whoever fills it in, as text: forgetting takes the
+- Both are forgotten after the commit of everything that changes them, and once more by its event.
+  Nothing is ever added to what is cached, so no order can be wrong.
+- What a person did is one HASH, post → the like's id, and a letter for a bookmark, of the posts
+  with the highest ids. It is complete above its `threshold`, 0 when these are all: a post above
+  that is not in it is neither liked nor kept, one at or below it is up to the database. Ids of
+  posts never change, so nothing crosses the threshold as comments would by their likes (T53). One
+  threshold for all kinds, the highest of theirs: below any of them the database is asked anyway.
+- The key of the HASH first holds the lease of whoever fills it in, as text: forgetting takes the
   one as well as the other, and a read of the lease as a HASH is a miss (T45).
 """
 
+import enum
 import secrets
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from django.db import transaction
 
 from socialsite.core import db, redis
 from socialsite.core.leased import LEASE_MS, LeasedCache
 
-# "<likes> <comments>" of a post.
-COUNTS = LeasedCache("counts", ttl_ms=600_000)
-LIKED_MAX = 500
-LIKED_TTL_MS = 3_600_000
+# "<likes> <comments> <reposts> <bookmarks>" of a post.
+COUNTS = LeasedCache("tallies", ttl_ms=600_000)
+# Posts of each kind in the HASH of a person.
+MINE_MAX = 500
+MINE_TTL_MS = 3_600_000
 _THRESHOLD = "threshold"
+_BOOKMARK = b"b"
 
 
-def _liked(user_id: int) -> str:
-    return f"liked:{user_id}"
+class Mine(enum.IntFlag):
+    """What a person did to a post."""
+
+    LIKED = 1
+    BOOKMARKED = 2
+
+
+class Rows(NamedTuple):
+    """What a person did to the posts of the highest ids, that of the highest first.
+
+    Likes are (post, like), bookmarks are posts.
+    """
+
+    likes: Sequence[tuple[int, int]]
+    bookmarks: Sequence[int]
+
+
+def _mine(user_id: int) -> str:
+    return f"mine:{user_id}"
 
 
 # --- what writers tell --------------------------------------------------------------------------
-def post_changed(post_id: int, liker_id: int | None = None) -> None:
+def post_changed(post_id: int, person_id: int | None = None) -> None:
     """Forget the counts of a post after the commit of what is under way.
 
-    And the likes of a person who began or ceased to like it.
+    And what a person did to posts, if that changed too.
     """
-    transaction.on_commit(partial(forget, post_id, liker_id), robust=True)
+    transaction.on_commit(partial(forget, post_id, person_id), robust=True)
 
 
-def forget(post_id: int, liker_id: int | None = None) -> None:
+def forget(post_id: int, person_id: int | None = None) -> None:
     """Forget what `post_changed` names at once; call it after the commit. Never raises."""
     keys = [COUNTS.key(post_id)]
-    if liker_id is not None:
-        keys.append(_liked(liker_id))
+    if person_id is not None:
+        keys.append(_mine(person_id))
     redis.forget(keys)
 
 
-# --- likes of a person --------------------------------------------------------------------------
-class AskedLiked:
-    """Likes of posts asked for in a batch."""
+# --- what a person did --------------------------------------------------------------------------
+class AskedMine:
+    """What a person did to some posts, asked for in a batch."""
 
     def __init__(self, post_ids: Sequence[int], promise: redis.Promise[list[bytes | None]]) -> None:
         self._post_ids, self._promise = post_ids, promise
 
     @property
-    def found(self) -> dict[int, bool] | None:
-        """Whether they are liked, of the posts of which the cache knows; None for no cache."""
+    def found(self) -> dict[int, int] | None:
+        """Bits of `Mine` of the posts of which the cache knows; None for no cache."""
         try:
-            threshold, *likes = self._promise.value
+            threshold, *values = self._promise.value
         except redis.RedisDown:
             return None
         if threshold is None:
             return None
-        pairs = zip(self._post_ids, likes, strict=True)
-        liked = {post_id for post_id, like in pairs if like is not None}
-        return _verdicts(self._post_ids, liked, int(threshold))
+        known = int(threshold)
+        return {
+            post_id: 0 if value is None else _bits(value)
+            for post_id, value in zip(self._post_ids, values, strict=True)
+            if post_id > known
+        }
 
 
-def ask_liked(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> AskedLiked:
-    """Add the read of which of these posts a person likes to a batch."""
+def ask_mine(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> AskedMine:
+    """Add the read of what a person did to these posts to a batch."""
     if db.in_transaction():  # as in `core.leased`
-        return AskedLiked(post_ids, redis.Promise())
-    return AskedLiked(post_ids, batch.add("HMGET", _liked(user_id), _THRESHOLD, *post_ids))
+        return AskedMine(post_ids, redis.Promise())
+    return AskedMine(post_ids, batch.add("HMGET", _mine(user_id), _THRESHOLD, *post_ids))
 
 
-def load_liked(
-    user_id: int,
-    post_ids: Collection[int],
-    read: Callable[[int], Sequence[tuple[int, int]]],
-) -> dict[int, bool]:
-    """Cache the likes of a person; returns what they say about these posts, as `found` does.
+def load_mine(
+    user_id: int, post_ids: Collection[int], read: Callable[[int], Rows]
+) -> dict[int, int]:
+    """Cache what a person did; returns what that says about these posts, as `found` does.
 
-    `read(limit)` gives the likes of the highest post ids, that one first, as (post, like). It is
-    not called, and nothing is said, without Redis or while somebody else is filling the cache in.
+    `read(limit)` gives so many rows of each kind. It is not called, and nothing is said, without
+    Redis or while somebody else is filling the cache in.
     """
     lease = _take(user_id)
     if lease is None:
         return {}
-    rows = read(LIKED_MAX + 1)
-    threshold = rows[LIKED_MAX][0] if len(rows) > LIKED_MAX else 0
-    likes = dict(rows[:LIKED_MAX])
+    threshold, mine = _pack(read(MINE_MAX + 1))
     values: list[object] = [_THRESHOLD, threshold]
-    for post_id, like_id in likes.items():
-        values += [post_id, like_id]
-    script = redis.script(__file__, "liked_fill")
-    redis.send_later(*script.command([_liked(user_id)], [lease, LIKED_TTL_MS, *values]))
-    return _verdicts(post_ids, likes, threshold)
+    for post_id, value in mine.items():
+        values += [post_id, value]
+    script = redis.script(__file__, "mine_fill")
+    redis.send_later(*script.command([_mine(user_id)], [lease, MINE_TTL_MS, *values]))
+    return {
+        post_id: _bits(mine[post_id]) if post_id in mine else 0
+        for post_id in post_ids
+        if post_id > threshold
+    }
 
 
 def _take(user_id: int) -> str | None:
     if db.in_transaction():
         return None
-    key, lease = _liked(user_id), secrets.token_hex(8)
+    key, lease = _mine(user_id), secrets.token_hex(8)
     batch = redis.Batch()
     taken: redis.Promise[bytes | None] = batch.add("SET", key, lease, "NX", "PX", LEASE_MS)
     batch.run()
@@ -112,7 +137,18 @@ def _take(user_id: int) -> str | None:
         return None
 
 
-def _verdicts(post_ids: Collection[int], liked: Container[int], threshold: int) -> dict[int, bool]:
-    return {
-        post_id: post_id in liked for post_id in post_ids if post_id in liked or post_id > threshold
-    }
+def _pack(rows: Rows) -> tuple[int, dict[int, bytes]]:
+    """Return the threshold, and what the HASH holds of each post above it."""
+    likes = dict(rows.likes)
+    whole = (list(likes), rows.bookmarks)
+    threshold = max(posts[MINE_MAX] if len(posts) > MINE_MAX else 0 for posts in whole)
+    mine = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
+    for post_id in rows.bookmarks:
+        if post_id > threshold:
+            mine[post_id] = mine.get(post_id, b"") + _BOOKMARK
+    return threshold, mine
+
+
+def _bits(value: bytes) -> int:
+    bits = 0 if value.startswith(_BOOKMARK) else Mine.LIKED.value
+    return bits | Mine.BOOKMARKED.value if value.endswith(_BOOKMARK) else bits

@@ -50,3 +50,24 @@ class Commented(_CommentEvent):
 @dataclass(frozen=True, slots=True)
 class CommentDeleted(_CommentEvent):
     """The comment is gone, or a tombstone while it has live replies."""
+
+
+@dataclass(frozen=True, slots=True)
+class _BookmarkEvent(DomainEvent):
+    """A person's own business: nobody else is ever told of it."""
+
+    aggregate_type: ClassVar[str] = "bookmark"
+    aggregate_field: ClassVar[str] = "post_id"
+
+    post_id: int
+    user_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmarked(_BookmarkEvent):
+    """The person keeps the post."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbookmarked(_BookmarkEvent):
+    """The person no longer keeps it."""

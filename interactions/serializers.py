@@ -15,6 +15,13 @@ class LikeSerializer(serializers.Serializer[Any]):
     like_count = serializers.IntegerField()
 
 
+class BookmarkSerializer(serializers.Serializer[Any]):
+    """Whether I keep the post now, and how many people do."""
+
+    bookmarked = serializers.BooleanField()
+    bookmark_count = serializers.IntegerField()
+
+
 class CommentSerializer(serializers.Serializer[Any]):
     """A comment; a tombstone has no author and no content."""
 

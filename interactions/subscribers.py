@@ -2,7 +2,14 @@
 
 from feeds.events import PostDeleted
 from interactions import actions, cache
-from interactions.events import CommentDeleted, Commented, Liked, Unliked
+from interactions.events import (
+    Bookmarked,
+    CommentDeleted,
+    Commented,
+    Liked,
+    Unbookmarked,
+    Unliked,
+)
 from interactions.models import SubjectType
 from socialsite.core.registry import on
 
@@ -18,6 +25,12 @@ def forget_like_again(event: Liked | Unliked) -> None:
     """Repeat what follows the commit of a like: that process may have died in between."""
     if event.subj_type == SubjectType.POST:
         cache.forget(event.subj_id, event.user_id)
+
+
+@on(Bookmarked, Unbookmarked, after=True)
+def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
+    """Repeat what follows the commit of a bookmark."""
+    cache.forget(event.post_id, event.user_id)
 
 
 @on(Commented, CommentDeleted, after=True)

@@ -99,11 +99,12 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
     kinds = {name: type(value) for name, value in one.items()}
     assert kinds == {
         **dict.fromkeys(("id", "kind", "title", "content", "video_url", "visibility"), str),
-        **dict.fromkeys(("like_count", "comment_count"), int),
+        **dict.fromkeys(("like_count", "comment_count", "repost_count", "bookmark_count"), int),
         "created_at": str,
         "author": dict,
         "images": list,
         "liked": bool,
+        "bookmarked": bool,
     }
 
 

@@ -4,8 +4,18 @@ Locks are taken in one order, so that writers wait for each other but never in a
 of the post first, then comments; a like of a comment takes that comment alone.
 """
 
+from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
 from interactions.actions.likes import like, unlike
 from interactions.actions.subjects import mark_post_deleted
 
-__all__ = ["COMMENT_MAX", "comment", "delete_comment", "like", "mark_post_deleted", "unlike"]
+__all__ = [
+    "COMMENT_MAX",
+    "bookmark",
+    "comment",
+    "delete_comment",
+    "like",
+    "mark_post_deleted",
+    "unbookmark",
+    "unlike",
+]

@@ -12,7 +12,7 @@ class SubjectType(models.IntegerChoices):
 
 
 class Subject(models.Model):
-    """Counters and state of one liked or discussed thing; made with its first like or comment."""
+    """Counters and state of one liked or discussed thing; made with the first of what it counts."""
 
     class Status(models.IntegerChoices):
         """Whether the author lets people comment, and whose comments show."""
@@ -27,6 +27,8 @@ class Subject(models.Model):
     subj_id = models.BigIntegerField()
     comment_count = models.PositiveIntegerField(default=0)
     like_count = models.PositiveIntegerField(default=0)
+    repost_count = models.PositiveIntegerField(default=0)
+    bookmark_count = models.PositiveIntegerField(default=0)
     status = models.PositiveSmallIntegerField(choices=Status.choices, default=Status.OPEN)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)

@@ -1,5 +1,6 @@
-"""Reads of interactions: counts and likes for post cards, threads of comments."""
+"""Reads of interactions: counts and likes for post cards, bookmarks, threads of comments."""
 
+from interactions.queries.bookmarks import bookmarks
 from interactions.queries.comments import CommentCard, comment, comments, replies, visible_comment
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likes import liked_ids
@@ -7,6 +8,7 @@ from interactions.queries.likes import liked_ids
 __all__ = [
     "CommentCard",
     "Decoration",
+    "bookmarks",
     "comment",
     "comments",
     "decorate",

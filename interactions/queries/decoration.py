@@ -1,4 +1,4 @@
-"""Counts of posts, and which of them the reader likes, for post cards."""
+"""Counts of posts, and what the reader did to them, for post cards."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Exists, OuterRef, QuerySet, Value
 
 from interactions import cache
-from interactions.models import Like, Subject, SubjectType
+from interactions.cache import Mine
+from interactions.models import Bookmark, Like, Subject, SubjectType
 from socialsite.core.leased import Asked
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class Decoration:
-    """Puts counts and the reader's likes on post cards, from reads in batches of several apps.
+    """Puts counts, and what the reader did, on post cards, from reads in batches of several apps.
 
     `ask` as soon as ids of posts are known, again for further ones, and `apply` when those batches
     have run. Cached values cost no query; what is lacking, also of posts that were never asked for,
-    is read in two queries at most.
+    is read in three queries at most.
     """
 
     def __init__(self, viewer_id: int | None) -> None:
         self._me = viewer_id
         self._counts: list[Asked] = []
-        self._liked: list[cache.AskedLiked] = []
+        self._mine: list[cache.AskedMine] = []
 
     def ask(self, batch: Batch, ids: Collection[int]) -> None:
         """Add the reads for some posts to a batch: two commands, one for a guest."""
@@ -37,43 +38,54 @@ class Decoration:
             return
         self._counts.append(cache.COUNTS.ask(batch, posts))
         if self._me is not None:
-            self._liked.append(cache.ask_liked(batch, self._me, posts))
+            self._mine.append(cache.ask_mine(batch, self._me, posts))
 
     def apply(self, cards: "Sequence[Card]") -> None:
-        """Fill in `like_count`, `comment_count` and `liked` of cards and of the posts in them."""
+        """Fill in the counts and what the reader did, of cards and of the posts in them."""
         every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
         ids = {int(card["id"]) for card in every}
-        liked = self._known_likes(ids)
+        mine = self._known(ids)
         packed = {ident: value for asked in self._counts for ident, value in asked.found.items()}
-        lacking = {ident for ident in ids if ident not in packed or ident not in liked}
-        packed.update(cache.COUNTS.load(lacking, lambda missing: self._read(missing, liked)))
+        lacking = {ident for ident in ids if ident not in packed or ident not in mine}
+        packed.update(cache.COUNTS.load(lacking, lambda missing: self._read(missing, mine)))
         for card in every:
             ident = int(card["id"])
-            card["like_count"], card["comment_count"] = map(int, packed[ident].split())
-            card["liked"] = liked[ident]
+            likes, comments, reposts, bookmarks = packed[ident].split()
+            card["like_count"], card["comment_count"] = int(likes), int(comments)
+            card["repost_count"], card["bookmark_count"] = int(reposts), int(bookmarks)
+            bits = mine[ident]
+            card["liked"] = bits & _LIKED != 0
+            card["bookmarked"] = bits & _BOOKMARKED != 0
 
-    def _known_likes(self, ids: Collection[int]) -> dict[int, bool]:
-        """Return which posts are liked as far as that is, or can be, cached."""
+    def _known(self, ids: Collection[int]) -> dict[int, int]:
+        """Return what the reader did to posts as far as that is, or can be, cached."""
         if self._me is None:
-            return dict.fromkeys(ids, False)
-        found = [asked.found for asked in self._liked]
-        liked = {ident: likes for some in found if some for ident, likes in some.items()}
-        unknown = [ident for ident in ids if ident not in liked]
+            return dict.fromkeys(ids, 0)
+        found = [asked.found for asked in self._mine]
+        mine = {ident: bits for some in found if some for ident, bits in some.items()}
+        unknown = [ident for ident in ids if ident not in mine]
         if unknown and None in found:
-            newest = partial(_newest_likes, self._me)
-            liked |= cache.load_liked(self._me, unknown, lambda limit: newest(limit=limit))
-        return liked
+            mine |= cache.load_mine(self._me, unknown, partial(_newest, self._me))
+        return mine
 
-    def _read(self, ids: Collection[int], liked: dict[int, bool]) -> dict[int, bytes]:
-        """Read counts as they are cached, and note in `liked` which of the posts are liked."""
-        # What has no subject was never liked nor talked about.
-        found = dict.fromkeys(ids, b"0 0")
-        liked.update(dict.fromkeys(ids, False))
-        rows = _counts(ids) if self._me is None else _counts_and_likes(ids, self._me)
-        for ident, like_count, comment_count, is_mine in rows:
-            found[ident] = b"%d %d" % (like_count, comment_count)
-            liked[ident] = is_mine
+    def _read(self, ids: Collection[int], mine: dict[int, int]) -> dict[int, bytes]:
+        """Read counts as they are cached, and note in `mine` what the reader did."""
+        # To what has no subject nobody ever did anything.
+        found = dict.fromkeys(ids, b"0 0 0 0")
+        mine.update(dict.fromkeys(ids, 0))
+        rows = _counts(ids) if self._me is None else _counts_and_mine(ids, self._me)
+        for ident, *counts, liked, bookmarked in rows:
+            found[ident] = b"%d %d %d %d" % tuple(counts)
+            mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked
         return found
+
+
+# Plain numbers: the bits of an enum cost more than the whole of a card.
+_LIKED, _BOOKMARKED = Mine.LIKED.value, Mine.BOOKMARKED.value
+
+
+def _newest(user_id: int, limit: int) -> cache.Rows:
+    return cache.Rows(_newest_likes(user_id, limit=limit), _newest_bookmarks(user_id, limit=limit))
 
 
 @prepared
@@ -83,24 +95,44 @@ def _newest_likes(user_id: int, *, limit: int) -> "QuerySet[Like, Any]":
 
 
 @prepared
-def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
-    return _counted(ids, Value(False))
+def _newest_bookmarks(user_id: int, *, limit: int) -> "QuerySet[Bookmark, Any]":
+    rows = Bookmark.objects.filter(user_id=user_id).order_by("-post_id")
+    return rows.values_list("post_id", flat=True)[:limit]
 
 
 @prepared
-def _counts_and_likes(ids: Collection[int], user_id: int) -> "QuerySet[Subject, Any]":
+def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
+    return _counted(ids, Value(False), Value(False))
+
+
+@prepared
+def _counts_and_mine(ids: Collection[int], user_id: int) -> "QuerySet[Subject, Any]":
     likes = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
-    return _counted(ids, Exists(likes.filter(subj_id=OuterRef("subj_id"))))
+    bookmarks = Bookmark.objects.filter(user_id=user_id)
+    return _counted(
+        ids,
+        Exists(likes.filter(subj_id=OuterRef("subj_id"))),
+        Exists(bookmarks.filter(post_id=OuterRef("subj_id"))),
+    )
 
 
-def _counted(ids: Collection[int], mine: Exists | Value) -> "QuerySet[Subject, Any]":
+def _counted(
+    ids: Collection[int], liked: Exists | Value, bookmarked: Exists | Value
+) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-    columns = ("subj_id", "like_count", "comment_count", "mine")
-    return subjects.annotate(mine=mine).values_list(*columns)
+    return subjects.annotate(liked=liked, bookmarked=bookmarked).values_list(
+        "subj_id",
+        "like_count",
+        "comment_count",
+        "repost_count",
+        "bookmark_count",
+        "liked",
+        "bookmarked",
+    )
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
-    """Fill in `like_count`, `comment_count` and `liked` of post cards, in two queries at most."""
+    """Fill in the counts of post cards and what the reader did, in three queries at most."""
     decoration, batch = Decoration(None if viewer is None else viewer.pk), Batch()
     every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
     decoration.ask(batch, {int(card["id"]) for card in every})

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.models import User
-from interactions.models import Comment, Like, Subject, SubjectType
+from interactions.models import Bookmark, Comment, Like, Subject, SubjectType
 from relations.models import BLOCKED, Relationship
 from socialsite.core.models import Event
 
@@ -21,6 +21,8 @@ def drift() -> list[tuple[Any, ...]]:
         compare(subject, "like_count", likes.count())
         live = Comment.objects.filter(subject=subject, deleted=False)
         compare(subject, "comment_count", live.count())
+        kept = Bookmark.objects.filter(post_id=subject.subj_id)
+        compare(subject, "bookmark_count", kept.count() if subject.subj_type == 1 else 0)
     for comment in Comment.objects.all():
         likes = Like.objects.filter(subj_type=SubjectType.COMMENT, subj_id=comment.pk)
         compare(comment, "like_count", likes.count())

@@ -1,4 +1,4 @@
-"""Cached counts and likes: every change is seen at once, and no old value is ever put in place."""
+"""Cached counts, likes, bookmarks: changes are seen at once, no old value is ever put in place."""
 
 import contextlib
 import random
@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from accounts import actions as accounts
 from accounts.models import Role
 from interactions import actions, cache, queries
-from interactions.events import CommentDeleted, Commented, Liked, Unliked
-from interactions.models import Comment, Like, SubjectType
+from interactions.events import (
+    Bookmarked,
+    CommentDeleted,
+    Commented,
+    Liked,
+    Unbookmarked,
+    Unliked,
+)
+from interactions.models import Bookmark, Comment, Like, SubjectType
 from relations.tests.helpers import at_once
 from socialsite.core import redis, relay
 from socialsite.core.registry import Stage, handlers
@@ -42,7 +49,8 @@ def posts(author, make_post) -> Callable[[int], list[int]]:
     return lambda count: [make_post(author).pk for _ in range(count)]
 
 
-Shown = dict[int, tuple[int, int, bool]]
+Shown = dict[int, tuple[int, int, bool, int, bool]]
+FIELDS = ("like_count", "comment_count", "liked", "bookmark_count", "bookmarked")
 
 
 def cards(ids: Iterable[int]) -> list[Any]:
@@ -51,13 +59,11 @@ def cards(ids: Iterable[int]) -> list[Any]:
 
 
 def values(made: Iterable[Any]) -> Shown:
-    return {
-        int(card["id"]): (card["like_count"], card["comment_count"], card["liked"]) for card in made
-    }
+    return {int(card["id"]): tuple(card[name] for name in FIELDS) for card in made}
 
 
 def shown(viewer: Any, ids: Iterable[int]) -> Shown:
-    """Likes, comments and the reader's like of posts, as cards show them."""
+    """Likes, comments, bookmarks and what the reader did, as cards show them."""
     return values(queries.decorate(viewer, cards(ids)))
 
 
@@ -65,20 +71,26 @@ def true(viewer: Any, ids: Iterable[int]) -> Shown:
     """The same, counted from the rows."""
     likes = Like.objects.filter(subj_type=POST)
     comments = Comment.objects.filter(deleted=False, subject__subj_type=POST)
+    bookmarks = Bookmark.objects.all()
     return {
         ident: (
             likes.filter(subj_id=ident).count(),
             comments.filter(subject__subj_id=ident).count(),
             viewer is not None and likes.filter(subj_id=ident, user_id=viewer.pk).exists(),
+            bookmarks.filter(post_id=ident).count(),
+            viewer is not None and bookmarks.filter(post_id=ident, user_id=viewer.pk).exists(),
         )
         for ident in ids
     }
 
 
-def liked_hash(user: Any) -> dict[str, int]:
-    """What Redis holds of the likes of a person."""
-    found = redis.call(lambda connection: connection.hgetall(cache._liked(user.pk)))
-    return {name.decode(): int(value) for name, value in found.items()}
+def liked_hash(user: Any) -> dict[str, Any]:
+    """What Redis holds of what a person did: posts and likes, `<like>b` or `b` of those kept."""
+    found = redis.call(lambda connection: connection.hgetall(cache._mine(user.pk)))
+    return {
+        name.decode(): int(value) if value.isdigit() else value.decode()
+        for name, value in found.items()
+    }
 
 
 def pack(post_id: int) -> bytes | None:
@@ -102,7 +114,7 @@ def deliver() -> None:
 
 def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen each time a reader has read the database and has not filled yet."""
-    read, load = queries.Decoration._read, cache.load_liked
+    read, load = queries.Decoration._read, cache.load_mine
 
     def read_counts(self: Any, ids: Any, liked: Any) -> Any:
         found = read(self, ids, liked)
@@ -118,7 +130,7 @@ def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
         return load(user_id, ids, read_rows)
 
     patch.setattr(queries.Decoration, "_read", read_counts)
-    patch.setattr(cache, "load_liked", load_likes)
+    patch.setattr(cache, "load_mine", load_likes)
 
 
 # --- every writer -------------------------------------------------------------------------------
@@ -128,6 +140,10 @@ Act = Callable[[Scene], Any]
 
 def like(scene: Scene) -> Any:
     return actions.like(scene["actor"], POST, scene["post"])
+
+
+def keep(scene: Scene) -> Any:
+    return actions.bookmark(scene["actor"], scene["post"])
 
 
 def talk(scene: Scene) -> Any:
@@ -146,6 +162,13 @@ def delete_as(role: str) -> Act:
 WRITERS: dict[str, tuple[Act, Act]] = {
     "like": (lambda scene: None, like),
     "unlike": (like, lambda scene: actions.unlike(scene["actor"], POST, scene["post"])),
+    "bookmark": (lambda scene: None, keep),
+    "bookmark what is liked": (like, keep),
+    "unlike what is kept": (
+        lambda scene: (like(scene), keep(scene)),
+        lambda scene: actions.unlike(scene["actor"], POST, scene["post"]),
+    ),
+    "unbookmark": (keep, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
     "comment": (lambda scene: None, talk),
     "answer": (lambda scene: None, answer),
     "delete one's comment": (lambda scene: None, delete_as("actor")),
@@ -264,6 +287,16 @@ def test_the_event_of_a_like_forgets_the_counts_and_the_likes_of_its_person(
     assert liked_hash(author)
 
 
+@pytest.mark.parametrize("event", [Bookmarked, Unbookmarked])
+def test_the_event_of_a_bookmark_forgets_the_count_and_what_its_person_did(
+    event, reader, posts
+) -> None:
+    (post,) = posts(1)
+    shown(reader, [post])
+    tell(event(post_id=post, user_id=reader.pk))
+    assert (pack(post), liked_hash(reader)) == (None, {})
+
+
 @pytest.mark.parametrize("event", WORDS)
 def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None:
     (post,) = posts(1)
@@ -300,14 +333,14 @@ def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
         assert found == true(viewer, ids)
 
 
-def test_what_is_not_cached_costs_two_queries_at_most(
+def test_what_is_not_cached_costs_three_queries_at_most(
     author, reader, posts, monkeypatch, django_assert_num_queries, dead_redis
 ) -> None:
     ids = posts(12)
     for post in ids[::2]:
         actions.like(reader, POST, post)
-    for kept, loads in ((3, 2), (500, 2)):  # likes that are not all cached, and all
-        monkeypatch.setattr(cache, "LIKED_MAX", kept)
+    for kept, loads in ((3, 3), (500, 3)):  # likes that are not all cached, and all
+        monkeypatch.setattr(cache, "MINE_MAX", kept)
         redis.call(lambda connection: connection.flushdb())
         with django_assert_num_queries(loads):
             found = shown(reader, ids)
@@ -362,7 +395,7 @@ def test_a_like_costs_one_round_trip(reader, posts, round_trips) -> None:
 def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
     reader, posts, monkeypatch, django_assert_num_queries
 ) -> None:
-    monkeypatch.setattr(cache, "LIKED_MAX", 3)
+    monkeypatch.setattr(cache, "MINE_MAX", 3)
     ids = posts(9)
     for post in (ids[7], ids[5], ids[3], ids[1], ids[0]):  # the order of the likes does not matter
         actions.like(reader, POST, post)
@@ -379,11 +412,32 @@ def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
     assert found == true(reader, ids)
 
 
+def test_bookmarks_share_the_threshold_that_is_the_higher_one(
+    reader, posts, monkeypatch, django_assert_num_queries
+) -> None:
+    monkeypatch.setattr(cache, "MINE_MAX", 2)
+    ids = posts(8)
+    for post in (ids[0], ids[4], ids[6]):
+        actions.like(reader, POST, post)
+    for post in (ids[3], ids[4], ids[5], ids[7]):
+        actions.bookmark(reader, post)
+    shown(reader, ids)
+    kept = liked_hash(reader)
+    # Of likes 4 and 6 are whole above 0, of bookmarks 5 and 7 above 4.
+    assert kept.pop("threshold") == ids[4]
+    like = Like.objects.get(user_id=reader.pk, subj_id=ids[6])
+    assert kept == {str(ids[5]): "b", str(ids[6]): like.pk, str(ids[7]): "b"}
+    for some, queries_made in ((ids[5:], 0), (ids, 1)):
+        with django_assert_num_queries(queries_made):
+            found = shown(reader, some)
+        assert found == true(reader, some)
+
+
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_likes_that_are_not_cut_off_have_no_threshold(
     reader, posts, monkeypatch, django_assert_num_queries, count
 ) -> None:
-    monkeypatch.setattr(cache, "LIKED_MAX", 3)
+    monkeypatch.setattr(cache, "MINE_MAX", 3)
     ids = posts(5)
     for post in ids[:count]:
         actions.like(reader, POST, post)
@@ -398,7 +452,7 @@ def test_likes_of_comments_take_no_part(author, reader, posts) -> None:
     (post,) = posts(1)
     comment = actions.comment(author, post, "hello").pk
     actions.like(reader, COMMENT, comment)
-    assert shown(reader, [post, comment])[comment] == (0, 0, False)
+    assert shown(reader, [post, comment])[comment] == (0, 0, False, 0, False)
     assert liked_hash(reader) == {"threshold": 0}
 
 
@@ -449,14 +503,14 @@ def test_a_redis_that_dies_before_the_fill_does_no_harm(
     with contextlib.ExitStack() as stack, monkeypatch.context() as patch:
         after_reading(patch, lambda: stack.enter_context(dead_redis()))
         assert shown(reader, ids) == true(reader, ids)
-    kind = redis.call(lambda connection: connection.type(cache._liked(reader.pk)))
+    kind = redis.call(lambda connection: connection.type(cache._mine(reader.pk)))
     assert kind == b"string"  # the lease
     assert shown(reader, ids) == true(reader, ids)
 
 
 def test_what_is_cached_and_every_lease_runs_out(reader, posts, monkeypatch) -> None:
     (post,) = posts(1)
-    keys = [cache._liked(reader.pk), cache.COUNTS.key(post)]
+    keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]
 
     def left() -> list[int]:
         return [redis.call(lambda connection, key=key: connection.pttl(key)) for key in keys]
@@ -486,6 +540,8 @@ PEOPLE, POSTS = range(2), range(4)
 DOES = st.one_of(
     st.tuples(st.just("like"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("unlike"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("bookmark"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("unbookmark"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("comment"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("delete"), st.sampled_from(PEOPLE), st.integers(0, 5)),
     st.tuples(st.just("evict counts"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
@@ -512,6 +568,8 @@ class World:
             self.read(person, [*which], [*later])
         elif what in ("like", "unlike"):
             getattr(actions, what)(person, POST, self.posts[which])
+        elif what in ("bookmark", "unbookmark"):
+            getattr(actions, what)(person, self.posts[which])
         elif what == "comment":
             made = actions.comment(person, self.posts[which], "hello")
             self.comments.append((person, made.pk))
@@ -520,7 +578,7 @@ class World:
         elif what == "evict counts":
             redis.call(lambda connection: connection.delete(cache.COUNTS.key(self.posts[which])))
         elif what == "evict likes":
-            redis.call(lambda connection: connection.delete(cache._liked(person.pk)))
+            redis.call(lambda connection: connection.delete(cache._mine(person.pk)))
         elif what == "empty":
             redis.call(lambda connection: connection.flushdb())
         elif what == "die":
@@ -561,7 +619,7 @@ def test_any_history_shows_what_the_tables_have(
     make_user: Any, make_post: Any, steps: list[Any], kept: int
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(cache, "LIKED_MAX", kept)
+        monkeypatch.setattr(cache, "MINE_MAX", kept)
         people = [make_user() for _ in PEOPLE]
         world = World(people, [make_post(people[0]).pk for _ in POSTS])
         for step in steps:
@@ -582,7 +640,7 @@ def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user,
         dice, person = random.Random(number), people[number]
         for _ in range(60):
             post = dice.choice(ids)
-            step = dice.randrange(5)
+            step = dice.randrange(6)
             if step == 0:
                 actions.comment(person, post, "hello")
             elif step <= 2:
@@ -591,7 +649,12 @@ def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user,
                 if shown(person, ids)[post][2] != liked:
                     stale.append((person, post, liked))
             elif step == 3:
-                redis.forget([dice.choice([cache._liked(person.pk), cache.COUNTS.key(post)])])
+                keeps = dice.random() < 0.5
+                (actions.bookmark if keeps else actions.unbookmark)(person, post)
+                if shown(person, ids)[post][4] != keeps:
+                    stale.append((person, post, "bookmark"))
+            elif step == 4:
+                redis.forget([dice.choice([cache._mine(person.pk), cache.COUNTS.key(post)])])
             else:
                 shown(dice.choice(people), ids)
 

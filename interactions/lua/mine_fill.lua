@@ -1,6 +1,6 @@
--- Put the likes of a person in place if the key still holds the caller's lease (T45). KEYS: likes.
+-- Put what a person did to posts in place if the key still holds the lease (T45). KEYS: the hash.
 -- ARGV: lease, ms to live, fields and values. Returns 1 when they are in place.
--- Another reader's likes may be there: GET of a hash is an error, which is no lease either.
+-- Another reader may have filled it in: GET of a hash is an error, which is no lease either.
 if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -1,0 +1,48 @@
+"""API of bookmarks."""
+
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from feeds.serializers import PostPageSerializer
+from feeds.serializers import body as post_body
+from interactions import actions, queries
+from interactions.serializers import BookmarkSerializer
+from socialsite.core import api
+
+Errors = api.ErrorSerializer
+BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors}
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter("size", int, description=f"1 to {api.FEED_MAX}, default {api.FEED_SIZE}"),
+]
+
+
+class PostBookmark(APIView):
+    """My bookmark of a post."""
+
+    @extend_schema(request=None, responses=BOOKMARKED)
+    def put(self, request: Request, post_id: str) -> Response:
+        """Keep the post; again changes nothing."""
+        count = actions.bookmark(request.user, api.parse_id(post_id))
+        return Response({"bookmarked": True, "bookmark_count": count})
+
+    @extend_schema(responses=BOOKMARKED)
+    def delete(self, request: Request, post_id: str) -> Response:
+        """Keep it no longer; again changes nothing."""
+        count = actions.unbookmark(request.user, api.parse_id(post_id))
+        return Response({"bookmarked": False, "bookmark_count": count})
+
+
+class Bookmarks(APIView):
+    """What I keep."""
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors, 401: Errors}
+    )
+    def get(self, request: Request) -> Response:
+        """Return a page of the posts that I keep, what was kept last first."""
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        page = queries.bookmarks(request.user, cursor, size)
+        return Response({"items": [post_body(card) for card in page.items], "next": page.next})

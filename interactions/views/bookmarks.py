@@ -1,0 +1,40 @@
+"""The bookmark button, and the page of what one keeps."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from interactions import actions, queries
+from interactions.views._answers import back, member
+from socialsite.core import api, errors
+
+PAGE_SIZE = 20
+
+
+@require_POST
+def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Keep a post or not, by the field `bookmarked` = 1 or 0; htmx gets the button."""
+    user = member(request)
+    wanted = request.POST.get("bookmarked")
+    if wanted not in ("0", "1"):
+        raise errors.InvalidInput(fields={"bookmarked": [_("Must be 0 or 1.")]})
+    ident = api.parse_id(post_id)
+    act = actions.bookmark if wanted == "1" else actions.unbookmark
+    count = act(user, ident)
+    if request.htmx:
+        post = {"id": str(ident), "bookmark_count": count, "bookmarked": wanted == "1"}
+        return render(request, "interactions/_bookmark.html", {"post": post})
+    return back(request, reverse("post", args=[ident]), f"#bookmark-{ident}")
+
+
+@require_safe
+def bookmarks(request: HttpRequest) -> HttpResponse:
+    """What one keeps; for nobody else."""
+    user = member(request)
+    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    page = queries.bookmarks(user, cursor, PAGE_SIZE)
+    partial = request.htmx and "cursor" in request.GET
+    name = "feeds/_page.html" if partial else "interactions/bookmarks.html"
+    return render(request, name, {"posts": page.items, "next": page.next})
