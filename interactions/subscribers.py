@@ -20,6 +20,12 @@ def close_subject(event: PostDeleted) -> None:
     actions.mark_post_deleted(event.id)
 
 
+@on(Liked, Unliked)
+def fold_likes(event: Liked | Unliked) -> None:
+    """Add what is committed of likes of this to its count: of many events the first has it all."""
+    actions.fold_likes(event.subj_type, event.subj_id)
+
+
 @on(Liked, Unliked, after=True)
 def forget_like_again(event: Liked | Unliked) -> None:
     """Repeat what follows the commit of a like: that process may have died in between."""

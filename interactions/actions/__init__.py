@@ -1,12 +1,12 @@
 """Writes of interactions.
 
 Locks are taken in one order, so that writers wait for each other but never in a circle: the subject
-of the post first, then comments; a like of a comment takes that comment alone.
+of the post first, then comments. Likes of one thing do not wait for it nor for each other.
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
-from interactions.actions.likes import like, unlike
+from interactions.actions.likes import fold_likes, like, unlike
 from interactions.actions.subjects import mark_post_deleted
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "bookmark",
     "comment",
     "delete_comment",
+    "fold_likes",
     "like",
     "mark_post_deleted",
     "unbookmark",

@@ -4,12 +4,17 @@ from interactions.models import Subject, SubjectType
 from socialsite.core import db
 
 
+def ensure_subject(post_id: int) -> None:
+    """Make the subject of a post unless it is there; holds it until the transaction ends."""
+    db.ensure(Subject(subj_type=SubjectType.POST, subj_id=post_id))
+
+
 def locked_subject(post_id: int) -> Subject:
     """Return the subject of a post under its lock, made on first use."""
     locked = Subject.objects.select_for_update()
     found = locked.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
     if found is None:
-        db.ensure(Subject(subj_type=SubjectType.POST, subj_id=post_id))
+        ensure_subject(post_id)
         found = locked.get(subj_type=SubjectType.POST, subj_id=post_id)
     return found
 

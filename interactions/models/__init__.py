@@ -2,7 +2,7 @@
 
 from interactions.models.bookmarks import Bookmark
 from interactions.models.comments import Comment, CommentContent
-from interactions.models.likes import Like
+from interactions.models.likes import Like, LikeChange
 from interactions.models.subjects import Subject, SubjectType
 
-__all__ = ["Bookmark", "Comment", "CommentContent", "Like", "Subject", "SubjectType"]
+__all__ = ["Bookmark", "Comment", "CommentContent", "Like", "LikeChange", "Subject", "SubjectType"]

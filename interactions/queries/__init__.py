@@ -3,7 +3,7 @@
 from interactions.queries.bookmarks import bookmarks
 from interactions.queries.comments import CommentCard, comment, comments, replies, visible_comment
 from interactions.queries.decoration import Decoration, decorate
-from interactions.queries.likes import liked_ids
+from interactions.queries.likes import like_count, liked_ids
 
 __all__ = [
     "CommentCard",
@@ -12,6 +12,7 @@ __all__ = [
     "comment",
     "comments",
     "decorate",
+    "like_count",
     "liked_ids",
     "replies",
     "visible_comment",

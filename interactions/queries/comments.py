@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from accounts import queries as accounts
 from feeds import queries as feeds
 from interactions.models import Comment, Subject, SubjectType
-from interactions.queries.likes import liked_ids
+from interactions.queries.likes import like_count, liked_ids
 from interactions.visibility import by_shown_authors, visible_to
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
@@ -59,13 +59,17 @@ _COLUMNS = (
     "parent_id",
     "author_id",
     "position",
-    "like_count",
+    "likes",
     "reply_count",
     "deleted",
     "attrs",
     "content_row__content",
 )
 _Row = dict[str, Any]
+
+
+def _values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, _Row]":
+    return comments.annotate(likes=like_count(SubjectType.COMMENT, "id")).values(*_COLUMNS)
 
 
 def _id(viewer: Any) -> int | None:
@@ -111,7 +115,7 @@ def replies(
 def comment(viewer: "User | None", comment_id: int) -> CommentCard:
     """Return one comment; NotFound when the reader may not see it."""
     found, _post = visible_comment(viewer, comment_id)
-    rows = list(visible_to(_id(viewer)).filter(pk=comment_id).values(*_COLUMNS))
+    rows = list(_values(visible_to(_id(viewer)).filter(pk=comment_id)))
     if not rows:
         raise NotFound
     return _cards(viewer, found.subject_id, rows)[0]
@@ -170,7 +174,7 @@ class _Thread:
         found = visible_to(viewer_id).filter(pk__in=[place.id for place in places])
         if self.answers_to is not None:
             found = found.filter(parent_id=self.answers_to)
-        return {row["id"]: row for row in found.values(*_COLUMNS)}
+        return {row["id"]: row for row in _values(found)}
 
 
 def _page(
@@ -215,7 +219,7 @@ def _card(
         author=None if gone else author,
         content="" if gone else row["content_row__content"],
         created_at=iso(row["position"]),
-        like_count=0 if gone else row["like_count"],
+        like_count=0 if gone else row["likes"],
         reply_count=reply_count,
         liked=liked and not gone,
         pinned=bool(attrs & Comment.Attr.PINNED),

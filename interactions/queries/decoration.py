@@ -9,6 +9,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Value
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, Like, Subject, SubjectType
+from interactions.queries.likes import like_count
 from socialsite.core.leased import Asked
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
@@ -120,9 +121,10 @@ def _counted(
     ids: Collection[int], liked: Exists | Value, bookmarked: Exists | Value
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-    return subjects.annotate(liked=liked, bookmarked=bookmarked).values_list(
+    likes = like_count(SubjectType.POST, "subj_id")
+    return subjects.annotate(likes=likes, liked=liked, bookmarked=bookmarked).values_list(
         "subj_id",
-        "like_count",
+        "likes",
         "comment_count",
         "repost_count",
         "bookmark_count",

@@ -3,7 +3,7 @@
 from typing import Any
 
 from accounts.models import User
-from interactions.models import Bookmark, Comment, Like, Subject, SubjectType
+from interactions.models import Bookmark, Comment, Like, LikeChange, Subject, SubjectType
 from relations.models import BLOCKED, Relationship
 from socialsite.core.models import Event
 
@@ -16,7 +16,12 @@ def drift() -> list[tuple[Any, ...]]:
         if getattr(row, column) != true:
             found.append((row, column, getattr(row, column), true))
 
+    def add_pending(row: Any, subj_type: int, subj_id: int) -> None:
+        rows = LikeChange.objects.filter(subj_type=subj_type, subj_id=subj_id)
+        row.like_count += sum(rows.values_list("by", flat=True))
+
     for subject in Subject.objects.all():
+        add_pending(subject, subject.subj_type, subject.subj_id)
         likes = Like.objects.filter(subj_type=subject.subj_type, subj_id=subject.subj_id)
         compare(subject, "like_count", likes.count())
         live = Comment.objects.filter(subject=subject, deleted=False)
@@ -24,6 +29,7 @@ def drift() -> list[tuple[Any, ...]]:
         kept = Bookmark.objects.filter(post_id=subject.subj_id)
         compare(subject, "bookmark_count", kept.count() if subject.subj_type == 1 else 0)
     for comment in Comment.objects.all():
+        add_pending(comment, SubjectType.COMMENT, comment.pk)
         likes = Like.objects.filter(subj_type=SubjectType.COMMENT, subj_id=comment.pk)
         compare(comment, "like_count", likes.count())
         below = {"root_id": comment.pk} if comment.root_id is None else {"parent_id": comment.pk}

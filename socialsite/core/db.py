@@ -147,6 +147,22 @@ def ensure(*rows: models.Model) -> None:
     INSERT IGNORE holds a row that exists in share mode: two callers that then want to change it
     wait for each other.
     """
+    key = connection.ops.quote_name(str(type(rows[0])._meta.pk.column))
+    otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
+    _insert("INSERT", rows, f" ON {otherwise}")
+
+
+def insert_once(row: models.Model) -> bool:
+    """Insert a row unless a unique key of it is taken; returns whether it is there by this call.
+
+    Waits for whoever is writing or deleting the same key, and for nobody else. The row needs its
+    primary key.
+    """
+    return _insert("INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE", [row]) == 1
+
+
+def _insert(verb: str, rows: Sequence[models.Model], otherwise: str = "") -> int:
+    """Insert rows of one model with all their columns; returns how many the database counted."""
     meta = type(rows[0])._meta
     fields: Sequence[Any] = meta.concrete_fields
     quote = connection.ops.quote_name
@@ -156,15 +172,13 @@ def ensure(*rows: models.Model) -> None:
         for row in rows
         for field in fields
     ]
-    key = quote(str(meta.pk.column))
-    otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
     places = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(rows))
     with connection.cursor() as cursor:
         # Names are those of the model; values travel as parameters.
         cursor.execute(
-            f"INSERT INTO {quote(meta.db_table)} ({columns}) VALUES {places} ON {otherwise}",  # noqa: S608
-            values,
+            f"{verb} INTO {quote(meta.db_table)} ({columns}) VALUES {places}{otherwise}", values
         )
+        return int(cursor.rowcount)
 
 
 def insert_from_select(
