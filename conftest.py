@@ -180,12 +180,13 @@ def api_for(db: None) -> Callable[..., APIClient]:
 
 @pytest.fixture
 def drain(db: None) -> Callable[[], None]:
-    """Return a function that delivers all events and runs all fan-outs in this process."""
+    """Return a function that delivers all events, runs all fan-outs and folds all notifications."""
     from feeds import fanout
+    from interactions.notifying import fold
     from socialsite.core import relay
 
     def run() -> None:
-        while relay.relay() + fanout.sweep():
+        while relay.relay() + fanout.sweep() + fold.sweep():
             pass
 
     return run

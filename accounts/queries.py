@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import cache, rules, second_factor
 from accounts import devices as device_names
-from accounts.models import TokenBatch, TokenVersion, User
+from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 from socialsite.core import ids as core_ids
 from socialsite.core import media
 from socialsite.core.errors import UserNotFound
@@ -73,6 +73,19 @@ def any_by_name(username: str) -> User | None:
     if not rules.USERNAME.fullmatch(username):
         return None
     return User.objects.filter(username_key=username.lower()).first()
+
+
+def ids_by_name(usernames: Collection[str]) -> dict[str, int]:
+    """Return username in lower case → id of those of these people whose accounts are open."""
+    found = User.objects.active().filter(username_key__in=list(usernames))
+    return dict(found.values_list("username_key", "pk"))
+
+
+def noted(action: str, subject_type: str, subject_id: int) -> dict[str, Any] | None:
+    """Return the detail of the last note of an act on something; None when there is none."""
+    notes = AuditEntry.objects.filter(subject_type=subject_type, subject_id=subject_id)
+    found = notes.filter(action=action).order_by("-pk").values_list("detail", flat=True)
+    return found.first()
 
 
 def moderates(user: User) -> bool:

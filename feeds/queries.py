@@ -1,8 +1,8 @@
 """Reads of feeds."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from feeds import home, readers, refill
 from feeds.cards import Card, Companion, Hydration
@@ -125,3 +125,27 @@ def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
     """Return author → number of posts that are not deleted; authors without posts are missing."""
     heads = AuthorHead.objects.filter(author_id__in=list(author_ids))
     return dict(heads.values_list("author_id", "post_count"))
+
+
+class PostText(NamedTuple):
+    """Whose post it is, its words, and whether it is deleted."""
+
+    author_id: int
+    title: str
+    content: str
+    is_deleted: bool
+
+
+def texts(post_ids: Collection[int]) -> dict[int, PostText]:
+    """Return these posts, deleted ones too, by id; whether a reader may see them is not asked."""
+    return _texts(Post.objects.filter(pk__in=post_ids))
+
+
+def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PostText]:
+    """Return those of these posts that the reader may see, by id, in one query."""
+    return _texts(visible_to(viewer_id).filter(pk__in=post_ids)) if post_ids else {}
+
+
+def _texts(posts: PostQuerySet) -> dict[int, PostText]:
+    columns = ("pk", "author_id", "content_row__title", "content_row__content", "is_deleted")
+    return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}

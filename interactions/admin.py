@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from accounts.devices import address_of
 from interactions import actions
-from interactions.models import Comment, Like, Subject
+from interactions.models import Comment, Like, Notification, NotificationCause, Subject
 from socialsite.core.admin import ReadOnlyAdmin
 
 
@@ -49,3 +49,22 @@ class CommentAdmin(ReadOnlyAdmin):
         """Delete as staff."""
         for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
             actions.delete_comment(request.user, ident, address_of(request))
+
+
+@admin.register(Notification)
+class NotificationAdmin(ReadOnlyAdmin):
+    """What people are told; the words and names are asked for when they read it."""
+
+    list_display = ("id", "user", "kind", "subject_id", "actor_count", "is_unread")
+    list_filter = ("kind", "is_unread")
+    list_select_related = ("user",)
+    search_fields = ("=subject_id", "=user__username_key")
+
+
+@admin.register(NotificationCause)
+class NotificationCauseAdmin(ReadOnlyAdmin):
+    """Why they are told."""
+
+    list_display = ("id", "user_id", "kind", "subject_id", "actor_id", "stands", "shown", "muted")
+    list_filter = ("kind",)
+    search_fields = ("=subject_id", "=user_id", "=actor_id")

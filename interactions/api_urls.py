@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interactions.api import bookmarks, comments, likes
+from interactions.api import bookmarks, comments, likes, notifications
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.PostLike.as_view()),
@@ -12,4 +12,8 @@ urlpatterns = [
     path("comments/<str:comment_id>", comments.OneComment.as_view()),
     path("comments/<str:comment_id>/like", likes.CommentLike.as_view()),
     path("comments/<str:comment_id>/replies", comments.Replies.as_view()),
+    path("notifications", notifications.Notifications.as_view()),
+    path("notifications/read", notifications.Read.as_view()),
+    path("notifications/unread-count", notifications.UnreadCount.as_view()),
+    path("users/me/notification-preferences", notifications.Preferences.as_view()),
 ]

@@ -13,7 +13,7 @@
 
 import enum
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from socialsite.core.leased import LEASE_MS, LeasedCache
 
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
 COUNTS = LeasedCache("tallies", ttl_ms=600_000)
+# How many notifications a person has not read (`queries.notifications`).
+UNREAD = LeasedCache("unread", ttl_ms=600_000)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000
@@ -67,6 +69,11 @@ def forget(post_id: int, person_id: int | None = None) -> None:
     if person_id is not None:
         keys.append(_mine(person_id))
     redis.forget(keys)
+
+
+def forget_unread(user_ids: Iterable[int]) -> None:
+    """Forget how much these people have not read; call it after the commit. Never raises."""
+    UNREAD.forget(user_ids)
 
 
 # --- what a person did --------------------------------------------------------------------------

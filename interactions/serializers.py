@@ -5,7 +5,8 @@ from typing import Any
 from rest_framework import serializers
 
 from feeds.serializers import AuthorSerializer
-from interactions.queries import CommentCard
+from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
+from interactions.queries import CommentCard, Item
 
 
 class LikeSerializer(serializers.Serializer[Any]):
@@ -69,3 +70,63 @@ def body(card: CommentCard) -> dict[str, Any]:
     if card["author"] is not None:
         shown["author"] = {key: card["author"][key] for key in _AUTHOR}
     return shown
+
+
+# --- notifications ------------------------------------------------------------------------------
+class NotificationSubjectSerializer(serializers.Serializer[Any]):
+    """What it happened to; of type user it is the reader."""
+
+    type = serializers.ChoiceField(choices=["post", "comment", "user"])
+    id = serializers.CharField()
+    preview = serializers.CharField(allow_blank=True, help_text="the beginning of its words")
+
+
+class NotificationSerializer(serializers.Serializer[Any]):
+    """What was done to one subject of mine, by one person or many."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=list(NAMES))
+    actors = AuthorSerializer(many=True, help_text="at most 3, the newest first")
+    actor_count = serializers.IntegerField(help_text="all of them; 0 for moderation")
+    subject = NotificationSubjectSerializer()
+    created_at = serializers.CharField(help_text="of the newest actor, YYYY-MM-DDTHH:MM:SS.mmmZ")
+    read = serializers.BooleanField()
+    reason = serializers.CharField(
+        allow_blank=True, help_text="of moderation: the kind of reason, empty where none was given"
+    )
+
+
+class NotificationPageSerializer(serializers.Serializer[Any]):
+    """A page of notifications."""
+
+    items = NotificationSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
+class ReadSerializer(serializers.Serializer[Any]):
+    """Input of POST notifications/read; nothing given: all."""
+
+    until = serializers.CharField(required=False, help_text="created_at of the newest one shown")
+    ids = serializers.ListField(child=serializers.CharField(), required=False, max_length=100)
+
+
+class UnreadSerializer(serializers.Serializer[Any]):
+    """How many are unread."""
+
+    count = serializers.IntegerField(help_text="at most 99")
+    more = serializers.BooleanField()
+
+
+PreferencesSerializer = type(
+    "PreferencesSerializer",
+    (serializers.Serializer,),
+    {
+        "__doc__": "Whose doings I hear of, by kind.",
+        **{name: serializers.ChoiceField(choices=list(CHOICES)) for name in CHOOSABLE},
+    },
+)
+
+
+def notification_body(item: Item) -> dict[str, Any]:
+    """Return a notification as the API shows it."""
+    return {key: value for key, value in item.items() if key != "post_id"}

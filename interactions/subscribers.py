@@ -1,6 +1,11 @@
-"""What interactions does when a lower app tells a fact."""
+"""What interactions does when it or a lower app tells a fact."""
 
-from feeds.events import PostDeleted
+from functools import partial
+
+from django.db import transaction
+
+from accounts.events import UserBanned, UserUnbanned
+from feeds.events import PostDeleted, PostPublished
 from interactions import actions, cache
 from interactions.events import (
     Bookmarked,
@@ -11,6 +16,8 @@ from interactions.events import (
     Unliked,
 )
 from interactions.models import SubjectType
+from interactions.notifying import causes
+from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.registry import on
 
 
@@ -43,3 +50,55 @@ def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
 def forget_counts_again(event: Commented | CommentDeleted) -> None:
     """Repeat what follows the commit of a comment, or of its deletion."""
     cache.forget(event.post_id)
+
+
+# --- notifications ------------------------------------------------------------------------------
+@on(Liked, Unliked)
+def notify_of_like(event: Liked | Unliked) -> None:
+    """Tell who wrote it."""
+    causes.of_like(event.subj_type, event.subj_id, event.user_id)
+
+
+@on(Commented, CommentDeleted)
+def notify_of_comment(event: Commented | CommentDeleted) -> None:
+    """Tell the author of the post, who is answered, and who is named."""
+    causes.of_comment(event.id)
+
+
+@on(PostPublished, PostDeleted)
+def notify_of_post(event: PostPublished | PostDeleted) -> None:
+    """Tell who is named; of a post that is gone nobody."""
+    causes.of_post(event.id)
+
+
+@on(FollowCreated, FollowCanceled)
+def notify_of_follow(event: FollowCreated | FollowCanceled) -> None:
+    """Tell who is followed."""
+    causes.of_follow(event.from_user_id, event.to_user_id)
+
+
+@on(Blocked, Unblocked)
+def notify_of_block(event: Blocked | Unblocked) -> None:
+    """Take what the two did to each other out of their notifications, or back in."""
+    causes.of_pair(event.from_user_id, event.to_user_id)
+
+
+@on(UserBanned, UserUnbanned)
+def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
+    """Take what the person did out of everybody's notifications, or back in."""
+    causes.of_standing(event.user_id)
+
+
+_Pair = FollowCreated | FollowCanceled | Blocked | Unblocked
+
+
+@on(FollowCreated, FollowCanceled, Blocked, Unblocked, within=True)
+def forget_unread_on_commit(event: _Pair) -> None:
+    """What both may see is different from this commit on, and so is what they have not read."""
+    transaction.on_commit(partial(forget_unread, event), robust=True)
+
+
+@on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
+def forget_unread(event: _Pair) -> None:
+    """Repeat it: that process may have died in between."""
+    cache.forget_unread([event.from_user_id, event.to_user_id])

@@ -101,6 +101,9 @@ class Env(BaseSettings):
     MIN_CACHED_POST_SECONDS: int = Field(
         604_800, ge=0, description="age up to which a cached list keeps more of them, at most 400"
     )
+    NOTIFICATION_DAYS: int = Field(
+        90, ge=1, le=3650, description="days that read notifications are kept"
+    )
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
 
     @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")

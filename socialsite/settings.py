@@ -199,6 +199,16 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 5},
     },
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
+    "fold-notifications": {
+        "task": "interactions.fold_notifications",
+        "schedule": timedelta(seconds=5),
+        "options": {"expires": 5},
+    },
+    "prune-notifications": {
+        "task": "interactions.prune_notifications",
+        "schedule": crontab(hour=4, minute=0),
+        "options": {"expires": 3600},
+    },
     "trim-inboxes": {
         "task": "feeds.trim_inboxes",
         "schedule": crontab(hour=4, minute=30),
@@ -257,7 +267,7 @@ else:
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
 
-# --- relations and feeds ------------------------------------------------------------------------
+# --- relations, feeds, interactions -------------------------------------------------------------
 FOLLOW_LIMIT = ENV.FOLLOW_LIMIT
 PUSH_ALL_MAX = ENV.PUSH_ALL_MAX
 PUSH_ACTIVE_MAX = ENV.PUSH_ACTIVE_MAX
@@ -267,6 +277,7 @@ BACKFILL_MAX = ENV.BACKFILL_MAX
 INBOX_MAX = ENV.INBOX_MAX
 MAX_CACHED_POST_SIZE = ENV.MAX_CACHED_POST_SIZE
 MIN_CACHED_POST_SECONDS = ENV.MIN_CACHED_POST_SECONDS
+NOTIFICATION_DAYS = ENV.NOTIFICATION_DAYS
 FAILPOINT = ENV.FAILPOINT
 
 # --- API ----------------------------------------------------------------------------------------
@@ -291,7 +302,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "ENUM_NAME_OVERRIDES": {"ClientEnum": "accounts.devices.Client"},  # fields client and kind
+    "ENUM_NAME_OVERRIDES": {
+        "ClientEnum": "accounts.devices.Client",  # fields client and kind
+        "WhoseEnum": "interactions.notifying.kinds.CHOICES",
+    },
 }
 MAX_BODY_BYTES = 12 * 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES

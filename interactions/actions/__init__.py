@@ -7,16 +7,19 @@ of the post first, then comments. Likes of one thing do not wait for it nor for 
 from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
 from interactions.actions.likes import fold_likes, like, unlike
+from interactions.actions.notifications import choose_notifications, read_notifications
 from interactions.actions.subjects import mark_post_deleted
 
 __all__ = [
     "COMMENT_MAX",
     "bookmark",
+    "choose_notifications",
     "comment",
     "delete_comment",
     "fold_likes",
     "like",
     "mark_post_deleted",
+    "read_notifications",
     "unbookmark",
     "unlike",
 ]

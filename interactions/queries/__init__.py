@@ -1,19 +1,31 @@
-"""Reads of interactions: counts and likes for post cards, bookmarks, threads of comments."""
+"""Reads of interactions: for post cards, bookmarks, threads of comments, notifications."""
 
 from interactions.queries.bookmarks import bookmarks
 from interactions.queries.comments import CommentCard, comment, comments, replies, visible_comment
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likes import like_count, liked_ids
+from interactions.queries.notifications import (
+    Item,
+    Unread,
+    notifications,
+    preferences,
+    unread_count,
+)
 
 __all__ = [
     "CommentCard",
     "Decoration",
+    "Item",
+    "Unread",
     "bookmarks",
     "comment",
     "comments",
     "decorate",
     "like_count",
     "liked_ids",
+    "notifications",
+    "preferences",
     "replies",
+    "unread_count",
     "visible_comment",
 ]

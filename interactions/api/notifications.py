@@ -1,0 +1,107 @@
+"""API of notifications."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from interactions import actions, queries
+from interactions.serializers import (
+    NotificationPageSerializer,
+    PreferencesSerializer,
+    ReadSerializer,
+    UnreadSerializer,
+    notification_body,
+)
+from socialsite.core import api
+from socialsite.core.errors import InvalidInput
+
+Errors = api.ErrorSerializer
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
+]
+IDS_MAX = 100
+
+
+def _unread(request: Request) -> Response:
+    count, more = queries.unread_count(request.user)
+    return Response({"count": count, "more": more})
+
+
+class Notifications(APIView):
+    """What I am told."""
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS,
+        responses={200: NotificationPageSerializer, 400: Errors, 401: Errors},
+    )
+    def get(self, request: Request) -> Response:
+        """Return a page of notifications, those with the newest actor first."""
+        cursor, size = api.page_params(request)
+        page = queries.notifications(request.user, cursor, size)
+        items = [notification_body(item) for item in page.items]
+        return Response({"items": items, "next": page.next})
+
+
+class Read(APIView):
+    """What I have read."""
+
+    @extend_schema(
+        request=ReadSerializer, responses={200: UnreadSerializer, 400: Errors, 401: Errors}
+    )
+    def post(self, request: Request) -> Response:
+        """Mark notifications as read, and return how many are still unread.
+
+        All that there are; with `until`, the `created_at` of the newest one shown, those that were
+        there then; with `ids` only these. What is newer stays unread, whatever time is named.
+        """
+        values = api.read(ReadSerializer, request.data)
+        until, ids = values.get("until"), values.get("ids")
+        actions.read_notifications(
+            request.user,
+            None if until is None else read_time(until),
+            None if ids is None else [api.parse_id(text, "ids") for text in ids],
+        )
+        return _unread(request)
+
+
+class UnreadCount(APIView):
+    """How many notifications are unread."""
+
+    @extend_schema(responses={200: UnreadSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Return the number of unread notifications, up to 99, and if there are more."""
+        return _unread(request)
+
+
+class Preferences(APIView):
+    """Whose doings I hear of."""
+
+    @extend_schema(responses={200: PreferencesSerializer, 401: Errors})
+    def get(self, request: Request) -> Response:
+        """Return the choice of each kind."""
+        return Response(queries.preferences(request.user))
+
+    @extend_schema(
+        request=PreferencesSerializer(partial=True),
+        responses={200: PreferencesSerializer, 400: Errors, 401: Errors},
+    )
+    def patch(self, request: Request) -> Response:
+        """Change the choice of the kinds that are given; it counts for what happens from now on."""
+        given: dict[str, Any] = dict(request.data)
+        actions.choose_notifications(request.user, given)
+        return Response(queries.preferences(request.user))
+
+
+def read_time(text: str) -> int:
+    """Read a `created_at` as Unix ms; InvalidInput when it is not one of ours."""
+    try:
+        moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+    except ValueError:
+        raise InvalidInput(fields={"until": [_("This is not a time of a notification.")]}) from None
+    return round(moment.timestamp() * 1000)

@@ -1,0 +1,215 @@
+"""What a fact means to whom: keeping causes of notifications in line with the facts.
+
+- Each function takes what an event names and reads the fact again, so that repeats and reordering
+  change nothing (T22). The causes' own rows are locked before the fact is read: of two relays with
+  the like and the unlike of one person, the later one has read what is true.
+- No row is touched that two people's doings have in common, so that nothing waits in line behind a
+  viral post. Groups are brought up to date by `fold`, at once for readers who are online.
+- Nobody is told of what they do themselves. Blocks, bans and preferences are up to the fold.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from functools import partial, reduce
+from operator import or_
+from typing import NamedTuple
+
+from django.db import connection, transaction
+from django.db.models import F, Q
+
+from accounts import actions as accounts
+from accounts import queries as people
+from accounts import sockets
+from feeds import queries as feeds
+from interactions.cache import forget_unread
+from interactions.mentions import usernames
+from interactions.models import Comment, Like, Notification, NotificationCause, SubjectType
+from interactions.notifying import fold, kinds
+from interactions.notifying.kinds import Kind
+from relations import queries as relations
+from socialsite.core import db
+from socialsite.core.pagination import MAX_TS_MS
+
+REASON_MAX = 32
+
+
+class Cause(NamedTuple):
+    """One thing done to `user_id`, as `models.NotificationCause` keeps it."""
+
+    user_id: int
+    kind: Kind
+    subject_id: int
+    post_id: int
+    actor_id: int
+    ref: int = 0
+
+    @property
+    def row(self) -> NotificationCause:
+        """A new row for it."""
+        return NotificationCause(**{**self._asdict(), "kind": self.kind.value})
+
+    @property
+    def key(self) -> Q:
+        """What finds its row."""
+        return Q(
+            user_id=self.user_id,
+            kind=self.kind.value,
+            subject_id=self.subject_id,
+            actor_id=self.actor_id,
+            ref=self.ref,
+        )
+
+
+# --- what events mean ---------------------------------------------------------------------------
+def of_like(subj_type: int, subj_id: int, liker_id: int) -> None:
+    """Tell the author of a post or comment that somebody likes it, or no longer does."""
+    likes = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=liker_id)
+    if subj_type == SubjectType.POST:
+        post = feeds.texts([subj_id]).get(subj_id)
+        if post is None:
+            return
+        cause = Cause(post.author_id, kinds.LIKED_POST, subj_id, subj_id, liker_id)
+    else:
+        comment = Comment.objects.select_related("subject").filter(pk=subj_id).first()
+        if comment is None:
+            return
+        post_id = comment.subject.subj_id
+        cause = Cause(comment.author_id, kinds.LIKED_COMMENT, subj_id, post_id, liker_id)
+    sync([cause], likes.exists)
+
+
+def of_comment(comment_id: int) -> None:
+    """Tell those whom a comment is for: of the post, of the comment it answers, named in it.
+
+    Each of them once: who is answered is not told that they are named as well.
+    """
+    comments = Comment.objects.filter(pk=comment_id)
+    comment = comments.select_related("subject", "parent", "content_row").first()
+    if comment is None:
+        return
+    post_id, author = comment.subject.subj_id, comment.author_id
+    post = feeds.texts([post_id]).get(post_id)
+    if post is None:
+        return
+    if comment.parent is None:
+        first = Cause(post.author_id, kinds.COMMENTED, post_id, post_id, author, comment_id)
+    else:
+        to = comment.parent
+        first = Cause(to.author_id, kinds.REPLIED, to.pk, post_id, author, comment_id)
+    found = [first]
+    named = _named(comment.content_row.content) - {first.user_id}
+    for user_id in named if comment.deleted else _readers(named, post_id):
+        kind = kinds.MENTIONED_IN_COMMENT
+        found.append(Cause(user_id, kind, comment_id, post_id, author))
+    sync(found, comments.filter(deleted=False).exists)
+    if comment.deleted:
+        retire(post_id, comment_id)
+        _tell_removal(accounts.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id)
+
+
+def of_post(post_id: int) -> None:
+    """Tell those whom a post names; of a post that is deleted nobody is told any more."""
+    post = feeds.texts([post_id]).get(post_id)
+    if post is None:
+        return
+    named = _named(f"{post.title}\n{post.content}")
+    causes = [
+        Cause(user_id, kinds.MENTIONED_IN_POST, post_id, post_id, post.author_id)
+        for user_id in (named if post.is_deleted else _readers(named, post_id))
+    ]
+    sync(causes, lambda: not feeds.texts([post_id])[post_id].is_deleted)
+    if post.is_deleted:
+        retire(post_id)
+        _tell_removal(accounts.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+
+
+def of_follow(follower_id: int, user_id: int) -> None:
+    """Tell a person that somebody follows them, or no longer does."""
+    follows = relations.following_ids(follower_id).filter(to_user_id=user_id)
+    sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
+
+
+def of_pair(one_id: int, other_id: int) -> None:
+    """Show or hide what two people did to each other, whichever the blocks between them say."""
+    _mark(Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id))
+
+
+def of_standing(user_id: int) -> None:
+    """Show or hide what somebody did, whichever their ban says."""
+    _mark(Q(actor_id=user_id))
+
+
+# --- the rows -----------------------------------------------------------------------------------
+def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") -> None:
+    """Make the rows of causes say whether their fact stands, which is asked under their locks."""
+    if not connection.in_atomic_block:
+        raise RuntimeError("sync() needs a transaction")
+    # In one order, so that two relays wait for each other but never in a circle.
+    ordered = sorted({cause for cause in causes if cause.user_id != cause.actor_id})
+    if not ordered:
+        return
+    db.ensure(*[cause.row for cause in ordered])
+    locked = NotificationCause.objects.select_for_update()
+    rows = list(locked.filter(reduce(or_, [cause.key for cause in ordered])))
+    now = stands()
+    touched = [row for row in rows if row.stands != now]
+    for row in touched:
+        row.stands, row.due, row.reason = now, row.user_id, reason[:REASON_MAX]
+        row.save(update_fields=["stands", "due", "reason"])
+    # Taken back before anybody was told, or never done.
+    never = [row.pk for row in rows if not now and not row.position]
+    if never:
+        NotificationCause.objects.filter(pk__in=never).delete()
+    _fold_soon({row.user_id for row in touched})
+
+
+def retire(post_id: int, subject_id: int | None = None) -> None:
+    """Let nobody be told any more about a post, all below it included, or about one comment.
+
+    Readers no longer see these groups anyway; here they cease to be unread, and grow old.
+    """
+    official = [kind.value for kind in kinds.KINDS if kind.official]
+    groups = Notification.objects.filter(post_id=post_id).exclude(kind__in=official)
+    if subject_id is not None:
+        groups = groups.filter(subject_id=subject_id)
+    user_ids = set(groups.values_list("user_id", flat=True))
+    if user_ids:
+        groups.update(is_unread=False, read_position=MAX_TS_MS)
+        transaction.on_commit(partial(forget_unread, user_ids), robust=True)
+
+
+def _mark(which: Q) -> None:
+    """Have causes folded again."""
+    rows = NotificationCause.objects.filter(which)
+    user_ids = set(rows.values_list("user_id", flat=True))
+    if user_ids:
+        rows.update(due=F("user_id"))
+        _fold_soon(user_ids)
+
+
+def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
+    """Tell an author that staff removed their words, and of what kind the reason was."""
+    detail = people.noted(act, kind.subject, subject_id)
+    if detail is None:
+        return
+    cause = Cause(int(detail["author"]), kind, subject_id, post_id, actor_id=0)
+    sync([cause], lambda: True, str(detail.get("reason", "")))
+
+
+def _named(text: str) -> set[int]:
+    return set(people.ids_by_name(usernames(text)).values())
+
+
+def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
+    """Return those of a few people who may see a post."""
+    return {user_id for user_id in user_ids if feeds.visible_texts(user_id, [post_id])}
+
+
+def _fold_soon(user_ids: Collection[int]) -> None:
+    """After the commit fold for those who have a page open; the sweeper folds for the others."""
+    if user_ids:
+        transaction.on_commit(partial(_fold_online, user_ids), robust=True)
+
+
+def _fold_online(user_ids: Collection[int]) -> None:
+    for user_id in sockets.online(user_ids):
+        fold.fold(user_id)

@@ -1,0 +1,185 @@
+"""Bringing causes of notifications into the groups of their reader, many at a time.
+
+- A cause is `due` from the transaction that changed it on. Whoever folds takes the lock of the
+  reader, which nobody waits for: who finds it taken leaves the work to its holder, who goes on
+  until nothing is due, or to the sweeper. So a burst on a viral post costs one writer's folds of
+  up to BATCH causes, and holds up nobody.
+- Each new cause gets the next position of its reader under that lock. A group is where its newest
+  shown actor is, and unread when that is beyond what was read: what is taken back, or hidden by a
+  block or a ban, takes both back.
+- Only a fold writes `shown`, so what is kept of a group moves by exact differences.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial, reduce
+from operator import or_
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from accounts import queries as accounts
+from accounts import sockets
+from interactions.cache import forget_unread
+from interactions.models import Notification, NotificationCause, NotificationReader
+from interactions.notifying.kinds import BY_VALUE, DEFAULT
+from relations import queries as relations
+from socialsite.core import db
+from socialsite.core.failpoints import failpoint
+
+BATCH = 200
+# Actors that a group keeps at hand, and how few of them may be left before it looks for more.
+NEWEST, NEWEST_MIN = 8, 3
+READERS = 500
+HINT = {"type": "notification"}
+
+Key = tuple[int, int]  # kind, subject
+
+
+def fold(user_id: int) -> int:
+    """Fold what is due of one reader; returns how many causes. Tells their open pages of news."""
+    done = 0
+    while (found := _fold(user_id)) > 0:
+        done += found
+    return done
+
+
+def sweep() -> int:
+    """Fold what is due of some readers; returns how many causes, 0 when nothing is left to do."""
+    rows = NotificationCause.objects.filter(due__isnull=False).order_by("due")
+    waiting = rows.values_list("due", flat=True).distinct()[:READERS]
+    return sum([fold(user_id) for user_id in waiting if user_id is not None])
+
+
+@db.atomic
+def _fold(user_id: int) -> int:
+    reader = locked_reader(user_id)
+    if reader is None:
+        return 0
+    locked = NotificationCause.objects.select_for_update(skip_locked=True)
+    due = list(locked.filter(due=user_id).order_by("pk")[:BATCH])
+    if not due:
+        return 0
+    failpoint("fold-claimed")
+    now = max(db.now_ms(), reader.last_position + 1)
+    last = now + len(due) - 1
+    keys = {(cause.kind, cause.subject_id) for cause in due}
+    actors = {cause.actor_id for cause in due}
+    before = _places(user_id, keys, actors)
+    _decide(reader, due, actors, now)
+    columns = ["shown", "muted", "position", "due"]
+    NotificationCause.objects.bulk_update(due, columns)
+    after = _places(user_id, keys, actors)
+    news = _write_groups(user_id, due, before, after, now)
+    NotificationReader.objects.filter(pk=user_id).update(last_position=last)
+    transaction.on_commit(partial(_tell, user_id, news=news), robust=True)
+    return len(due)
+
+
+def locked_reader(user_id: int, *, wait: bool = False) -> NotificationReader | None:
+    """Return the reader under their lock, made when there is none; None while somebody has it."""
+    readers = NotificationReader.objects.filter(pk=user_id)
+    if not readers.exists():
+        db.ensure(NotificationReader(pk=user_id))
+    return readers.select_for_update(skip_locked=not wait).first()
+
+
+def _decide(
+    reader: NotificationReader, due: Iterable[NotificationCause], actors: set[int], now: int
+) -> None:
+    """Decide which causes count, and give the new ones their position."""
+    shown = set(accounts.cards(actors - {0})) | {0}
+    shown -= set(relations.blocked_ids(reader.pk).filter(to_user_id__in=actors))
+    followed: set[int] | None = None
+    for number, cause in enumerate(due):
+        if not cause.position:
+            cause.position = now + number
+            choice = reader.preferences.get(BY_VALUE[cause.kind].name, DEFAULT)
+            if choice == "following" and followed is None:
+                followed = set(relations.following_ids(reader.pk).filter(to_user_id__in=actors))
+            wanted = choice == DEFAULT or cause.actor_id in (followed or ())
+            cause.muted = not (wanted and choice != "nobody") and cause.actor_id != 0
+        cause.shown = cause.stands and not cause.muted and cause.actor_id in shown
+        cause.due = None
+
+
+def _causes(user_id: int, keys: Iterable[Key]) -> "QuerySet[NotificationCause]":
+    which = [Q(kind=kind, subject_id=subject_id) for kind, subject_id in keys]
+    return NotificationCause.objects.filter(reduce(or_, which), user_id=user_id)
+
+
+def _places(user_id: int, keys: set[Key], actors: set[int]) -> dict[Key, dict[int, int]]:
+    """Return for each group which of these actors count in it, and their newest position."""
+    found: dict[Key, dict[int, int]] = defaultdict(dict)
+    rows = _causes(user_id, keys).filter(actor_id__in=actors, shown=True)
+    for kind, subject_id, actor, position in rows.values_list(
+        "kind", "subject_id", "actor_id", "position"
+    ):
+        places = found[kind, subject_id]
+        places[actor] = max(position, places.get(actor, 0))
+    return found
+
+
+def _write_groups(
+    user_id: int,
+    due: Iterable[NotificationCause],
+    before: dict[Key, dict[int, int]],
+    after: dict[Key, dict[int, int]],
+    now: int,
+) -> bool:
+    """Bring the groups of causes up to date; True when one of them became unread, or ceased to."""
+    causes = {(cause.kind, cause.subject_id): cause for cause in due}
+    which = [Q(kind=kind, subject_id=subject_id) for kind, subject_id in causes]
+    rows = Notification.objects.select_for_update().filter(reduce(or_, which), user_id=user_id)
+    groups = {(row.kind, row.subject_id): row for row in rows.order_by("pk")}
+    made, news = [], False
+    for key, cause in causes.items():
+        group = groups.get(key)
+        if group is None:
+            group = Notification(user_id=user_id, kind=cause.kind, subject_id=cause.subject_id)
+            group.post_id, group.reason = cause.post_id, cause.reason
+            made.append(group)
+        was_unread = group.is_unread
+        _bring_in(group, before.get(key, {}), after.get(key, {}))
+        group.touched_at = now
+        news = news or group.is_unread != was_unread
+    Notification.objects.bulk_create(made)
+    columns = ["actor_count", "newest", "position", "is_unread", "touched_at"]
+    for group in groups.values():
+        group.save(update_fields=columns)
+    return news
+
+
+def _bring_in(group: Notification, before: dict[int, int], after: dict[int, int]) -> None:
+    """Change a group by what some actors were in it and what they are now."""
+    touched = before.keys() | after.keys()
+    kept = {actor: position for actor, position in group.newest if actor not in touched}
+    # Of others than these only those above the floor are known.
+    whole = len(group.newest) == group.actor_count
+    floor = 0 if whole else min((position for _, position in group.newest), default=0)
+    group.actor_count += len(after) - len(before)
+    kept |= {actor: position for actor, position in after.items() if position >= floor}
+    if len(kept) < min(NEWEST_MIN, group.actor_count):
+        kept = _newest_of(group)
+    newest = sorted(kept.items(), key=lambda item: (item[1], item[0]), reverse=True)[:NEWEST]
+    group.newest = [list(item) for item in newest]
+    group.position = newest[0][1] if newest else 0
+    group.is_unread = group.position > group.read_position
+
+
+def _newest_of(group: Notification) -> dict[int, int]:
+    """Read the newest actors of a group of which too few are left at hand."""
+    rows = _causes(group.user_id, [(group.kind, group.subject_id)]).filter(shown=True)
+    found: dict[int, int] = {}
+    newest = rows.order_by("-position", "-actor_id").values_list("actor_id", "position")
+    for actor, position in newest.iterator(NEWEST * 4):
+        found.setdefault(actor, position)
+        if len(found) == NEWEST:
+            break
+    return found
+
+
+def _tell(user_id: int, *, news: bool) -> None:
+    forget_unread([user_id])
+    if news:
+        sockets.push([user_id], HINT)

@@ -1,0 +1,49 @@
+"""The kinds of notifications. A new kind is an entry here, a sentence, and who publishes the fact.
+
+`value` stands in tables and `name` in the API: neither ever changes.
+"""
+
+from typing import Literal, NamedTuple
+
+Subject = Literal["post", "comment", "user"]
+Choice = Literal["everyone", "following", "nobody"]
+
+
+class Kind(NamedTuple):
+    """One kind of notification about one type of subject."""
+
+    value: int
+    name: str
+    subject: Subject
+    # The staff's own: nobody is named, no preference silences it, the subject may be gone.
+    official: bool = False
+
+
+LIKED_POST = Kind(1, "liked", "post")
+LIKED_COMMENT = Kind(2, "liked", "comment")
+COMMENTED = Kind(3, "commented", "post")
+REPLIED = Kind(4, "replied", "comment")
+MENTIONED_IN_POST = Kind(5, "mentioned", "post")
+MENTIONED_IN_COMMENT = Kind(6, "mentioned", "comment")
+FOLLOWED = Kind(7, "followed", "user")
+REMOVED_POST = Kind(8, "moderation", "post", official=True)
+REMOVED_COMMENT = Kind(9, "moderation", "comment", official=True)
+
+KINDS = (
+    LIKED_POST,
+    LIKED_COMMENT,
+    COMMENTED,
+    REPLIED,
+    MENTIONED_IN_POST,
+    MENTIONED_IN_COMMENT,
+    FOLLOWED,
+    REMOVED_POST,
+    REMOVED_COMMENT,
+)
+BY_VALUE = {kind.value: kind for kind in KINDS}
+NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
+
+# What people may choose whose doings they want to hear of.
+CHOOSABLE = tuple(dict.fromkeys(kind.name for kind in KINDS if not kind.official))
+CHOICES: tuple[Choice, ...] = ("everyone", "following", "nobody")
+DEFAULT: Choice = "everyone"

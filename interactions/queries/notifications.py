@@ -1,0 +1,272 @@
+"""Notifications as their reader may see them: the list, and how many are unread.
+
+What is stored of a group follows events; who and what may be shown is asked here once more (T42):
+nobody who is blocked either way or whose account is closed, nothing about a post or a comment that
+the reader may not see now. Groups of which nothing is left are passed over, and the page is full
+all the same.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django.db.models import Q
+
+from accounts import queries as accounts
+from feeds import queries as feeds
+from interactions import cache
+from interactions.models import Comment, Notification, NotificationCause, NotificationReader
+from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
+from interactions.visibility import by_shown_authors, visible_to
+from relations import queries as relations
+from socialsite.core import redis
+from socialsite.core.json import iso
+from socialsite.core.leased import Asked
+from socialsite.core.pagination import Page, Position, before, cut
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+UNREAD_MAX = 99
+ACTORS_SHOWN = 3
+PREVIEW_MAX = 100
+# As for comments: while a page is not full, so many times more groups are looked at.
+REFILL_GROWTH, REFILL_MAX = 4, 400
+
+
+class Item(TypedDict):
+    """A notification as its reader sees it.
+
+    `post_id` is the post to open, None for people and for what is gone. `reason` says why staff
+    removed the subject, in a word, where they said so.
+    """
+
+    id: str
+    kind: str
+    actors: list[dict[str, Any]]
+    actor_count: int
+    subject: dict[str, str]
+    created_at: str
+    read: bool
+    reason: str
+    post_id: str | None
+
+
+def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
+    """Return a page of notifications, those with the newest actor first."""
+    found: list[tuple[Position, Item]] = []
+    for rows in _walk(viewer.pk, Q(position__gt=0), cursor, size + 1):
+        items = _shown(viewer.pk, rows)
+        found += [
+            (Position(row.position, row.pk), items[row.pk]) for row in rows if row.pk in items
+        ]
+        if len(found) > size:
+            break
+    return cut(found, size, lambda one: one[0]).with_items([item for _, item in found[:size]])
+
+
+def unread_count(viewer: "User") -> tuple[int, bool]:
+    """Return how many notifications are unread, up to 99, and if there are more."""
+    count = Unread(viewer.pk).count
+    return min(count, UNREAD_MAX), count > UNREAD_MAX
+
+
+def preferences(viewer: "User") -> dict[str, Choice]:
+    """Return whose doings a person wants to hear of, by name of the kind."""
+    readers = NotificationReader.objects.filter(pk=viewer.pk)
+    chosen = readers.values_list("preferences", flat=True).first() or {}
+    return {name: chosen.get(name, DEFAULT) for name in CHOOSABLE}
+
+
+class Unread:
+    """How much a reader has not read, from a read in a batch of several apps.
+
+    What is cached counts while nobody was banned or let in again since; the rest that it depends on
+    forgets it.
+    """
+
+    def __init__(self, user_id: int) -> None:
+        self._id = user_id
+        self._asked: Asked | None = None
+        self._standing: redis.Promise[bytes | None] = redis.Promise()
+        self._count: int | None = None
+
+    def ask(self, batch: redis.Batch) -> None:
+        """Add the read to a batch; `count` when it has run."""
+        self._asked = cache.UNREAD.ask(batch, [self._id])
+        self._standing = accounts.STANDING.ask(batch)
+
+    @property
+    def count(self) -> int:
+        """How many are unread, UNREAD_MAX + 1 for more; from the database when it is not cached."""
+        if self._count is None:
+            if self._asked is None:
+                batch = redis.Batch()
+                self.ask(batch)
+                batch.run()
+            self._count = self._known()
+        return self._count
+
+    def _known(self) -> int:
+        try:
+            # A token from before the database is read: a later ban makes the answer stale.
+            standing = self._standing.value or accounts.STANDING.start()
+        except redis.RedisDown:
+            standing = None
+        if standing is None:
+            return count_unread(self._id)
+        found = {} if self._asked is None else self._asked.found
+        value = found.get(self._id, b"")
+        if not value.startswith(standing):
+            # It may be there and stale: then nothing is filled in over it.
+            if value:
+                cache.forget_unread([self._id])
+            filled = cache.UNREAD.load(
+                [self._id], lambda ids: {self._id: b"%b%d" % (standing, count_unread(self._id))}
+            )
+            value = filled[self._id]
+        return int(value[len(standing) :])
+
+
+def count_unread(user_id: int) -> int:
+    """Count what is unread from the tables, UNREAD_MAX + 1 for more."""
+    count = 0
+    for rows in _walk(user_id, Q(is_unread=True), None, UNREAD_MAX + 1):
+        count += sum(not item["read"] for item in _shown(user_id, rows).values())
+        if count > UNREAD_MAX:
+            return UNREAD_MAX + 1
+    return count
+
+
+def _walk(
+    user_id: int, which: Q, cursor: Position | None, limit: int
+) -> Iterator[list[Notification]]:
+    """Yield ever longer runs of a reader's groups after the cursor, newest first."""
+    rows = Notification.objects.filter(which, user_id=user_id).order_by("-position", "-id")
+    while True:
+        found = list(rows.filter(before(cursor))[:limit])
+        if found:
+            yield found
+        if len(found) < limit:
+            return
+        cursor = Position(found[-1].position, found[-1].pk)
+        limit = min(limit * REFILL_GROWTH, REFILL_MAX)
+
+
+# --- the gate -----------------------------------------------------------------------------------
+def _shown(user_id: int, rows: Sequence[Notification]) -> dict[int, Item]:
+    """Return what a reader may see of some groups, by id; a constant number of queries."""
+    actors = {actor for row in rows for actor, _ in row.newest} - {0}
+    people = accounts.cards(actors)
+    for hidden in relations.blocked_ids(user_id).filter(to_user_id__in=actors) if people else ():
+        people.pop(hidden, None)
+    subjects = _Subjects(user_id, rows)
+    beyond = _blocked_beyond(user_id, rows)
+    found = {}
+    for row in rows:
+        kind = BY_VALUE[row.kind]
+        places = [(actor, at) for actor, at in row.newest if actor in people or kind.official]
+        subject = subjects.of(row)
+        if subject is None or not places:
+            continue
+        gone = len(row.newest) - len(places) + beyond.get((row.kind, row.subject_id), 0)
+        found[row.pk] = Item(
+            id=str(row.pk),
+            kind=kind.name,
+            actors=[_face(people[actor]) for actor, _ in places[:ACTORS_SHOWN] if actor],
+            actor_count=0 if kind.official else row.actor_count - gone,
+            subject={"type": kind.subject, "id": str(row.subject_id), "preview": subject},
+            created_at=iso(places[0][1]),
+            read=places[0][1] <= row.read_position,
+            reason=row.reason,
+            post_id=None if kind.official or not row.post_id else str(row.post_id),
+        )
+    return found
+
+
+def _face(card: accounts.Card) -> dict[str, Any]:
+    return {name: card[name] for name in ("id", "username", "nickname", "avatar")}
+
+
+def _blocked_beyond(user_id: int, rows: Sequence[Notification]) -> dict[tuple[int, int], int]:
+    """Return how many of the actors that are counted but not at hand are blocked either way.
+
+    None as soon as the event of the block was handled; then they are not counted.
+    """
+    large = [row for row in rows if row.actor_count > len(row.newest)]
+    if not large:
+        return {}
+    at_hand = {(row.kind, row.subject_id): {actor for actor, _ in row.newest} for row in large}
+    causes = NotificationCause.objects.filter(
+        user_id=user_id, shown=True, actor_id__in=relations.blocked_ids(user_id)
+    )
+    found: dict[tuple[int, int], set[int]] = {}
+    for kind, subject_id, actor in causes.values_list("kind", "subject_id", "actor_id"):
+        key = (kind, subject_id)
+        if key in at_hand and actor not in at_hand[key]:
+            found.setdefault(key, set()).add(actor)
+    return {key: len(actors) for key, actors in found.items()}
+
+
+class _Subjects:
+    """What the groups of a page are about, as far as the reader may see it."""
+
+    def __init__(self, user_id: int, rows: Sequence[Notification]) -> None:
+        self._removed = {
+            "post": _own_posts(user_id, _ids(rows, "post", official=True)),
+            "comment": _own_comments(user_id, _ids(rows, "comment", official=True)),
+        }
+        self._posts = feeds.visible_texts(
+            user_id,
+            {row.post_id for row in rows if row.post_id and not BY_VALUE[row.kind].official},
+        )
+        self._comments = _visible_comments(user_id, _ids(rows, "comment", official=False))
+
+    def of(self, row: Notification) -> str | None:
+        """Return the beginning of a group's subject, empty for a person; None: not to be seen."""
+        kind = BY_VALUE[row.kind]
+        if kind.official:
+            return _preview(self._removed[kind.subject].get(row.subject_id, ""))
+        if kind.subject == "user":
+            return ""
+        post = self._posts.get(row.post_id)
+        if post is None:
+            return None
+        if kind.subject == "post":
+            return _preview(post.title or post.content)
+        words = self._comments.get(row.subject_id)
+        return None if words is None else _preview(words)
+
+
+def _own_posts(user_id: int, ids: Collection[int]) -> dict[int, str]:
+    """Return the words of the reader's own posts, deleted ones too."""
+    found = feeds.texts(ids).items() if ids else ()
+    return {ident: post.title or post.content for ident, post in found if post.author_id == user_id}
+
+
+def _own_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
+    """Return the words of the reader's own comments, deleted ones too."""
+    if not ids:
+        return {}
+    own = Comment.objects.filter(pk__in=ids, author_id=user_id)
+    return dict(own.values_list("pk", "content_row__content"))
+
+
+def _ids(rows: Sequence[Notification], subject: str, *, official: bool) -> set[int]:
+    which = {kind.value for kind in KINDS if kind.subject == subject and kind.official == official}
+    return {row.subject_id for row in rows if row.kind in which}
+
+
+def _visible_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
+    """Return the words of those comments that stand and whose thread the reader may see."""
+    if not ids:
+        return {}
+    seen = visible_to(user_id).filter(pk__in=ids, deleted=False)
+    rows = list(seen.values_list("pk", "root_id", "content_row__content"))
+    roots = {root for _, root, _ in rows if root is not None}
+    shown = set(by_shown_authors(user_id).filter(pk__in=roots).values_list("pk", flat=True))
+    return {ident: words for ident, root, words in rows if root is None or root in shown}
+
+
+def _preview(words: str) -> str:
+    line = " ".join(words[: PREVIEW_MAX * 2].split())
+    return line if len(line) <= PREVIEW_MAX else line[: PREVIEW_MAX - 1] + "…"
