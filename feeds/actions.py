@@ -1,4 +1,4 @@
-"""Writes of feeds: publish, delete, move the read mark.
+"""Writes of feeds: publish, repost, delete, move the read mark.
 
 Publishing writes the author's outbox and a fan-out that is not done yet, in one transaction with
 the event; from that commit on every follower's feed has the post, because readers pull what is not
@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from accounts import actions as accounts
 from accounts import queries as people
 from feeds import cache
-from feeds.events import PostDeleted, PostPublished
+from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.models import (
     AuthorHead,
     FanOut,
@@ -30,6 +30,7 @@ from feeds.models import (
     PostContent,
     Visibility,
 )
+from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core import db, media
@@ -91,12 +92,83 @@ def publish(
 
 
 @db.atomic
+def repost(author: "User", post_id: int, content: str = "") -> tuple[Post, bool]:
+    """Show somebody's post in one's own name, with words or without (E9).
+
+    A repost of a repost shows what that one shows.
+
+    Returns the repost, and whether it is new: a person has one repost without words of a post, and
+    gets that one again. Emits PostPublished and PostReposted.
+    Raises InvalidInput (`content`), NotFound when the person may not see the post, or the one that
+    it shows; Forbidden when it is somebody else's for followers only.
+    """
+    words = _words_of_repost(content)
+    source = _source(author, post_id)
+    # Under the lock: of two at once the second finds the repost of the first.
+    _locked_head(author.pk)
+    if not words.content:
+        made = reposts_without_words(author.pk).filter(ref_post_id=source.pk).first()
+        if made is not None:
+            return made, False
+    post = _publish(author.pk, Kind.REPOST, source.visibility, words, None, source.pk)
+    tell(PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id))
+    return post, True
+
+
+@db.atomic
+def undo_repost(author: "User", post_id: int) -> None:
+    """Delete one's repost without words of a post; without one nothing changes.
+
+    Works also for a post that the person may not see any more; NotFound when there is neither a
+    repost nor a post to be seen.
+    """
+    shown = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("ref_post_id", flat=True)
+    source_id = shown.first() or post_id
+    made = reposts_without_words(author.pk).filter(ref_post_id=source_id).first()
+    if made is not None:
+        delete(author, made.pk)
+    elif not visible_to(author.pk).filter(pk=post_id).exists():
+        raise NotFound
+
+
+def _source(author: "User", post_id: int) -> Post:
+    """Return the post that a repost of this one shows."""
+    visible = visible_to(author.pk)
+    source = visible.filter(pk=post_id).first()
+    if source is not None and source.ref_post_id is not None:
+        source = visible.filter(pk=source.ref_post_id).first()
+    if source is None:
+        raise NotFound
+    if source.visibility != Visibility.PUBLIC and source.author_id != author.pk:
+        raise Forbidden(_("This post is for the followers of its author only."))
+    return source
+
+
+def _words_of_repost(content: str) -> PostContent:
+    words = PostContent(content=_clean(content))
+    limit = TEXT_MAX[Kind.REPOST]
+    if len(words.content) > limit:
+        message = _("At most %(limit)s characters.") % {"limit": limit}
+        raise InvalidInput(fields={"content": [message]})
+    return words
+
+
+def _locked_head(author_id: int) -> AuthorHead:
+    db.ensure(AuthorHead(author_id=author_id))
+    return AuthorHead.objects.select_for_update().get(author_id=author_id)
+
+
+@db.atomic
 def _publish(
-    author_id: int, kind: str, visibility: str, words: PostContent, at_ms: int | None
+    author_id: int,
+    kind: str,
+    visibility: str,
+    words: PostContent,
+    at_ms: int | None,
+    ref_id: int | None = None,
 ) -> Post:
     followers = relations.follower_count(author_id)
-    db.ensure(AuthorHead(author_id=author_id))
-    head = AuthorHead.objects.select_for_update().get(author_id=author_id)
+    head = _locked_head(author_id)
     head.mode = mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
@@ -105,7 +177,12 @@ def _publish(
             raise ValueError("a post is never published in the future")
         position = at_ms
     post = Post.objects.create(
-        author_id=author_id, kind=kind, visibility=visibility, position=position, mode=head.mode
+        author_id=author_id,
+        kind=kind,
+        ref_post_id=ref_id,
+        visibility=visibility,
+        position=position,
+        mode=head.mode,
     )
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
@@ -148,7 +225,9 @@ def mode_for(followers: int, before: Mode) -> Mode:
 
 @db.atomic
 def delete(actor: "User", post_id: int, address: str = "") -> None:
-    """Delete a post: its author, or staff. Emits PostDeleted; deleting twice changes nothing.
+    """Delete a post: its author, or staff; deleting twice changes nothing.
+
+    Emits PostDeleted, and RepostDeleted when it is one. Reposts of it stay: they say it is gone.
 
     What staff delete is noted in the audit trail, with the address they did it from.
 
@@ -167,6 +246,9 @@ def delete(actor: "User", post_id: int, address: str = "") -> None:
     Post.objects.filter(pk=post_id).update(is_deleted=True)
     AuthorHead.objects.filter(author_id=post.author_id).update(post_count=F("post_count") - 1)
     tell(PostDeleted(id=post.pk, author_id=post.author_id))
+    if post.ref_post is not None:
+        shown = post.ref_post
+        tell(RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id))
     place = Position(post.position, post.pk)
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
     if not own:

@@ -36,7 +36,7 @@ class Image(TypedDict):
 
 
 class Card(TypedDict):
-    """A post as a reader sees it. Counts, `liked` and `bookmarked` are filled in by interactions.
+    """A post as a reader sees it. Counts and what the reader did are filled in by interactions.
 
     `position` is the publish time in Unix ms, which `created_at` says for people.
     """
@@ -57,6 +57,7 @@ class Card(TypedDict):
     bookmark_count: int
     liked: bool
     bookmarked: bool
+    reposted: bool
     mine: bool
     ref: "Card | None"
     ref_gone: bool
@@ -274,6 +275,7 @@ def _pack(
         bookmark_count=0,
         liked=False,
         bookmarked=False,
+        reposted=False,
         mine=False,
         ref=None,
         ref_gone=False,

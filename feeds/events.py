@@ -23,5 +23,23 @@ class PostPublished(_PostEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class _RepostEvent(_PostEvent):
+    """`ref_id` is the post that is shown, `ref_author_id` who wrote that one."""
+
+    ref_id: int
+    ref_author_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class PostReposted(_RepostEvent):
+    """The post is a repost; told besides PostPublished."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepostDeleted(_RepostEvent):
+    """The repost is gone; told besides PostDeleted."""
+
+
+@dataclass(frozen=True, slots=True)
 class PostDeleted(_PostEvent):
     """The post is gone from every feed; copies of its index are cleaned up."""

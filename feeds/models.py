@@ -62,8 +62,9 @@ class Post(models.Model):
     id = models.BigIntegerField(primary_key=True, default=new_id)
     author = _user_key()
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.MICRO)
+    # The post that a repost shows: never a repost itself.
     ref_post = models.ForeignKey(
-        "self", models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
+        "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     visibility = models.CharField(
         max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
@@ -79,6 +80,7 @@ class Post(models.Model):
         indexes = [
             models.Index(fields=["author", "position", "id"], name="ix_outbox"),
             models.Index(fields=["position", "id", "author"], name="ix_newest"),
+            models.Index(fields=["author", "ref_post"], name="ix_reposts"),
         ]
 
     def __str__(self) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from feeds import home, readers, refill
 from feeds.cards import Card, Companion, Hydration
-from feeds.models import AuthorHead, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
+from feeds.models import AuthorHead, Kind, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core.errors import NotFound
@@ -113,6 +113,12 @@ def was_pulled_before(post: Post) -> bool:
     earlier = Post.objects.filter(author_id=post.author_id, position__lte=post.position)
     earlier = earlier.exclude(mode=Mode.ALL).exclude(pk=post.pk)
     return earlier.newest_first().values_list("pk").first() is not None
+
+
+def reposts_without_words(user_id: int) -> PostQuerySet:
+    """Return a person's reposts without words: one at most of each post (`ref_post`)."""
+    reposts = Post.objects.filter(author_id=user_id, kind=Kind.REPOST, is_deleted=False)
+    return reposts.filter(content_row__content="")
 
 
 def new_count(viewer: "User") -> tuple[int, bool]:

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from feeds.actions import IMAGES_MAX, TEXT_MAX, TITLE_MAX, URL_MAX
 from feeds.cards import Card
-from feeds.models import Visibility
+from feeds.models import Kind, Visibility
 from socialsite.core.ids import MAX_ID
 
 
@@ -30,11 +30,11 @@ class ImageSerializer(serializers.Serializer[Any]):
     alt = serializers.CharField(allow_blank=True)
 
 
-class PostSerializer(serializers.Serializer[Any]):
-    """A post; the body itself is made by `body`, this is its schema."""
+class SourceSerializer(serializers.Serializer[Any]):
+    """A post that is not a repost; the body itself is made by `body`, this is its schema."""
 
     id = serializers.CharField()
-    kind = serializers.ChoiceField(choices=["micro", "article", "video", "repost"])
+    kind = serializers.ChoiceField(choices=Kind.choices)
     author = AuthorSerializer()
     title = serializers.CharField(allow_blank=True)
     content = serializers.CharField(allow_blank=True)
@@ -48,6 +48,18 @@ class PostSerializer(serializers.Serializer[Any]):
     bookmark_count = serializers.IntegerField()
     liked = serializers.BooleanField()
     bookmarked = serializers.BooleanField(help_text="by me; nobody else can see it")
+    reposted = serializers.BooleanField(help_text="by me, without words")
+
+
+class PostSerializer(SourceSerializer):
+    """A post."""
+
+    ref = SourceSerializer(
+        allow_null=True, help_text="of a repost the post it shows, if you may see that"
+    )
+    ref_gone = serializers.BooleanField(
+        help_text="a repost of what is gone or not for you; `ref` is null then"
+    )
 
 
 class PostPageSerializer(serializers.Serializer[Any]):
@@ -80,9 +92,14 @@ class NewPostSerializer(serializers.Serializer[Any]):
     visibility = serializers.CharField(default="public", max_length=9)
 
 
-_HIDDEN = ("position", "mine", "ref", "ref_gone")
+_HIDDEN = {"position", "mine"}
+_HIDDEN_OF_SOURCE = {*_HIDDEN, "ref", "ref_gone"}
 
 
 def body(card: Card) -> dict[str, Any]:
     """Return the API's post of a card."""
-    return {key: value for key, value in card.items() if key not in _HIDDEN}
+    shown: dict[str, Any] = {key: value for key, value in card.items() if key not in _HIDDEN}
+    source = card["ref"]
+    if source is not None:
+        shown["ref"] = {k: value for k, value in source.items() if k not in _HIDDEN_OF_SOURCE}
+    return shown

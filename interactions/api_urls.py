@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from interactions.api import bookmarks, comments, likes, notifications
+from interactions.api import bookmarks, comments, likes, notifications, reposts
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.PostLike.as_view()),
     path("posts/<str:post_id>/bookmark", bookmarks.PostBookmark.as_view()),
+    path("posts/<str:post_id>/repost", reposts.PostRepost.as_view()),
     path("bookmarks", bookmarks.Bookmarks.as_view()),
     path("posts/<str:post_id>/comments", comments.PostComments.as_view()),
     path("comments/<str:comment_id>", comments.OneComment.as_view()),

@@ -2,9 +2,9 @@
 
 - Both are forgotten after the commit of everything that changes them, and once more by its event.
   Nothing is ever added to what is cached, so no order can be wrong.
-- What a person did is one HASH, post → the like's id, and a letter for a bookmark, of the posts
-  with the highest ids. It is complete above its `threshold`, 0 when these are all: a post above
-  that is not in it is neither liked nor kept, one at or below it is up to the database. Ids of
+- What a person did is one HASH, post → the like's id, and letters for a bookmark and a repost, of
+  the posts with the highest ids. It is complete above its `threshold`, 0 when these are all: to a
+  post above that is not in it nothing was done, one at or below it is up to the database. Ids of
   posts never change, so nothing crosses the threshold as comments would by their likes (T53). One
   threshold for all kinds, the highest of theirs: below any of them the database is asked anyway.
 - The key of the HASH first holds the lease of whoever fills it in, as text: forgetting takes the
@@ -30,7 +30,7 @@ UNREAD = LeasedCache("unread", ttl_ms=600_000)
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000
 _THRESHOLD = "threshold"
-_BOOKMARK = b"b"
+_BOOKMARK, _REPOST = b"b", b"r"
 
 
 class Mine(enum.IntFlag):
@@ -38,16 +38,18 @@ class Mine(enum.IntFlag):
 
     LIKED = 1
     BOOKMARKED = 2
+    REPOSTED = 4
 
 
 class Rows(NamedTuple):
     """What a person did to the posts of the highest ids, that of the highest first.
 
-    Likes are (post, like), bookmarks are posts.
+    Likes are (post, like), the others are posts.
     """
 
     likes: Sequence[tuple[int, int]]
     bookmarks: Sequence[int]
+    reposts: Sequence[int]
 
 
 def _mine(user_id: int) -> str:
@@ -147,15 +149,18 @@ def _take(user_id: int) -> str | None:
 def _pack(rows: Rows) -> tuple[int, dict[int, bytes]]:
     """Return the threshold, and what the HASH holds of each post above it."""
     likes = dict(rows.likes)
-    whole = (list(likes), rows.bookmarks)
+    whole = (list(likes), rows.bookmarks, rows.reposts)
     threshold = max(posts[MINE_MAX] if len(posts) > MINE_MAX else 0 for posts in whole)
     mine = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
-    for post_id in rows.bookmarks:
-        if post_id > threshold:
-            mine[post_id] = mine.get(post_id, b"") + _BOOKMARK
+    for letter, posts in ((_BOOKMARK, rows.bookmarks), (_REPOST, rows.reposts)):
+        for post_id in posts:
+            if post_id > threshold:
+                mine[post_id] = mine.get(post_id, b"") + letter
     return threshold, mine
 
 
 def _bits(value: bytes) -> int:
-    bits = 0 if value.startswith(_BOOKMARK) else Mine.LIKED.value
-    return bits | Mine.BOOKMARKED.value if value.endswith(_BOOKMARK) else bits
+    bits = 0 if value.startswith((_BOOKMARK, _REPOST)) else Mine.LIKED.value
+    if _BOOKMARK in value:
+        bits |= Mine.BOOKMARKED.value
+    return bits | Mine.REPOSTED.value if _REPOST in value else bits

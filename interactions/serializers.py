@@ -23,6 +23,14 @@ class BookmarkSerializer(serializers.Serializer[Any]):
     bookmark_count = serializers.IntegerField()
 
 
+class NewRepostSerializer(serializers.Serializer[Any]):
+    """Input of POST posts/{id}/repost; the length is checked by the action."""
+
+    content = serializers.CharField(
+        default="", allow_blank=True, trim_whitespace=False, help_text="at most 2000 characters"
+    )
+
+
 class CommentSerializer(serializers.Serializer[Any]):
     """A comment; a tombstone has no author and no content."""
 

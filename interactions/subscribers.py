@@ -5,7 +5,7 @@ from functools import partial
 from django.db import transaction
 
 from accounts.events import UserBanned, UserUnbanned
-from feeds.events import PostDeleted, PostPublished
+from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from interactions import actions, cache
 from interactions.events import (
     Bookmarked,
@@ -31,6 +31,19 @@ def close_subject(event: PostDeleted) -> None:
 def fold_likes(event: Liked | Unliked) -> None:
     """Add what is committed of likes of this to its count: of many events the first has it all."""
     actions.fold_likes(event.subj_type, event.subj_id)
+
+
+@on(PostReposted, RepostDeleted, within=True)
+def count_repost(event: PostReposted | RepostDeleted) -> None:
+    """Count a repost in the transaction that makes or deletes its post, so each one once."""
+    by = 1 if isinstance(event, PostReposted) else -1
+    actions.count_repost(event.ref_id, event.author_id, by)
+
+
+@on(PostReposted, RepostDeleted, after=True)
+def forget_repost_again(event: PostReposted | RepostDeleted) -> None:
+    """Repeat what follows the commit of a repost, or of its end."""
+    cache.forget(event.ref_id, event.author_id)
 
 
 @on(Liked, Unliked, after=True)

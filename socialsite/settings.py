@@ -302,9 +302,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema: what may be null says so
     "ENUM_NAME_OVERRIDES": {
         "ClientEnum": "accounts.devices.Client",  # fields client and kind
         "WhoseEnum": "interactions.notifying.kinds.CHOICES",
+        "KindEnum": "feeds.models.Kind",
     },
 }
 MAX_BODY_BYTES = 12 * 1024 * 1024

@@ -22,7 +22,7 @@ from feeds import actions, fanout, home, inbox, pull, queries, readers, trim
 from feeds.models import FanOutChunk, Mode, Post
 from relations import actions as relations
 from socialsite.core import redis, relay
-from socialsite.core.errors import Blacklisted, UserBanned, UserNotFound
+from socialsite.core.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
 from socialsite.core.models import Event
 from socialsite.core.pagination import Position
 
@@ -104,7 +104,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Leave empty tables to the next life."""
-        for app in ("core", "feeds", "relations", "accounts"):
+        for app in ("core", "interactions", "feeds", "relations", "accounts"):
             for model in reversed(list(apps.get_app_config(app).get_models())):
                 model._default_manager.all()._raw_delete("default")
 
@@ -181,6 +181,18 @@ class FeedMachine(RuleBasedStateMachine):
             with mock.patch.object(actions, "mode_for", return_value=mode):
                 made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
             self.posts.append(made)
+
+    @rule(a=people_index, mode=st.sampled_from(list(Mode)), data=st.data(), words=st.booleans())
+    def repost(self, a: int, mode: Mode, data: st.DataObject, words: bool) -> None:
+        """An ordinary post of its own, as far as the feed goes."""
+        if self.posts:
+            source = data.draw(st.sampled_from(self.posts))
+            with (
+                mock.patch.object(actions, "mode_for", return_value=mode),
+                contextlib.suppress(Forbidden, NotFound),
+            ):
+                made, _ = actions.repost(self.people[a], source.pk, "words" if words else "")
+                self.posts.append(made)
 
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:

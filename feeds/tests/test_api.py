@@ -105,6 +105,9 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         "images": list,
         "liked": bool,
         "bookmarked": bool,
+        "reposted": bool,
+        "ref": type(None),
+        "ref_gone": bool,
     }
 
 

@@ -8,6 +8,7 @@ from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
 from interactions.actions.likes import fold_likes, like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
+from interactions.actions.reposts import count_repost
 from interactions.actions.subjects import mark_post_deleted
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "bookmark",
     "choose_notifications",
     "comment",
+    "count_repost",
     "delete_comment",
     "fold_likes",
     "like",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Value
 
+from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, Like, Subject, SubjectType
@@ -24,7 +25,7 @@ class Decoration:
 
     `ask` as soon as ids of posts are known, again for further ones, and `apply` when those batches
     have run. Cached values cost no query; what is lacking, also of posts that were never asked for,
-    is read in three queries at most.
+    is read in four queries at most.
     """
 
     def __init__(self, viewer_id: int | None) -> None:
@@ -57,6 +58,7 @@ class Decoration:
             bits = mine[ident]
             card["liked"] = bits & _LIKED != 0
             card["bookmarked"] = bits & _BOOKMARKED != 0
+            card["reposted"] = bits & _REPOSTED != 0
 
     def _known(self, ids: Collection[int]) -> dict[int, int]:
         """Return what the reader did to posts as far as that is, or can be, cached."""
@@ -75,18 +77,22 @@ class Decoration:
         found = dict.fromkeys(ids, b"0 0 0 0")
         mine.update(dict.fromkeys(ids, 0))
         rows = _counts(ids) if self._me is None else _counts_and_mine(ids, self._me)
-        for ident, *counts, liked, bookmarked in rows:
+        for ident, *counts, liked, bookmarked, reposted in rows:
             found[ident] = b"%d %d %d %d" % tuple(counts)
-            mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked
+            mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
         return found
 
 
 # Plain numbers: the bits of an enum cost more than the whole of a card.
-_LIKED, _BOOKMARKED = Mine.LIKED.value, Mine.BOOKMARKED.value
+_LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.REPOSTED.value
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
-    return cache.Rows(_newest_likes(user_id, limit=limit), _newest_bookmarks(user_id, limit=limit))
+    return cache.Rows(
+        _newest_likes(user_id, limit=limit),
+        _newest_bookmarks(user_id, limit=limit),
+        _newest_reposts(user_id, limit=limit),
+    )
 
 
 @prepared
@@ -102,8 +108,14 @@ def _newest_bookmarks(user_id: int, *, limit: int) -> "QuerySet[Bookmark, Any]":
 
 
 @prepared
+def _newest_reposts(user_id: int, *, limit: int) -> "QuerySet[Any, Any]":
+    rows = feeds.reposts_without_words(user_id).order_by("-ref_post_id")
+    return rows.values_list("ref_post_id", flat=True)[:limit]
+
+
+@prepared
 def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
-    return _counted(ids, Value(False), Value(False))
+    return _counted(ids, Value(False), Value(False), Value(False))
 
 
 @prepared
@@ -114,15 +126,20 @@ def _counts_and_mine(ids: Collection[int], user_id: int) -> "QuerySet[Subject, A
         ids,
         Exists(likes.filter(subj_id=OuterRef("subj_id"))),
         Exists(bookmarks.filter(post_id=OuterRef("subj_id"))),
+        Exists(feeds.reposts_without_words(user_id).filter(ref_post_id=OuterRef("subj_id"))),
     )
 
 
 def _counted(
-    ids: Collection[int], liked: Exists | Value, bookmarked: Exists | Value
+    ids: Collection[int],
+    liked: Exists | Value,
+    bookmarked: Exists | Value,
+    reposted: Exists | Value,
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
     likes = like_count(SubjectType.POST, "subj_id")
-    return subjects.annotate(likes=likes, liked=liked, bookmarked=bookmarked).values_list(
+    mine = {"liked": liked, "bookmarked": bookmarked, "reposted": reposted}
+    return subjects.annotate(likes=likes, **mine).values_list(
         "subj_id",
         "likes",
         "comment_count",
@@ -130,11 +147,12 @@ def _counted(
         "bookmark_count",
         "liked",
         "bookmarked",
+        "reposted",
     )
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
-    """Fill in the counts of post cards and what the reader did, in three queries at most."""
+    """Fill in the counts of post cards and what the reader did, in four queries at most."""
     decoration, batch = Decoration(None if viewer is None else viewer.pk), Batch()
     every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
     decoration.ask(batch, {int(card["id"]) for card in every})

@@ -3,6 +3,7 @@
 from typing import Any
 
 from accounts.models import User
+from feeds.models import Post
 from interactions.models import Bookmark, Comment, Like, LikeChange, Subject, SubjectType
 from relations.models import BLOCKED, Relationship
 from socialsite.core.models import Event
@@ -27,6 +28,8 @@ def drift() -> list[tuple[Any, ...]]:
         live = Comment.objects.filter(subject=subject, deleted=False)
         compare(subject, "comment_count", live.count())
         kept = Bookmark.objects.filter(post_id=subject.subj_id)
+        reposts = Post.objects.filter(ref_post_id=subject.subj_id, is_deleted=False)
+        compare(subject, "repost_count", reposts.count() if subject.subj_type == 1 else 0)
         compare(subject, "bookmark_count", kept.count() if subject.subj_type == 1 else 0)
     for comment in Comment.objects.all():
         add_pending(comment, SubjectType.COMMENT, comment.pk)

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 from accounts import actions as accounts
 from accounts.models import Role
+from feeds import actions as feeds
+from feeds.events import PostReposted, RepostDeleted
+from feeds.models import Post
 from interactions import actions, cache, queries
 from interactions.events import (
     Bookmarked,
@@ -49,8 +52,11 @@ def posts(author, make_post) -> Callable[[int], list[int]]:
     return lambda count: [make_post(author).pk for _ in range(count)]
 
 
-Shown = dict[int, tuple[int, int, bool, int, bool]]
-FIELDS = ("like_count", "comment_count", "liked", "bookmark_count", "bookmarked")
+Shown = dict[int, tuple[int, int, bool, int, bool, int, bool]]
+FIELDS = (
+    *("like_count", "comment_count", "liked", "bookmark_count", "bookmarked"),
+    *("repost_count", "reposted"),
+)
 
 
 def cards(ids: Iterable[int]) -> list[Any]:
@@ -63,7 +69,7 @@ def values(made: Iterable[Any]) -> Shown:
 
 
 def shown(viewer: Any, ids: Iterable[int]) -> Shown:
-    """Likes, comments, bookmarks and what the reader did, as cards show them."""
+    """Likes, comments, bookmarks, reposts and what the reader did, as cards show them."""
     return values(queries.decorate(viewer, cards(ids)))
 
 
@@ -72,6 +78,7 @@ def true(viewer: Any, ids: Iterable[int]) -> Shown:
     likes = Like.objects.filter(subj_type=POST)
     comments = Comment.objects.filter(deleted=False, subject__subj_type=POST)
     bookmarks = Bookmark.objects.all()
+    reposts = Post.objects.filter(is_deleted=False)
     return {
         ident: (
             likes.filter(subj_id=ident).count(),
@@ -79,13 +86,18 @@ def true(viewer: Any, ids: Iterable[int]) -> Shown:
             viewer is not None and likes.filter(subj_id=ident, user_id=viewer.pk).exists(),
             bookmarks.filter(post_id=ident).count(),
             viewer is not None and bookmarks.filter(post_id=ident, user_id=viewer.pk).exists(),
+            reposts.filter(ref_post_id=ident).count(),
+            viewer is not None
+            and reposts.filter(
+                ref_post_id=ident, author_id=viewer.pk, content_row__content=""
+            ).exists(),
         )
         for ident in ids
     }
 
 
 def liked_hash(user: Any) -> dict[str, Any]:
-    """What Redis holds of what a person did: posts and likes, `<like>b` or `b` of those kept."""
+    """What Redis holds of what a person did: `<like>`, `b` of those kept, `r` of those reposted."""
     found = redis.call(lambda connection: connection.hgetall(cache._mine(user.pk)))
     return {
         name.decode(): int(value) if value.isdigit() else value.decode()
@@ -146,6 +158,14 @@ def keep(scene: Scene) -> Any:
     return actions.bookmark(scene["actor"], scene["post"])
 
 
+def share(scene: Scene) -> Any:
+    return feeds.repost(scene["actor"], scene["post"])
+
+
+def quote(scene: Scene) -> Any:
+    return feeds.repost(scene["actor"], scene["post"], "look")
+
+
 def talk(scene: Scene) -> Any:
     return actions.comment(scene["actor"], scene["post"], "hello")
 
@@ -169,6 +189,18 @@ WRITERS: dict[str, tuple[Act, Act]] = {
         lambda scene: actions.unlike(scene["actor"], POST, scene["post"]),
     ),
     "unbookmark": (keep, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
+    "repost": (lambda scene: None, share),
+    "repost with words": (lambda scene: None, quote),
+    "repost what is liked and kept": (lambda scene: (like(scene), keep(scene)), share),
+    "undo a repost": (share, lambda scene: feeds.undo_repost(scene["actor"], scene["post"])),
+    "delete a repost with words": (
+        lambda scene: scene.update(quote=quote(scene)[0].pk),
+        lambda scene: feeds.delete(scene["actor"], scene["quote"]),
+    ),
+    "delete a repost as staff": (
+        lambda scene: scene.update(share=share(scene)[0].pk),
+        lambda scene: feeds.delete(scene["staff"], scene["share"]),
+    ),
     "comment": (lambda scene: None, talk),
     "answer": (lambda scene: None, answer),
     "delete one's comment": (lambda scene: None, delete_as("actor")),
@@ -297,6 +329,17 @@ def test_the_event_of_a_bookmark_forgets_the_count_and_what_its_person_did(
     assert (pack(post), liked_hash(reader)) == (None, {})
 
 
+@pytest.mark.parametrize("event", [PostReposted, RepostDeleted])
+def test_the_event_of_a_repost_forgets_the_count_and_what_its_person_did(
+    event, reader, posts
+) -> None:
+    (post,) = posts(1)
+    shown(reader, [post])
+    for handler in handlers(event, Stage.AFTER):
+        handler(event(id=1, author_id=reader.pk, ref_id=post, ref_author_id=2))
+    assert (pack(post), liked_hash(reader)) == (None, {})
+
+
 @pytest.mark.parametrize("event", WORDS)
 def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None:
     (post,) = posts(1)
@@ -333,13 +376,13 @@ def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
         assert found == true(viewer, ids)
 
 
-def test_what_is_not_cached_costs_three_queries_at_most(
+def test_what_is_not_cached_costs_four_queries_at_most(
     author, reader, posts, monkeypatch, django_assert_num_queries, dead_redis
 ) -> None:
     ids = posts(12)
     for post in ids[::2]:
         actions.like(reader, POST, post)
-    for kept, loads in ((3, 3), (500, 3)):  # likes that are not all cached, and all
+    for kept, loads in ((3, 4), (500, 4)):  # likes that are not all cached, and all
         monkeypatch.setattr(cache, "MINE_MAX", kept)
         redis.call(lambda connection: connection.flushdb())
         with django_assert_num_queries(loads):
@@ -412,7 +455,7 @@ def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
     assert found == true(reader, ids)
 
 
-def test_bookmarks_share_the_threshold_that_is_the_higher_one(
+def test_bookmarks_and_reposts_share_the_threshold_that_is_the_higher_one(
     reader, posts, monkeypatch, django_assert_num_queries
 ) -> None:
     monkeypatch.setattr(cache, "MINE_MAX", 2)
@@ -421,12 +464,15 @@ def test_bookmarks_share_the_threshold_that_is_the_higher_one(
         actions.like(reader, POST, post)
     for post in (ids[3], ids[4], ids[5], ids[7]):
         actions.bookmark(reader, post)
+    feeds.repost(reader, ids[6])
+    feeds.repost(reader, ids[7])
+    feeds.repost(reader, ids[5], "with words")
     shown(reader, ids)
     kept = liked_hash(reader)
     # Of likes 4 and 6 are whole above 0, of bookmarks 5 and 7 above 4.
     assert kept.pop("threshold") == ids[4]
     like = Like.objects.get(user_id=reader.pk, subj_id=ids[6])
-    assert kept == {str(ids[5]): "b", str(ids[6]): like.pk, str(ids[7]): "b"}
+    assert kept == {str(ids[5]): "b", str(ids[6]): f"{like.pk}r", str(ids[7]): "br"}
     for some, queries_made in ((ids[5:], 0), (ids, 1)):
         with django_assert_num_queries(queries_made):
             found = shown(reader, some)
@@ -452,7 +498,7 @@ def test_likes_of_comments_take_no_part(author, reader, posts) -> None:
     (post,) = posts(1)
     comment = actions.comment(author, post, "hello").pk
     actions.like(reader, COMMENT, comment)
-    assert shown(reader, [post, comment])[comment] == (0, 0, False, 0, False)
+    assert shown(reader, [post, comment])[comment] == (0, 0, False, 0, False, 0, False)
     assert liked_hash(reader) == {"threshold": 0}
 
 
@@ -542,6 +588,8 @@ DOES = st.one_of(
     st.tuples(st.just("unlike"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("bookmark"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("unbookmark"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("repost"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
+    st.tuples(st.just("undo_repost"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("comment"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
     st.tuples(st.just("delete"), st.sampled_from(PEOPLE), st.integers(0, 5)),
     st.tuples(st.just("evict counts"), st.sampled_from(PEOPLE), st.sampled_from(POSTS)),
@@ -570,6 +618,8 @@ class World:
             getattr(actions, what)(person, POST, self.posts[which])
         elif what in ("bookmark", "unbookmark"):
             getattr(actions, what)(person, self.posts[which])
+        elif what in ("repost", "undo_repost"):
+            getattr(feeds, what)(person, self.posts[which])
         elif what == "comment":
             made = actions.comment(person, self.posts[which], "hello")
             self.comments.append((person, made.pk))

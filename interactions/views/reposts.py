@@ -1,0 +1,71 @@
+"""The menu that reposts, and the page of a repost with words."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from feeds import actions as feeds
+from feeds import queries as posts
+from interactions import queries
+from interactions.views._answers import back, member, see
+from socialsite.core import api, errors
+
+UNPROCESSABLE = 422
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Repost: at once without words, from a page of its own with them.
+
+    What is wrong is shown at the field, and nothing typed is lost. htmx gets the menu.
+    """
+    user = member(request)
+    ident = api.parse_id(post_id)
+    if request.method != "POST":
+        return _form(request, ident)
+    content = request.POST.get("content")
+    try:
+        made, _is_new = feeds.repost(user, ident, content or "")
+    except errors.InvalidInput as error:
+        return _form(request, ident, content or "", error)
+    if content is not None:
+        return see(reverse("post", args=[made.pk]))
+    return _changed(request, ident)
+
+
+@require_POST
+def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Delete one's repost without words."""
+    user = member(request)
+    ident = api.parse_id(post_id)
+    feeds.undo_repost(user, ident)
+    return _changed(request, ident)
+
+
+def _form(
+    request: HttpRequest, post_id: int, content: str = "", error: errors.InvalidInput | None = None
+) -> HttpResponse:
+    context = {
+        "post": _source(request, post_id),
+        "values": {"content": content},
+        "form_errors": {} if error is None else error.fields or {"content": [error.detail]},
+    }
+    status = 200 if error is None else UNPROCESSABLE
+    return render(request, "interactions/repost.html", context, status=status)
+
+
+def _changed(request: HttpRequest, post_id: int) -> HttpResponse:
+    if not request.htmx:
+        return back(request, reverse("post", args=[post_id]), f"#repost-{post_id}")
+    return render(request, "interactions/_repost.html", {"post": _source(request, post_id)})
+
+
+def _source(request: HttpRequest, post_id: int) -> dict[str, Any]:
+    """Return the card of what is reposted; NotFound when the reader may not see it."""
+    card: Any = queries.decorate(request.user, [posts.post(request.user, post_id)])[0]
+    if card["ref_gone"]:
+        raise errors.NotFound
+    return card["ref"] or card
