@@ -1,13 +1,19 @@
-"""What interactions keep in Redis: the counts of posts, and what a person did to posts (A34).
+"""What interactions keep in Redis: counts of posts, what a person did to posts (A34), and likes of
+comments (A35).
 
-- Both are forgotten after the commit of everything that changes them, and once more by its event.
+- All are forgotten after the commit of everything that changes them, and once more by its event.
   Nothing is ever added to what is cached, so no order can be wrong.
 - What a person did is one HASH, post → the like's id, and letters for a bookmark and a repost, of
   the posts with the highest ids. It is complete above its `threshold`, 0 when these are all: to a
   post above that is not in it nothing was done, one at or below it is up to the database. Ids of
   posts never change, so nothing crosses the threshold as comments would by their likes (T53). One
   threshold for all kinds, the highest of theirs: below any of them the database is asked anyway.
-- The key of the HASH first holds the lease of whoever fills it in, as text: forgetting takes the
+- The likes of a person in one thread are one HASH too, comment → like, of the most liked comments
+  and of those the newest (A35). What is in it is liked. What is not, is not liked only if these are
+  all, which `threshold_like` = `threshold_id` = 0 says; else they are the place of the last that is
+  in it, and the database is asked, for a comment that had fewer likes then may have more by now
+  (T53).
+- The key of a HASH first holds the lease of whoever fills it in, as text: forgetting takes the
   one as well as the other, and a read of the lease as a HASH is a miss (T45).
 """
 
@@ -29,7 +35,11 @@ UNREAD = LeasedCache("unread", ttl_ms=600_000)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000
+# Comments in the HASH of a person and a thread.
+LIKED_MAX = 500
+LIKED_TTL_MS = 3_600_000
 _THRESHOLD = "threshold"
+_THRESHOLD_LIKE, _THRESHOLD_ID = "threshold_like", "threshold_id"
 _BOOKMARK, _REPOST = b"b", b"r"
 
 
@@ -117,15 +127,15 @@ def load_mine(
     `read(limit)` gives so many rows of each kind. It is not called, and nothing is said, without
     Redis or while somebody else is filling the cache in.
     """
-    lease = _take(user_id)
+    key = _mine(user_id)
+    lease = _take(key)
     if lease is None:
         return {}
     threshold, mine = _pack(read(MINE_MAX + 1))
     values: list[object] = [_THRESHOLD, threshold]
     for post_id, value in mine.items():
         values += [post_id, value]
-    script = redis.script(__file__, "mine_fill")
-    redis.send_later(*script.command([_mine(user_id)], [lease, MINE_TTL_MS, *values]))
+    _fill(key, lease, MINE_TTL_MS, values)
     return {
         post_id: _bits(mine[post_id]) if post_id in mine else 0
         for post_id in post_ids
@@ -133,10 +143,10 @@ def load_mine(
     }
 
 
-def _take(user_id: int) -> str | None:
+def _take(key: str) -> str | None:
     if db.in_transaction():
         return None
-    key, lease = _mine(user_id), secrets.token_hex(8)
+    lease = secrets.token_hex(8)
     batch = redis.Batch()
     taken: redis.Promise[bytes | None] = batch.add("SET", key, lease, "NX", "PX", LEASE_MS)
     batch.run()
@@ -144,6 +154,11 @@ def _take(user_id: int) -> str | None:
         return lease if taken.value else None
     except redis.RedisDown:
         return None
+
+
+def _fill(key: str, lease: str, ttl_ms: int, values: Sequence[object]) -> None:
+    script = redis.script(__file__, "hash_fill")
+    redis.send_later(*script.command([key], [lease, ttl_ms, *values]))
 
 
 def _pack(rows: Rows) -> tuple[int, dict[int, bytes]]:
@@ -164,3 +179,87 @@ def _bits(value: bytes) -> int:
     if _BOOKMARK in value:
         bits |= Mine.BOOKMARKED.value
     return bits | Mine.REPOSTED.value if _REPOST in value else bits
+
+
+# --- likes of comments --------------------------------------------------------------------------
+class LikedRow(NamedTuple):
+    """A comment that a person likes, with its likes as kept then, and the id of the like."""
+
+    like_count: int
+    comment_id: int
+    like_id: int
+
+
+def _liked(user_id: int, thread: int) -> str:
+    return f"liked:{user_id}:{thread}"
+
+
+def liked_changed(user_id: int, thread: int) -> None:
+    """Forget a person's likes in a thread after the commit of what is under way."""
+    transaction.on_commit(partial(forget_liked, user_id, thread), robust=True)
+
+
+def forget_liked(user_id: int, thread: int) -> None:
+    """Forget a person's likes in a thread at once; call it after the commit. Never raises."""
+    redis.forget([_liked(user_id, thread)])
+
+
+class AskedLiked:
+    """Likes of comments of one thread asked for in a batch."""
+
+    def __init__(self, comment_ids: Sequence[int], promise: redis.Promise[list[bytes | None]]):
+        self._ids, self._promise = comment_ids, promise
+
+    @property
+    def found(self) -> dict[int, bool] | None:
+        """Whether they are liked, of the comments of which the cache knows; None for no cache."""
+        try:
+            likes, ident, *values = self._promise.value
+        except redis.RedisDown:
+            return None
+        if likes is None or ident is None:
+            return None
+        liked = {one for one, value in zip(self._ids, values, strict=True) if value is not None}
+        return _verdicts(self._ids, liked, is_complete=int(likes) == int(ident) == 0)
+
+
+def ask_liked(
+    batch: redis.Batch, user_id: int, thread: int, comment_ids: Sequence[int]
+) -> AskedLiked:
+    """Add the read of which of these comments of a thread a person likes to a batch."""
+    if db.in_transaction():  # as in `core.leased`
+        return AskedLiked(comment_ids, redis.Promise())
+    fields = (_THRESHOLD_LIKE, _THRESHOLD_ID, *comment_ids)
+    return AskedLiked(comment_ids, batch.add("HMGET", _liked(user_id, thread), *fields))
+
+
+def load_liked(
+    user_id: int,
+    thread: int,
+    comment_ids: Collection[int],
+    read: Callable[[int], Sequence[LikedRow]],
+) -> dict[int, bool]:
+    """Cache a person's likes in a thread; returns what they say of these, as `found` does.
+
+    `read(limit)` gives so many, the most liked comments first, the newer of equals first. It is not
+    called, and nothing is said, without Redis or while somebody else is filling the cache in.
+    """
+    key = _liked(user_id, thread)
+    lease = _take(key)
+    if lease is None:
+        return {}
+    rows = read(LIKED_MAX + 1)
+    kept = rows[:LIKED_MAX]
+    is_complete = len(rows) == len(kept)
+    last = (0, 0) if is_complete else kept[-1][:2]
+    values: list[object] = [_THRESHOLD_LIKE, last[0], _THRESHOLD_ID, last[1]]
+    for row in kept:
+        values += [row.comment_id, row.like_id]
+    _fill(key, lease, LIKED_TTL_MS, values)
+    return _verdicts(comment_ids, {row.comment_id for row in kept}, is_complete=is_complete)
+
+
+def _verdicts(
+    comment_ids: Collection[int], liked: Collection[int], *, is_complete: bool
+) -> dict[int, bool]:
+    return {one: one in liked for one in comment_ids if is_complete or one in liked}

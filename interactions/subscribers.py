@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts.events import UserBanned, UserUnbanned
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
-from interactions import actions, cache
+from interactions import actions, cache, queries
 from interactions.events import (
     Bookmarked,
     CommentDeleted,
@@ -51,6 +51,10 @@ def forget_like_again(event: Liked | Unliked) -> None:
     """Repeat what follows the commit of a like: that process may have died in between."""
     if event.subj_type == SubjectType.POST:
         cache.forget(event.subj_id, event.user_id)
+        return
+    thread = queries.thread_of(event.subj_id)
+    if thread is not None:
+        cache.forget_liked(event.user_id, thread)
 
 
 @on(Bookmarked, Unbookmarked, after=True)

@@ -54,20 +54,28 @@ def unlike(user: "User", subj_type: int, subj_id: int) -> int:
 
 
 def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool) -> int:
+    thread, by_author = 0, False
     if subj_type == SubjectType.POST:
         feeds.visible_post(user, subj_id)
-        by_author = False
     else:
         comment, post = queries.visible_comment(user, subj_id)
         if comment.deleted:
             raise NotFound
-        by_author = post.author_id == user.pk
-    if _write_like(user, subj_type, subj_id, liked):
+        thread, by_author = comment.subject_id, post.author_id == user.pk
+    row = Like(
+        subj_type=subj_type,
+        subj_id=subj_id,
+        user_id=user.pk,
+        thread=thread,
+        created_at=db.now_ms(),
+    )
+    if _write_like(row, liked):
         if by_author:
             _mark_liked(subj_id, liked)
         if subj_type == SubjectType.POST:
             cache.post_changed(subj_id, user.pk)
         else:
+            cache.liked_changed(user.pk, thread)
             fold_likes(subj_type, subj_id, wait=False)
     count, pending = _counted(subj_type, subj_id)
     if pending >= FOLD_AT:
@@ -77,25 +85,24 @@ def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool
     return count
 
 
-def _write_like(user: "User", subj_type: SubjectType, subj_id: int, liked: bool) -> bool:
-    """Make the row of the like be or not be; True when it was not so before.
+def _write_like(row: Like, liked: bool) -> bool:
+    """Make a like be or not be; True when it was not so before.
 
     Of several at once for one person the row lets one write and the others wait.
     """
+    subj_type, subj_id, user_id = row.subj_type, row.subj_id, row.user_id
     if liked:
-        row = Like(subj_type=subj_type, subj_id=subj_id, user_id=user.pk, created_at=db.now_ms())
         if not db.insert_once(row):
             return False
     else:
-        rows = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=user.pk)
+        rows = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=user_id)
         found = rows.first()
         if found is None or not rows.filter(pk=found.pk).delete()[0]:
             return False
         row = found
-    change = 1 if liked else -1
-    LikeChange.objects.create(subj_type=subj_type, subj_id=subj_id, by=change)
+    LikeChange.objects.create(subj_type=subj_type, subj_id=subj_id, by=1 if liked else -1)
     told = Liked if liked else Unliked
-    publish(told(id=row.pk, subj_type=subj_type, subj_id=subj_id, user_id=user.pk))
+    publish(told(id=row.pk, subj_type=subj_type, subj_id=subj_id, user_id=user_id))
     return True
 
 

@@ -7,7 +7,12 @@ from socialsite.core.ids import new_id
 
 
 class Like(models.Model):
-    """One person likes one subject (A33); unique, so a repeat changes nothing (T52)."""
+    """One person likes one subject (A33); unique, so a repeat changes nothing (T52).
+
+    `thread` is the id of the `Subject` below which a liked comment stands, 0 for a post: what a
+    person likes in one thread is read from the index alone. Who likes something is in the order of
+    `id`, which goes by time.
+    """
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
@@ -15,13 +20,17 @@ class Like(models.Model):
     user = models.ForeignKey(
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
+    thread = models.BigIntegerField(default=0)
     created_at = models.BigIntegerField(help_text="Unix ms")
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["subj_type", "subj_id", "user"], name="uk_like")
         ]
-        indexes = [models.Index(fields=["user", "subj_type", "subj_id"], name="ix_like_user")]
+        indexes = [
+            models.Index(fields=["user", "thread", "subj_id"], name="ix_like_user"),
+            models.Index(fields=["subj_type", "subj_id", "id"], name="ix_likers"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} likes {self.subj_type}:{self.subj_id}"

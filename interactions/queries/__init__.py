@@ -1,7 +1,14 @@
 """Reads of interactions: for post cards, bookmarks, threads of comments, notifications."""
 
 from interactions.queries.bookmarks import bookmarks
-from interactions.queries.comments import CommentCard, comment, comments, replies, visible_comment
+from interactions.queries.comments import (
+    CommentCard,
+    comment,
+    comments,
+    replies,
+    thread_of,
+    visible_comment,
+)
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likes import like_count, liked_ids
 from interactions.queries.notifications import (
@@ -26,6 +33,7 @@ __all__ = [
     "notifications",
     "preferences",
     "replies",
+    "thread_of",
     "unread_count",
     "visible_comment",
 ]

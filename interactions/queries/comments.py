@@ -15,11 +15,12 @@ from django.db.models import Count, Q, QuerySet
 from accounts import queries as accounts
 from feeds import queries as feeds
 from interactions.models import Comment, Subject, SubjectType
-from interactions.queries.likes import like_count, liked_ids
+from interactions.queries.likes import LikedComments, like_count
 from interactions.visibility import by_shown_authors, visible_to
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -135,6 +136,11 @@ def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, P
     return found, feeds.visible_post(viewer, found.subject.subj_id)
 
 
+def thread_of(comment_id: int) -> int | None:
+    """Return the id of the subject below which a comment stands, None for no such comment."""
+    return Comment.objects.filter(pk=comment_id).values_list("subject_id", flat=True).first()
+
+
 # --- threads ------------------------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Thread:
@@ -196,13 +202,16 @@ def _page(
 
 
 def _cards(viewer: "User | None", subject_id: int, rows: Sequence[_Row]) -> list[CommentCard]:
-    """Hydrate rows of one subject, in three queries at most."""
+    """Hydrate rows of one subject: one round trip, and queries for what is not cached."""
     if not rows:
         return []
-    people = accounts.cards({row["author_id"] for row in rows if not row["deleted"]})
-    liked = liked_ids(viewer, SubjectType.COMMENT, [row["id"] for row in rows])
+    me, batch = _id(viewer), Batch()
+    authors = accounts.ask_cards(batch, {row["author_id"] for row in rows if not row["deleted"]})
+    likes = LikedComments(me, subject_id, [row["id"] for row in rows])
+    likes.ask(batch)
+    batch.run()
+    people, liked = authors.cards(), likes.found()
     counts = _reply_counts(viewer, subject_id, rows)
-    me = _id(viewer)
     return [_card(row, people, row["id"] in liked, counts.get(row["id"], 0), me) for row in rows]
 
 

@@ -97,7 +97,7 @@ def _newest(user_id: int, limit: int) -> cache.Rows:
 
 @prepared
 def _newest_likes(user_id: int, *, limit: int) -> "QuerySet[Like, Any]":
-    rows = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
+    rows = Like.objects.filter(user_id=user_id, thread=0)
     return rows.order_by("-subj_id").values_list("subj_id", "pk")[:limit]
 
 

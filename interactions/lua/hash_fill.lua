@@ -1,4 +1,4 @@
--- Put what a person did to posts in place if the key still holds the lease (T45). KEYS: the hash.
+-- Put a HASH in place if the key still holds the lease of who fills it in (T45). KEYS: the hash.
 -- ARGV: lease, ms to live, fields and values. Returns 1 when they are in place.
 -- Another reader may have filled it in: GET of a hash is an error, which is no lease either.
 if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then

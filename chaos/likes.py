@@ -1,0 +1,69 @@
+"""A long history of likes: `make chaos ARGS="likes --steps 100000"` (A34, A35, T52, T53).
+
+People like and unlike posts and comments, others read while caches are filled, cut off, evicted,
+emptied, dead, or left behind by a process that died after its commit. Every flag that is shown is
+held against the table, and every count against its rows. Exits with 1 when one was wrong.
+"""
+
+import argparse
+import os
+import secrets
+import sys
+import time
+
+
+def main() -> int:
+    """Run the history and report it."""
+    parser = argparse.ArgumentParser(
+        description="Random likes, readers and losses on few subjects.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--steps", type=int, default=20_000, help="in all")
+    parser.add_argument("--people", type=int, default=4, help="who like and read")
+    parser.add_argument("--posts", type=int, default=5, help="comments are on the first two")
+    parser.add_argument("--kept", type=int, default=2, help="likes that a cache has room for")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    options = parser.parse_args()
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    import django
+
+    django.setup()
+    from accounts import actions as accounts
+    from bench._harness import lines
+    from feeds import actions as feeds
+    from interactions import cache
+    from interactions.tests.likes_storm import Storm
+
+    cache.LIKED_MAX = cache.MINE_MAX = options.kept
+    people = [
+        accounts.register(
+            username=f"storm{number}", nickname=f"Storm{number}", password=secrets.token_hex(8)
+        )
+        for number in range(options.people)
+    ]
+    posts = [feeds.publish(people[0], content="hello").pk for _ in range(options.posts)]
+    given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
+    print(f"# storm on likes: {given}", flush=True)
+    began = time.monotonic()
+    storm = Storm(people, posts, options.seed)
+    found = storm.run(
+        options.steps, tell=lambda done: done % 10_000 or print(f"{done} steps", flush=True)
+    )
+    rows = [
+        ["steps", found.steps, ""],
+        ["pages looked at", found.looks, ""],
+        ["flags held against the table", found.flags, ""],
+        ["changes in the middle of a fill", found.between, ""],
+        ["flags that were wrong", len(found.wrong), "0"],
+        ["counts that were not their rows", len(found.drift), "0"],
+        ["seconds", f"{time.monotonic() - began:.0f}", ""],
+    ]
+    print("\n".join(["", *lines(rows, ["figure", "is", "must be"])]), flush=True)
+    for one in [*found.wrong, *found.drift][:20]:
+        print("found:", repr(one))
+    return 1 if found.wrong or found.drift else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
