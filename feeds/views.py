@@ -51,6 +51,8 @@ def home(request: HttpRequest) -> HttpResponse:
     batch = Batch()
     reading.ask(batch)
     card = request.visitor.ask_card(batch)
+    request.unread = interactions.Unread(request.user.pk)
+    request.unread.ask(batch)
     batch.run()
     request.visitor.take_card(card)
     page = reading.page()

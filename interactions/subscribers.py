@@ -88,6 +88,12 @@ def notify_of_post(event: PostPublished | PostDeleted) -> None:
     causes.of_post(event.id)
 
 
+@on(PostReposted, RepostDeleted)
+def notify_of_repost(event: PostReposted | RepostDeleted) -> None:
+    """Tell who wrote what is shown."""
+    causes.of_repost(event.id, event.author_id, event.ref_id, event.ref_author_id)
+
+
 @on(FollowCreated, FollowCanceled)
 def notify_of_follow(event: FollowCreated | FollowCanceled) -> None:
     """Tell who is followed."""

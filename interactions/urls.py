@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interactions.views import bookmarks, comments, likes, reposts
+from interactions.views import bookmarks, comments, likes, notifications, reposts
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.post_like, name="post_like"),
@@ -12,4 +12,11 @@ urlpatterns = [
     path("bookmarks", bookmarks.bookmarks, name="bookmarks"),
     path("posts/<str:post_id>/comments", comments.comment_create, name="comment_create"),
     path("comments/<str:comment_id>/delete", comments.comment_delete, name="comment_delete"),
+    path("notifications", notifications.notifications, name="notifications"),
+    path("notifications/read", notifications.notifications_read, name="notifications_read"),
+    path(
+        "settings/notifications",
+        notifications.notification_settings,
+        name="notification_settings",
+    ),
 ]

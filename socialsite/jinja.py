@@ -29,6 +29,8 @@ from jinja2.utils import urlize
 from markupsafe import Markup
 
 from interactions import mentions
+from interactions import queries as interactions
+from socialsite.core.redis import Batch
 
 AVATAR_HUES = 8
 _FACE = ("username", "nickname", "avatar")
@@ -132,6 +134,22 @@ def composer(
     return Markup(empty.replace(_HIDDEN, str(hidden)))  # noqa: S704
 
 
+def unread(request: HttpRequest) -> int:
+    """Return how many notifications the reader has not read, for the badge of every page.
+
+    Asked for along with the reader's card, unless the view asked for it (`request.unread`).
+    """
+    asked: interactions.Unread | None = getattr(request, "unread", None)
+    if asked is None:
+        visitor = request.visitor  # type: ignore[attr-defined]
+        asked, batch = interactions.Unread(visitor.user.pk), Batch()
+        asked.ask(batch)
+        card = visitor.ask_card(batch)
+        batch.run()
+        visitor.take_card(card)
+    return asked.count
+
+
 def avatar_hue(username: str) -> int:
     """Return 0 to 7, always the same for one name: the colour of a person without a picture."""
     return zlib.crc32(username.encode()) % AVATAR_HUES
@@ -166,6 +184,7 @@ def environment(**options: Any) -> Environment:
         ngettext=ngettext,
         static=functools.lru_cache(KEPT)(static),
         url=url,
+        unread=unread,
         avatar_hue=avatar_hue,
         timesince_short=timesince_short,
         htmx_script=htmx_script,

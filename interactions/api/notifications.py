@@ -1,9 +1,7 @@
 """API of notifications."""
 
-from datetime import UTC, datetime
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,14 +16,12 @@ from interactions.serializers import (
     notification_body,
 )
 from socialsite.core import api
-from socialsite.core.errors import InvalidInput
 
 Errors = api.ErrorSerializer
 PAGE_PARAMETERS = [
     OpenApiParameter("cursor", str, description="`next` of the page before"),
     OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
 ]
-IDS_MAX = 100
 
 
 def _unread(request: Request) -> Response:
@@ -64,7 +60,7 @@ class Read(APIView):
         until, ids = values.get("until"), values.get("ids")
         actions.read_notifications(
             request.user,
-            None if until is None else read_time(until),
+            None if until is None else api.parse_time(until, "until"),
             None if ids is None else [api.parse_id(text, "ids") for text in ids],
         )
         return _unread(request)
@@ -96,12 +92,3 @@ class Preferences(APIView):
         given: dict[str, Any] = dict(request.data)
         actions.choose_notifications(request.user, given)
         return Response(queries.preferences(request.user))
-
-
-def read_time(text: str) -> int:
-    """Read a `created_at` as Unix ms; InvalidInput when it is not one of ours."""
-    try:
-        moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    except ValueError:
-        raise InvalidInput(fields={"until": [_("This is not a time of a notification.")]}) from None
-    return round(moment.timestamp() * 1000)

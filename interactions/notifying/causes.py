@@ -116,10 +116,22 @@ def of_post(post_id: int) -> None:
         Cause(user_id, kinds.MENTIONED_IN_POST, post_id, post_id, post.author_id)
         for user_id in (named if post.is_deleted else _readers(named, post_id))
     ]
-    sync(causes, lambda: not feeds.texts([post_id])[post_id].is_deleted)
+    sync(causes, lambda: _stands(post_id))
     if post.is_deleted:
         retire(post_id)
         _tell_removal(accounts.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+
+
+def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
+    """Tell the author of a post that somebody showed it to others, or no longer does."""
+    repost = feeds.texts([repost_id]).get(repost_id)
+    if repost is None:
+        return
+    # Without words there is one of each post, whose id changes when it is made again.
+    ref = repost_id if repost.content else 0
+    wordless = feeds.reposts_without_words(actor_id).filter(ref_post_id=post_id)
+    cause = Cause(author_id, kinds.REPOSTED, post_id, post_id, actor_id, ref)
+    sync([cause], (lambda: _stands(repost_id)) if ref else wordless.exists)
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
@@ -193,6 +205,10 @@ def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
         return
     cause = Cause(int(detail["author"]), kind, subject_id, post_id, actor_id=0)
     sync([cause], lambda: True, str(detail.get("reason", "")))
+
+
+def _stands(post_id: int) -> bool:
+    return not feeds.texts([post_id])[post_id].is_deleted
 
 
 def _named(text: str) -> set[int]:

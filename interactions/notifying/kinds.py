@@ -28,12 +28,14 @@ MENTIONED_IN_COMMENT = Kind(6, "mentioned", "comment")
 FOLLOWED = Kind(7, "followed", "user")
 REMOVED_POST = Kind(8, "moderation", "post", official=True)
 REMOVED_COMMENT = Kind(9, "moderation", "comment", official=True)
+REPOSTED = Kind(10, "reposted", "post")
 
 KINDS = (
     LIKED_POST,
     LIKED_COMMENT,
     COMMENTED,
     REPLIED,
+    REPOSTED,
     MENTIONED_IN_POST,
     MENTIONED_IN_COMMENT,
     FOLLOWED,

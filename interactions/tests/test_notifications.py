@@ -66,6 +66,7 @@ def test_each_kind_is_told_to_whom_it_is_for(
     elsewhere = make_post(bert, content="hello @Reader1 and @nobody77")
     actions.comment(anna, elsewhere.pk, "as @reader1 says")
     relations.follow(anna, me)
+    feeds.repost(anna, post.pk)
     drain()
     items = {
         (item["kind"], item["subject"]["type"]): item for item in queries.notifications(me).items
@@ -75,11 +76,12 @@ def test_each_kind_is_told_to_whom_it_is_for(
         ("liked", "comment"): "my own comment",
         ("commented", "post"): "my words",
         ("replied", "comment"): "my own comment",
+        ("reposted", "post"): "my words",
         ("mentioned", "post"): "hello @Reader1 and @nobody77",
         ("mentioned", "comment"): "as @reader1 says",
         ("followed", "user"): "",
     }
-    assert unread(me) == 7
+    assert unread(me) == 8
     # Nobody is told of their own doings; others only of what is theirs.
     assert told(anna) == []
     assert [kind for kind, *_ in told(bert)] == ["commented"]
@@ -116,6 +118,27 @@ def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, d
     drain()
     assert told(me) == []
     assert unread(me) == 0
+
+
+def test_a_repost_is_told_once_without_words_and_each_time_with_them(
+    me: Any, people: Any, post: Any, drain: Any
+) -> None:
+    anna = people[0]
+    feeds.repost(anna, post.pk)
+    drain()
+    actions.read_notifications(me)
+    feeds.undo_repost(anna, post.pk)
+    drain()
+    assert told(me) == []
+    feeds.repost(anna, post.pk)
+    drain()
+    assert told(me) == [("reposted", ["anna"], 1, True)]
+    said, _ = feeds.repost(anna, post.pk, "look")
+    drain()
+    assert told(me) == [("reposted", ["anna"], 1, False)]
+    feeds.delete(anna, said.pk)
+    drain()
+    assert told(me) == [("reposted", ["anna"], 1, True)]
 
 
 def test_liking_again_and_again_tells_once_and_a_further_comment_tells_again(

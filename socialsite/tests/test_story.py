@@ -88,9 +88,19 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     reader.reload()
     expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
 
+    # The author's page, open all the while, was told of the follower, the like and the comment.
+    expect(author.locator("[data-unread]")).to_have_text("3", timeout=15_000)
     author.reload()
     expect(author.get_by_test_id("like-count").first).to_have_text("1")
     expect(author.get_by_test_id("comment-count").first).to_have_text("1")
+    author.goto("/notifications")
+    author.get_by_text("Reader1 commented on your post").click()
+    expect(author.get_by_test_id("comment").first).to_contain_text("好文章 well said")
+    expect(author.locator("[data-unread]")).to_have_text("2")
+    author.goto("/notifications")
+    author.get_by_test_id("read-all").click()
+    expect(author.locator("[data-unread]")).to_be_hidden()
+    expect(author.get_by_test_id("notification")).to_have_count(3)
 
 
 def test_the_same_story_over_the_api(site: str) -> None:

@@ -9,6 +9,7 @@ const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 const LASTING_MS = 5000;
 const ARRIVAL_MS = 150;
+const UNREAD_WAIT_MS = 300;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
 
@@ -39,6 +40,48 @@ function showCount(count, more) {
   const words = count === 1 && !more ? banner.dataset.one : banner.dataset.many;
   banner.querySelector("span").textContent = words.replace("%(n)s", `${count}${more ? "+" : ""}`);
 }
+
+// --- notifications -----------------------------------------------------------
+
+let asking = 0;
+
+/** Hints may come in bursts: after one the count is asked for once, a moment later. */
+function refreshUnread() {
+  clearTimeout(asking);
+  asking = setTimeout(async () => {
+    let answer;
+    try {
+      answer = await fetch(state.unreadCount, { headers: { Accept: "application/json" } });
+    } catch {
+      return; // offline: the next connection asks again
+    }
+    if (answer.ok) showUnread(await answer.json());
+  }, UNREAD_WAIT_MS);
+}
+
+function showUnread({ count, more }) {
+  for (const badge of document.querySelectorAll("[data-unread]")) {
+    badge.hidden = !count;
+    badge.textContent = more ? `${count}+` : count;
+  }
+}
+
+/** Who follows a notification has read it as it was shown; the way there does not wait for that. */
+function markRead(event) {
+  const link = event.target.closest?.("a[data-notification]");
+  if (!link || !link.closest("[data-is-unread]")) return;
+  const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
+  const { notification, until } = link.dataset;
+  fetch(state.read, {
+    method: "POST",
+    keepalive: true,
+    headers: { "Content-Type": "application/json", "X-CSRFToken": token },
+    body: JSON.stringify({ ids: [notification], until }),
+  }).catch(() => {}); // it stays unread
+}
+
+document.addEventListener("click", markRead);
+document.addEventListener("auxclick", (event) => event.button === 1 && markRead(event));
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
@@ -91,6 +134,7 @@ function connect() {
   socket.addEventListener("open", () => {
     openedAt = Date.now();
     refreshCount(); // hints sent while there was no connection are lost
+    refreshUnread();
   });
 
   socket.addEventListener("message", (event) => {
@@ -101,6 +145,7 @@ function connect() {
       return;
     }
     if (hint.type === "new_posts") refreshCount();
+    if (hint.type === "notification") refreshUnread();
     if (hint.type === "kicked") signedOut(hint);
   });
 

@@ -1,0 +1,144 @@
+"""The pages of notifications, as they are without JavaScript."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import actions as accounts
+from accounts.models import Role
+from feeds import actions as feeds
+from interactions import actions, wording
+from interactions.models import SubjectType
+from interactions.notifying.kinds import KINDS
+from relations import actions as relations
+from socialsite.core import redis
+
+pytestmark = pytest.mark.django_db
+
+POST = SubjectType.POST
+ENGLISH = {"accept-language": "en"}
+
+
+@pytest.fixture
+def me(make_user: Any) -> Any:
+    return make_user("reader1")
+
+
+@pytest.fixture
+def browser(me: Any) -> Client:
+    client = Client(headers=ENGLISH)
+    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    return client
+
+
+def page(browser: Client, path: str = "/notifications", **headers: str) -> str:
+    answer = browser.get(path, headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def badge(html: str) -> str | None:
+    """What the badge says, None when it is hidden."""
+    tag, _, rest = html.partition('<b class="badge" data-unread')[2].partition(">")
+    return None if "hidden" in tag else rest.partition("<")[0]
+
+
+def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    assert "Nothing to tell you yet" in page(browser)
+    people = [make_user(nickname=f"Nick{letter}") for letter in "ABCD"]
+    post = make_post(me, content="<script>alert(1)</script>")
+    for person in people:
+        actions.like(person, POST, post.pk)
+    actions.comment(people[0], post.pk, "x")
+    drain()
+    for person in people[:2]:
+        relations.follow(person, me)
+    drain()
+    html = page(browser)
+    assert "<b>NickD</b>, <b>NickC</b> and 2 others liked your post" in html
+    assert "<b>NickA</b> commented on your post" in html
+    assert "<b>NickB</b> and <b>NickA</b> followed you" in html
+    assert "<script>alert(1)" not in html
+    assert html.count("data-is-unread") == 3
+    assert badge(html) == badge(page(browser, "/")) == "3"
+    assert f'href="/posts/{post.pk}#comments"' in html
+    assert 'href="/@reader1/followers"' in html
+    until = html.partition('name="until" value="')[2].partition('"')[0]
+    actions.like(make_user(nickname="NickE"), POST, post.pk)
+    drain()
+    answer = browser.post("/notifications/read", {"until": until})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/notifications")
+    html = page(browser)
+    assert html.count("data-is-unread") == 1  # who came after the page was loaded
+    assert badge(html) == "1"
+    assert browser.post("/notifications/read", {"until": "x"}).status_code == 400
+    assert "、<b>NickD</b> 和另外 3 人赞了你的帖子" in page(
+        browser, **{"accept-language": "zh-hans"}
+    )
+
+
+def test_further_pages_come_as_parts_for_htmx_and_whole_without(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    fan = make_user()
+    for _ in range(3):
+        actions.like(fan, POST, make_post(me).pk)
+    drain()
+    more = page(browser).partition('<a class="button" href="')[2].partition('"')[0]
+    part = page(browser, f"/notifications{more}", **{"HX-Request": "true"})
+    whole = page(browser, f"/notifications{more}")
+    for html in (part, whole):
+        assert html.count('data-testid="notification"') == 1
+    assert "<html" not in part
+    assert "<html" in whole
+
+
+def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    boss = make_user("bossy")
+    accounts.promote(boss, Role.ADMIN)
+    post = make_post(me, content="rude words")
+    drain()
+    feeds.delete(boss, post.pk)
+    drain()
+    html = page(browser)
+    assert "The site&#39;s staff removed your post" in html
+    assert "rude words" in html
+    assert f"/posts/{post.pk}" not in html
+    assert "bossy" not in html
+
+
+def test_choices_are_shown_and_saved(me: Any, browser: Client) -> None:
+    path = "/settings/notifications"
+    assert page(browser, path).count("selected") == 6
+    assert browser.post(path, {"liked": "nobody", "x": "y"}).status_code == 303
+    html = page(browser, path)
+    assert "Saved." in html
+    assert '<option value="nobody" selected>' in html
+    assert browser.post(path, {"liked": "x"}).status_code == 400
+
+
+def test_guests_are_sent_to_log_in() -> None:
+    for path in ("/notifications", "/settings/notifications"):
+        assert Client().get(path).headers["Location"].startswith("/login?next=")
+    assert Client().post("/notifications/read").status_code == 401
+
+
+def test_each_kind_has_its_sentence_and_its_choice() -> None:
+    assert {(kind.name, kind.subject) for kind in KINDS} == set(wording.SENTENCES)
+    assert {kind.name for kind in KINDS if not kind.official} == set(wording.TITLES)
+
+
+def test_the_badge_costs_no_round_trip_of_its_own(
+    me: Any, browser: Client, round_trips: list[int]
+) -> None:
+    redis.call(lambda connection: connection.flushdb())  # and with it the fence of the sign-in
+    page(browser, "/search")
+    round_trips.clear()
+    page(browser, "/search")
+    assert len(round_trips) == 2  # who asks; card and badge

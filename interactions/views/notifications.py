@@ -1,0 +1,79 @@
+"""What one is told, marking it as read, and whose doings to hear of."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from interactions import actions, queries, wording
+from interactions.notifying.kinds import CHOOSABLE
+from interactions.queries import Item
+from interactions.views._answers import member, see
+from socialsite.core import api
+
+PAGE_SIZE = 20
+
+
+@require_safe
+def notifications(request: HttpRequest) -> HttpResponse:
+    """The list, the newest first; reading it marks nothing."""
+    user = member(request)
+    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    page = queries.notifications(user, cursor, PAGE_SIZE)
+    card = request.visitor.card
+    name = card["username"] if isinstance(card, dict) else card.username
+    context = {
+        "items": [_shown(item, name) for item in page.items],
+        "next": page.next,
+        "is_first_page": cursor is None,
+    }
+    partial = request.htmx and cursor is not None
+    file = "_notification_page.html" if partial else "notifications.html"
+    return render(request, f"interactions/{file}", context)
+
+
+def _shown(item: Item, name: str) -> dict[str, Any]:
+    return {**item, "words": wording.sentence(item), "address": _address(item, name)}
+
+
+def _address(item: Item, name: str) -> str:
+    """Return where a notification leads, empty for what is gone."""
+    if item["kind"] == "followed":
+        if item["actor_count"] == 1:
+            return reverse("profile", args=[item["actors"][0]["username"]])
+        return reverse("profile_followers", args=[name])
+    if item["post_id"] is None:
+        return ""
+    below = item["subject"]["type"] == "comment" or item["kind"] == "commented"
+    return reverse("post", args=[item["post_id"]]) + ("#comments" if below else "")
+
+
+@require_POST
+def notifications_read(request: HttpRequest) -> HttpResponse:
+    """Mark as read what the page showed when it was loaded: all up to the field `until`."""
+    user = member(request)
+    until = api.parse_time(request.POST.get("until", ""), "until")
+    actions.read_notifications(user, until)
+    return see(reverse("notifications"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def notification_settings(request: HttpRequest) -> HttpResponse:
+    """Whose doings one hears of, by kind."""
+    user = member(request)
+    if request.method == "POST":
+        given = {name: request.POST[name] for name in CHOOSABLE if name in request.POST}
+        actions.choose_notifications(user, given)
+        messages.success(request, _("Saved."))
+        return see(reverse("notification_settings"))
+    context = {
+        "chosen": queries.preferences(user),
+        "titles": wording.TITLES,
+        "choices": wording.CHOICES,
+        "notices": messages.get_messages(request),
+    }
+    return render(request, "interactions/notification_settings.html", context)

@@ -1,0 +1,63 @@
+"""What notifications say, in the reader's language; a new kind is a sentence here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from markupsafe import Markup, escape
+
+from interactions.queries import Item
+
+# By kind and type of subject.
+SENTENCES = {
+    ("liked", "post"): gettext_lazy("%(who)s liked your post"),
+    ("liked", "comment"): gettext_lazy("%(who)s liked your comment"),
+    ("commented", "post"): gettext_lazy("%(who)s commented on your post"),
+    ("replied", "comment"): gettext_lazy("%(who)s replied to your comment"),
+    ("reposted", "post"): gettext_lazy("%(who)s reposted your post"),
+    ("mentioned", "post"): gettext_lazy("%(who)s mentioned you in a post"),
+    ("mentioned", "comment"): gettext_lazy("%(who)s mentioned you in a comment"),
+    ("followed", "user"): gettext_lazy("%(who)s followed you"),
+    ("moderation", "post"): gettext_lazy("The site's staff removed your post"),
+    ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
+}
+
+# What one chooses for each kind.
+CHOICES = {
+    "everyone": gettext_lazy("everyone"),
+    "following": gettext_lazy("people I follow"),
+    "nobody": gettext_lazy("nobody"),
+}
+TITLES = {
+    "liked": gettext_lazy("Likes"),
+    "commented": gettext_lazy("Comments on your posts"),
+    "replied": gettext_lazy("Replies to your comments"),
+    "reposted": gettext_lazy("Reposts"),
+    "mentioned": gettext_lazy("Mentions of you"),
+    "followed": gettext_lazy("New followers"),
+}
+
+
+def sentence(item: Item) -> Markup:
+    """Return what a notification says, its actors in bold."""
+    text = str(SENTENCES[item["kind"], item["subject"]["type"]])
+    return Markup(escape(text)) % {"who": _names(item["actors"], item["actor_count"])}  # noqa: S704
+
+
+def _names(actors: Sequence[dict[str, Any]], count: int) -> Markup:
+    """Return up to two names and how many others there are, or all three of three."""
+    bold = Markup("<b>{}</b>")
+    names = [bold.format(actor["nickname"] or actor["username"]) for actor in actors]
+    if not names:
+        return Markup()
+    if len(names) == 1 == count:
+        return names[0]
+    if count <= len(names):
+        first = Markup(escape(_(", "))).join(names[:-1])  # noqa: S704
+        text = _("%(names)s and %(last)s")
+        return Markup(escape(text)) % {"names": first, "last": names[-1]}  # noqa: S704
+    named = Markup(escape(_(", "))).join(names[:2])  # noqa: S704
+    rest = count - min(len(names), 2)
+    text = ngettext("%(names)s and %(n)s other", "%(names)s and %(n)s others", rest)
+    return Markup(escape(text)) % {"names": named, "n": rest, "all": count}  # noqa: S704
