@@ -5,7 +5,6 @@ the event; from that commit on every follower's feed has the post, because reade
 delivered (A20, T30, spec I).
 """
 
-import unicodedata
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from socialsite.core import db, media
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.events import publish as tell
 from socialsite.core.pagination import Position
+from socialsite.core.text import clean
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -145,7 +145,7 @@ def _source(author: "User", post_id: int) -> Post:
 
 
 def _words_of_repost(content: str) -> PostContent:
-    words = PostContent(content=_clean(content))
+    words = PostContent(content=clean(content))
     limit = TEXT_MAX[Kind.REPOST]
     if len(words.content) > limit:
         message = _("At most %(limit)s characters.") % {"limit": limit}
@@ -224,12 +224,13 @@ def mode_for(followers: int, before: Mode) -> Mode:
 
 
 @db.atomic
-def delete(actor: "User", post_id: int, address: str = "") -> None:
+def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> None:
     """Delete a post: its author, or staff; deleting twice changes nothing.
 
     Emits PostDeleted, and RepostDeleted when it is one. Reposts of it stay: they say it is gone.
 
-    What staff delete is noted in the audit trail, with the address they did it from.
+    What staff delete is noted in the audit trail, with the address they did it from and the kind of
+    `reason`, which the author is told.
 
     Raises NotFound when there is no such post or the actor may not see it, Forbidden when it is
     somebody else's, TwoFactorNeeded for staff who may not use their powers yet.
@@ -252,7 +253,7 @@ def delete(actor: "User", post_id: int, address: str = "") -> None:
     place = Position(post.position, post.pk)
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
     if not own:
-        detail = {"author": str(post.author_id)}
+        detail = {"author": str(post.author_id)} | ({"reason": reason} if reason else {})
         accounts.note(actor, accounts.Act.DELETE_POST, "post", post.pk, detail, address)
 
 
@@ -290,12 +291,6 @@ def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None 
         cache.keep_mark(viewer_id, mark)
 
 
-def _clean(text: str) -> str:
-    """Trim, and keep of control characters only line feed and tab."""
-    text = text.replace("\r\n", "\n").strip()
-    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs"))
-
-
 def compose(
     *, content: str, kind: str, title: str, video_url: str, visibility: str, images: int
 ) -> PostContent:
@@ -303,7 +298,7 @@ def compose(
 
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
-    words = PostContent(title=_clean(title), content=_clean(content), video_url=video_url.strip())
+    words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
     wrong: dict[str, list[Text]] = {}
 
     def refuse(field: str, message: Text) -> None:

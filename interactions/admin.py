@@ -1,11 +1,14 @@
-"""Admin of interactions: to look at only; a comment is deleted through the action."""
+"""Admin of interactions: the queue of reports, the rest to look at; all is done by actions."""
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.devices import address_of
-from interactions import actions
+from interactions import (
+    actions,
+    queue_admin,  # noqa: F401  (registers the queue)
+)
 from interactions.models import Comment, Like, Notification, NotificationCause, Subject
 from socialsite.core.admin import ReadOnlyAdmin
 

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from interactions.api import bookmarks, comments, likes, notifications, reposts
+from interactions.api import bookmarks, comments, likes, notifications, reports, reposts
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.PostLike.as_view()),
     path("posts/<str:post_id>/bookmark", bookmarks.PostBookmark.as_view()),
     path("posts/<str:post_id>/repost", reposts.PostRepost.as_view()),
+    path("reports", reports.Reports.as_view()),
     path("bookmarks", bookmarks.Bookmarks.as_view()),
     path("posts/<str:post_id>/comments", comments.PostComments.as_view()),
     path("comments/<str:comment_id>", comments.OneComment.as_view()),

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from feeds.serializers import AuthorSerializer
+from interactions.models import Reason
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
 
@@ -28,6 +29,25 @@ class NewRepostSerializer(serializers.Serializer[Any]):
 
     content = serializers.CharField(
         default="", allow_blank=True, trim_whitespace=False, help_text="at most 2000 characters"
+    )
+
+
+class ReportSerializer(serializers.Serializer[Any]):
+    """What was reported."""
+
+    type = serializers.ChoiceField(choices=["post", "comment", "user"])
+    id = serializers.CharField()
+    reason = serializers.ChoiceField(choices=Reason.choices)
+
+
+class NewReportSerializer(ReportSerializer):
+    """Input of POST reports; the length is checked by the action."""
+
+    words = serializers.CharField(
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text="at most 500 characters; needed for the reason `other`",
     )
 
 

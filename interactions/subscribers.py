@@ -15,7 +15,7 @@ from interactions.events import (
     Unbookmarked,
     Unliked,
 )
-from interactions.models import SubjectType
+from interactions.models import ReportedKind, SubjectType
 from interactions.notifying import causes
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.registry import on
@@ -67,6 +67,25 @@ def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
 def forget_counts_again(event: Commented | CommentDeleted) -> None:
     """Repeat what follows the commit of a comment, or of its deletion."""
     cache.forget(event.post_id)
+
+
+# --- reports ------------------------------------------------------------------------------------
+@on(PostDeleted)
+def close_reports_of_post(event: PostDeleted) -> None:
+    """Leave nothing in the queue that is gone."""
+    actions.close_reports_of(ReportedKind.POST, event.id)
+
+
+@on(CommentDeleted)
+def close_reports_of_comment(event: CommentDeleted) -> None:
+    """Leave nothing in the queue that is gone."""
+    actions.close_reports_of(ReportedKind.COMMENT, event.id)
+
+
+@on(UserBanned)
+def close_reports_about(event: UserBanned) -> None:
+    """Leave nothing in the queue of somebody who is banned."""
+    actions.close_reports_about(event.user_id)
 
 
 # --- notifications ------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class Act(models.TextChoices):
     OTP_RESET = "otp_reset", _("took the second factor away")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
+    DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")
     RECOMMEND = "recommend", _("put among the recommended authors")
     UNRECOMMEND = "unrecommend", _("took from the recommended authors")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")

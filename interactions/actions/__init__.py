@@ -8,20 +8,36 @@ from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
 from interactions.actions.likes import fold_likes, like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
+from interactions.actions.reports import (
+    ban_reported,
+    check_reportable,
+    close_reports_about,
+    close_reports_of,
+    delete_reported,
+    dismiss_reports,
+    report,
+)
 from interactions.actions.reposts import count_repost
 from interactions.actions.subjects import mark_post_deleted
 
 __all__ = [
     "COMMENT_MAX",
+    "ban_reported",
     "bookmark",
+    "check_reportable",
     "choose_notifications",
+    "close_reports_about",
+    "close_reports_of",
     "comment",
     "count_repost",
     "delete_comment",
+    "delete_reported",
+    "dismiss_reports",
     "fold_likes",
     "like",
     "mark_post_deleted",
     "read_notifications",
+    "report",
     "unbookmark",
     "unlike",
 ]

@@ -71,11 +71,12 @@ def comment(
 
 
 @db.atomic
-def delete_comment(user: "User", comment_id: int, address: str = "") -> Comment:
+def delete_comment(user: "User", comment_id: int, address: str = "", reason: str = "") -> Comment:
     """Delete a comment: its author, the post's author, or staff. Emits CommentDeleted.
 
     Deleting twice changes nothing; while it has live replies a tombstone stays in its place (T54).
-    What staff delete is noted in the audit trail, with the address they did it from.
+    What staff delete is noted in the audit trail, with the address they did it from and the kind of
+    `reason`, which its author is told.
     Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs,
     TwoFactorNeeded for staff who may not use their powers yet.
     """
@@ -111,6 +112,7 @@ def delete_comment(user: "User", comment_id: int, address: str = "") -> Comment:
     )
     if not own:
         detail = {"author": str(comment.author_id), "post": str(post_id)}
+        detail |= {"reason": reason} if reason else {}
         accounts.note(user, accounts.Act.DELETE_COMMENT, "comment", comment.pk, detail, address)
     return comment
 

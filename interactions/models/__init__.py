@@ -8,10 +8,13 @@ from interactions.models.notifications import (
     NotificationCause,
     NotificationReader,
 )
+from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Report, ReportedKind
 from interactions.models.subjects import Subject, SubjectType
 
 __all__ = [
+    "REPORTABLE",
     "Bookmark",
+    "Case",
     "Comment",
     "CommentContent",
     "Like",
@@ -19,6 +22,10 @@ __all__ = [
     "Notification",
     "NotificationCause",
     "NotificationReader",
+    "Outcome",
+    "Reason",
+    "Report",
+    "ReportedKind",
     "Subject",
     "SubjectType",
 ]

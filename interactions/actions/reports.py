@@ -1,0 +1,188 @@
+"""Reports by people, and what staff make of them.
+
+- One person has one open report of a thing. Reports of one thing are a `Case`; its row is locked by
+  whoever adds or closes reports, after everything else that the act locks.
+- Staff delete and ban by the actions that do so everywhere, which decide who may, and note it in
+  the audit trail. A case that ends otherwise (the author deletes it, staff ban from the person's
+  page) is closed by the event.
+"""
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+
+from accounts import actions as accounts
+from accounts import queries as people
+from accounts.models import User
+from feeds import actions as posts
+from feeds import queries as feeds
+from interactions import queries
+from interactions.actions.comments import delete_comment
+from interactions.models import Case, Comment, Outcome, Reason, Report, ReportedKind
+from relations import queries as relations
+from socialsite.core import db
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.text import clean
+
+WORDS_MAX = 500
+
+
+def report(user: User, kind: int, subject_id: int, reason: str, words: str = "") -> bool:
+    """Tell staff of a post, a comment or a person; False when there is an open report already.
+
+    Raises InvalidInput (`reason`, `words`), NotFound or UserNotFound when the person may not see
+    it, Forbidden for what is their own.
+    """
+    text = _words(reason, words)
+    owner_id = _owner(user, ReportedKind(kind), subject_id)
+    if owner_id == user.pk:
+        raise Forbidden(_("You cannot report yourself."))
+    return _report(user, kind, subject_id, owner_id, reason, text)
+
+
+@db.atomic
+def _report(user: User, kind: int, subject_id: int, owner_id: int, reason: str, words: str) -> bool:
+    rows = Case.objects.select_for_update().filter(kind=kind, subject_id=subject_id)
+    case = rows.first()
+    if case is None:
+        db.ensure(Case(kind=kind, subject_id=subject_id, owner_id=owner_id))
+        case = rows.get()
+    if Report.objects.filter(case=case, reporter=user, is_open=True).exists():
+        return False
+    now = db.now_ms()
+    Report.objects.create(case=case, reporter=user, reason=reason, words=words, created_at=now)
+    case.open_count += 1
+    case.reasons[reason] = case.reasons.get(reason, 0) + 1
+    case.reported_at, case.outcome, case.closed_at, case.closed_by = now, Outcome.OPEN, None, None
+    case.save()
+    return True
+
+
+def check_reportable(user: User, kind: int, subject_id: int) -> None:
+    """Raise what `report` raises for a thing that cannot be reported, before anything is typed."""
+    if _owner(user, ReportedKind(kind), subject_id) == user.pk:
+        raise Forbidden(_("You cannot report yourself."))
+
+
+def _owner(user: User, kind: ReportedKind, subject_id: int) -> int:
+    """Return whose it is."""
+    if kind == ReportedKind.POST:
+        return feeds.visible_post(user, subject_id).author_id
+    if kind == ReportedKind.COMMENT:
+        comment, _post = queries.visible_comment(user, subject_id)
+        if comment.deleted:
+            raise NotFound
+        return comment.author_id
+    return int(relations.profile(user, people.by_id(subject_id))["id"])
+
+
+def _words(reason: str, words: str) -> str:
+    wrong: dict[str, list[Text]] = {}
+    text = clean(words)
+    if reason not in Reason.values:
+        wrong["reason"] = [_("Choose one of the reasons.")]
+    elif reason == Reason.OTHER and not text:
+        wrong["words"] = [_("Say in a few words what it is.")]
+    if len(text) > WORDS_MAX:
+        wrong["words"] = [_("At most %(limit)s characters.") % {"limit": WORDS_MAX}]
+    if wrong:
+        raise InvalidInput(fields=wrong)
+    return text
+
+
+# --- staff --------------------------------------------------------------------------------------
+@db.atomic
+def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
+    """Close the reports of a case: there is nothing to be done. False when none is open.
+
+    Raises Forbidden, TwoFactorNeeded as everything that staff do.
+    """
+    _check_staff(actor)
+    case = Case.objects.select_for_update().get(pk=case_id)
+    count = _close(case, Outcome.DISMISSED, actor)
+    if not count:
+        return False
+    act = accounts.Act.DISMISS_REPORTS
+    accounts.note(actor, act, _name(case.kind), case.subject_id, {"reports": count}, address)
+    return True
+
+
+@db.atomic
+def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
+    """Delete the post or comment that was reported; False when it is gone already.
+
+    Its author is told the reason that was given most. Raises Forbidden for a person, and as
+    `dismiss_reports`.
+    """
+    _check_staff(actor)
+    case = Case.objects.get(pk=case_id)
+    reason = max(case.reasons, key=case.reasons.__getitem__, default="")
+    try:
+        if case.kind == ReportedKind.POST:
+            posts.delete(actor, case.subject_id, address, reason)
+        elif case.kind == ReportedKind.COMMENT:
+            if not Comment.objects.filter(pk=case.subject_id, deleted=False).exists():
+                raise NotFound
+            delete_comment(actor, case.subject_id, address, reason)
+        else:
+            raise Forbidden
+        outcome = Outcome.DELETED
+    except NotFound:
+        outcome = Outcome.GONE
+    _close(Case.objects.select_for_update().get(pk=case_id), outcome, actor)
+    return outcome == Outcome.DELETED
+
+
+def ban_reported(actor: User, case_id: int, address: str = "") -> bool:
+    """Ban whose it is; everything open about them is closed. False when they were banned already.
+
+    Raises as `accounts.actions.ban`.
+    """
+    owner = User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
+    was_banned = owner.banned_at is not None
+    accounts.ban(owner, actor, address)
+    close_reports_about(owner.pk, actor)
+    return not was_banned
+
+
+@db.atomic
+def close_reports_about(user_id: int, actor: User | None = None) -> None:
+    """Close every open case of somebody who is banned."""
+    if User.objects.filter(pk=user_id, banned_at__isnull=False).exists():
+        _close_all(Case.objects.filter(owner_id=user_id), Outcome.BANNED, actor)
+
+
+@db.atomic
+def close_reports_of(kind: int, subject_id: int) -> None:
+    """Close the open case of a post or comment that is gone, whoever deleted it."""
+    act = accounts.Act.DELETE_POST
+    if kind == ReportedKind.COMMENT:
+        act = accounts.Act.DELETE_COMMENT
+    note = people.noted(act, _name(kind), subject_id)
+    outcome = Outcome.GONE if note is None else Outcome.DELETED
+    _close_all(Case.objects.filter(kind=kind, subject_id=subject_id), outcome, None)
+
+
+def _close_all(cases: "QuerySet[Case]", outcome: Outcome, actor: User | None) -> None:
+    for case in cases.filter(open_count__gt=0).select_for_update().order_by("pk"):
+        _close(case, outcome, actor)
+
+
+def _close(case: Case, outcome: Outcome, actor: User | None) -> int:
+    """Close the open reports of a locked case; returns how many there were."""
+    count = case.open_count
+    if count:
+        Report.objects.filter(case=case, is_open=True).update(is_open=None, outcome=outcome)
+        case.open_count, case.reasons, case.outcome = 0, {}, outcome
+        case.closed_at, case.closed_by = db.now_ms(), actor
+        case.save()
+    return count
+
+
+def _name(kind: int) -> str:
+    """Return what the audit trail calls it."""
+    return ReportedKind(kind).name.lower()
+
+
+def _check_staff(actor: User) -> None:
+    if not people.moderates(actor):
+        raise Forbidden

@@ -1,0 +1,99 @@
+"""Reports by people, and the staff queue made of them."""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class ReportedKind(models.IntegerChoices):
+    """What `Case.subject_id` is an id of."""
+
+    POST = 1
+    COMMENT = 2
+    USER = 3
+
+
+# By their names in addresses, in the API and in the audit trail.
+REPORTABLE = {kind.name.lower(): kind for kind in ReportedKind}
+
+
+class Reason(models.TextChoices):
+    """Why people report. The values stand in tables and never change."""
+
+    SPAM = "spam", _("Spam or advertising")
+    ABUSE = "abuse", _("Insult or harassment")
+    HATE = "hate", _("Hate against a group of people")
+    VIOLENCE = "violence", _("Violence or threats")
+    SEXUAL = "sexual", _("Sexual content")
+    PRIVATE = "private", _("Private information about somebody")
+    OTHER = "other", _("Something else")
+
+
+class Outcome(models.TextChoices):
+    """What became of a case; empty while it is open."""
+
+    OPEN = ""
+    DISMISSED = "dismissed"
+    DELETED = "deleted"
+    BANNED = "banned"
+    GONE = "gone", "gone by itself"
+
+
+class Case(models.Model):
+    """All reports of one thing: a line of the staff queue. A new report opens it again."""
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.PositiveSmallIntegerField(choices=ReportedKind.choices)
+    subject_id = models.BigIntegerField()
+    # Who wrote it, or who it is.
+    owner = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    open_count = models.PositiveIntegerField(default=0)
+    # Reason → how often it was given in the open reports.
+    reasons = models.JSONField(default=dict)
+    reported_at = models.BigIntegerField(default=0, help_text="the last report, Unix ms")
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
+    closed_at = models.BigIntegerField(null=True, help_text="Unix ms")
+    # Nobody for what ended by itself.
+    closed_by = models.ForeignKey(
+        "accounts.User",
+        models.DO_NOTHING,
+        null=True,
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "subject_id"], name="uk_case")]
+        indexes = [
+            models.Index(fields=["open_count", "reported_at"], name="ix_case_open"),
+            models.Index(fields=["owner", "open_count"], name="ix_case_owner"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display().lower()} {self.subject_id}"
+
+
+class Report(models.Model):
+    """What one person told staff. Nobody but staff ever learns who it was."""
+
+    id = models.BigAutoField(primary_key=True)
+    case = models.ForeignKey(Case, models.CASCADE, db_constraint=False, db_index=False)
+    reporter = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    reason = models.CharField(max_length=16, choices=Reason.choices)
+    words = models.CharField(max_length=500, blank=True, default="")
+    created_at = models.BigIntegerField(help_text="Unix ms")
+    # True or NULL: of one person and case a unique key lets one be open, and any number closed.
+    is_open = models.BooleanField(null=True, default=True)
+    outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["case", "reporter", "is_open"], name="uk_report_open")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} by {self.reporter_id}"

@@ -1,0 +1,39 @@
+"""The page that reports a post, a comment or a person to staff."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from interactions import actions, limits
+from interactions.models import REPORTABLE, Reason
+from interactions.views._answers import member, see
+from socialsite.core import api, errors
+
+UNPROCESSABLE = 422
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
+    """Ask for the reason, send the report, and say thanks; nothing typed is lost."""
+    user = member(request)
+    if kind not in REPORTABLE:
+        raise errors.NotFound
+    ident = api.parse_id(subject_id)
+    context: dict[str, Any] = {"kind": kind, "subject_id": subject_id, "reasons": Reason.choices}
+    if request.method != "POST":
+        if "sent" in request.GET:
+            return render(request, "interactions/reported.html", context)
+        actions.check_reportable(user, REPORTABLE[kind], ident)
+        context |= {"values": {"reason": "", "words": ""}, "form_errors": {}}
+        return render(request, "interactions/report.html", context)
+    limits.REPORT.spend(user.pk)
+    values = {name: request.POST.get(name, "") for name in ("reason", "words")}
+    try:
+        actions.report(user, REPORTABLE[kind], ident, **values)
+    except errors.InvalidInput as error:
+        context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}
+        return render(request, "interactions/report.html", context, status=UNPROCESSABLE)
+    return see(reverse("report", args=[kind, subject_id]) + "?sent")
