@@ -186,6 +186,7 @@ def _publish(
     )
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
+    media.use(author_id, [int(image["id"]) for image in words.images])
     PostContent.objects.bulk_create([words])
     head.last_position = max(head.last_position, position)
     head.post_count += 1

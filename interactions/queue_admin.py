@@ -81,14 +81,14 @@ class CaseAdmin(ReadOnlyAdmin):
         return ", ".join(f"{reason} {count}" for reason, count in counted) or "-"
 
     @admin.display(description="last report", ordering="reported_at")
-    def last(self, case: Case) -> datetime:
+    def last(self, case: Case) -> str:
         """Say when it was reported last."""
         return _time(case.reported_at)
 
     @admin.display(description="closed at")
-    def closed(self, case: Case) -> datetime | None:
+    def closed(self, case: Case) -> str:
         """Say when it was closed."""
-        return None if case.closed_at is None else _time(case.closed_at)
+        return "-" if case.closed_at is None else _time(case.closed_at)
 
     @admin.display(description="what")
     def what(self, case: Case) -> SafeString:
@@ -189,5 +189,5 @@ def words_of(case: Case) -> str:
     return "" if card is None else f"{card['nickname']} {card['bio']}".strip()[:WORDS]
 
 
-def _time(ms: int) -> datetime:
-    return datetime.fromtimestamp(ms / 1000, UTC)
+def _time(ms: int) -> str:
+    return f"{datetime.fromtimestamp(ms / 1000, UTC):%Y-%m-%d %H:%M} UTC"

@@ -225,6 +225,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=4, minute=30),
         "options": {"expires": 3600},
     },
+    "sweep-media": {
+        "task": "core.sweep_media",
+        "schedule": crontab(hour=5, minute=0),
+        "options": {"expires": 3600},
+    },
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",
         "schedule": timedelta(hours=1),

@@ -98,7 +98,9 @@ def edit_profile(
 
 def _avatar(user: User, media_id: int) -> str:
     try:
-        return media.by_ids(user.pk, [media_id])[0].thumb_name
+        picture = media.by_ids(user.pk, [media_id])[0]
+        media.use(user.pk, [media_id])
+        return picture.thumb_name
     except InvalidInput as error:
         texts = [text for part in (error.fields or {}).values() for text in part]
         raise InvalidInput(fields={"avatar": texts}) from None

@@ -18,14 +18,16 @@ import secrets
 import threading
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import IO
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Sum
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
 
@@ -53,6 +55,11 @@ WAIT_SECONDS = 10
 
 TOO_LARGE = _("A picture may have at most 10 MB and 25 megapixels (WEBP: 8).")
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
+_NO_SUCH = _("There is no such picture of yours.")
+
+# Uploads that nothing uses are kept so long; so many are removed at once.
+UNUSED_HOURS = 24
+SWEEP_STEP = 100
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
@@ -160,13 +167,45 @@ def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
         return []
     found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids))
     if any(ident not in found for ident in ids):
-        raise InvalidInput(fields={"images": [_("There is no such picture of yours.")]})
+        raise InvalidInput(fields={"images": [_NO_SUCH]})
     return [found[ident] for ident in ids]
+
+
+def use(owner_id: int, ids: Collection[int]) -> None:
+    """Mark a person's pictures as used, in the transaction of what uses them.
+
+    InvalidInput when one is not there any more: it was swept away since it was looked up.
+    """
+    found = Media.objects.filter(owner_id=owner_id, pk__in=set(ids))
+    if ids and found.update(is_used=True) != len(set(ids)):
+        raise InvalidInput(fields={"images": [_NO_SUCH]})
 
 
 def url_of(name: str) -> str:
     """Return the address of a stored file; "" for no file."""
     return settings.MEDIA_URL + name if name else ""
+
+
+# --- sweeping -----------------------------------------------------------------------------------
+def sweep(after: int = 0) -> int | None:
+    """Remove some pictures that were uploaded more than a day ago and never used.
+
+    Returns the id to go on after, None at the end. The files go first, while the row is locked: a
+    process that dies leaves a row without files, which the next sweep takes, never files that no
+    row names. Whoever uses a picture just then waits, and learns that it is gone.
+    """
+    limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
+    unused = Media.objects.filter(is_used=False, created_at__lt=limit)
+    ids = list(unused.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:SWEEP_STEP])
+    for ident in ids:
+        with transaction.atomic():
+            # What somebody uses at this moment is not waited for.
+            item = unused.select_for_update(skip_locked=True).filter(pk=ident).first()
+            if item is not None:
+                for name in (item.name, item.thumb_name):
+                    _path(name).unlink(missing_ok=True)
+                item.delete()
+    return ids[-1] if len(ids) == SWEEP_STEP else None
 
 
 # --- decoding and encoding ----------------------------------------------------------------------

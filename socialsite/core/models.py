@@ -72,10 +72,15 @@ class Media(models.Model):
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
+    # It was put into a post or made an avatar; what never was, is swept away after a day.
+    is_used = models.BooleanField(default=False)
 
     class Meta:
         verbose_name_plural = "media"
-        indexes = [models.Index(fields=["owner_id", "created_at"], name="ix_media_owner")]
+        indexes = [
+            models.Index(fields=["owner_id", "created_at"], name="ix_media_owner"),
+            models.Index(fields=["is_used", "created_at"], name="ix_media_used"),
+        ]
 
     def __str__(self) -> str:
         return self.name

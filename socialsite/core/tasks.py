@@ -5,10 +5,12 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from socialsite.core import relay
+from socialsite.core import media, relay
 from socialsite.core.models import IdempotencyKey
 
 IDEMPOTENCY_HOURS = 24
+# Of one night; what is left over waits for the next.
+SWEEPS_MAX = 200
 
 
 @shared_task(name="core.relay_events")
@@ -22,3 +24,14 @@ def purge_idempotency_keys() -> None:
     """Drop keys older than a day."""
     limit = timezone.now() - timedelta(hours=IDEMPOTENCY_HOURS)
     IdempotencyKey.objects.filter(created_at__lt=limit).delete()
+
+
+@shared_task(name="core.sweep_media")
+def sweep_media() -> None:
+    """Remove uploads that nothing uses."""
+    after = 0
+    for _ in range(SWEEPS_MAX):
+        last = media.sweep(after)
+        if last is None:
+            return
+        after = last

@@ -4,6 +4,7 @@ import io
 import struct
 import threading
 import zlib
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError
 from django.test import RequestFactory
+from django.utils import timezone
 from django.views.static import serve
 from PIL import Image, PngImagePlugin
 
-from socialsite.core import errors, media
+from accounts import actions as accounts
+from feeds import actions as feeds
+from socialsite.core import errors, media, tasks
 from socialsite.core.models import IdempotencyKey, Media
+from socialsite.core.tasks import sweep_media
 
 pytestmark = [
     pytest.mark.django_db,
@@ -488,3 +493,57 @@ def test_no_file_is_left_when_the_key_cannot_be_kept(
     assert answer.status_code == 500
     assert not Media.objects.exists()
     assert not files()
+
+
+# --- uploads that nothing uses ------------------------------------------------------------------
+def aged(item: Media, hours: float) -> None:
+    Media.objects.filter(pk=item.pk).update(created_at=timezone.now() - timedelta(hours=hours))
+
+
+def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
+    make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "SWEEP_STEP", 2)
+    owner = make_user()
+    items = {
+        name: store(picture(), owner.pk) for name in ("new", "posted", "avatar", "a", "b", "c")
+    }
+    feeds.publish(owner, images=[items["posted"].pk])
+    accounts.edit_profile(owner, avatar=items["avatar"].pk)
+    for name, item in items.items():
+        aged(item, 23.9 if name == "new" else 24.1)
+    (media._path(items["b"].name)).unlink()  # a sweep died here
+    sweep_media()
+    left = {items[name].pk for name in ("new", "posted", "avatar")}
+    assert set(Media.objects.values_list("pk", flat=True)) == left
+    assert len(files()) == 2 * len(left)
+
+
+def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "SWEEP_STEP", 2)
+    monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
+    for _ in range(3):
+        aged(store(picture()), 25)
+    sweep_media()
+    assert Media.objects.count() == 1
+
+
+def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
+    make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = make_user()
+    item = store(picture(), owner.pk)
+    aged(item, 25)
+    real = media.by_ids
+
+    def found_and_swept(owner_id: int, ids: Any) -> Any:
+        found = real(owner_id, ids)
+        sweep_media()
+        return found
+
+    monkeypatch.setattr(media, "by_ids", found_and_swept)
+    with pytest.raises(errors.InvalidInput):
+        feeds.publish(owner, content="x", images=[item.pk])
+    with pytest.raises(errors.InvalidInput):
+        accounts.edit_profile(owner, avatar=item.pk)
+    assert files() == []
