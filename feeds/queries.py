@@ -108,6 +108,11 @@ def visible_post(viewer: "User | None", post_id: int) -> Post:
     return found
 
 
+def by_author(author_id: int) -> PostQuerySet:
+    """Return all posts of a person, deleted ones too, for composition."""
+    return Post.objects.filter(author_id=author_id)
+
+
 def was_pulled_before(post: Post) -> bool:
     """True when the author has an earlier post that is not pushed to all."""
     earlier = Post.objects.filter(author_id=post.author_id, position__lte=post.position)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from interactions.api import bookmarks, comments, likes, notifications, reports, reposts
+from interactions.api import bookmarks, comments, likes, notifications, reports, reposts, threads
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.PostLike.as_view()),
@@ -13,6 +13,8 @@ urlpatterns = [
     path("posts/<str:post_id>/comments", comments.PostComments.as_view()),
     path("comments/<str:comment_id>", comments.OneComment.as_view()),
     path("comments/<str:comment_id>/like", likes.CommentLike.as_view()),
+    path("posts/<str:post_id>/comment-settings", threads.CommentSettings.as_view()),
+    path("comments/<str:comment_id>/pin", threads.Pin.as_view()),
     path("comments/<str:comment_id>/replies", comments.Replies.as_view()),
     path("notifications", notifications.Notifications.as_view()),
     path("notifications/read", notifications.Read.as_view()),

@@ -32,6 +32,8 @@ from socialsite.core.leased import LEASE_MS, LeasedCache
 COUNTS = LeasedCache("tallies", ttl_ms=600_000)
 # How many notifications a person has not read (`queries.notifications`).
 UNREAD = LeasedCache("unread", ttl_ms=600_000)
+# "<token>:<number>" of a comment: live replies by people who are banned or gone.
+GONE = LeasedCache("gone", ttl_ms=3_600_000)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000
@@ -86,6 +88,11 @@ def forget(post_id: int, person_id: int | None = None) -> None:
 def forget_unread(user_ids: Iterable[int]) -> None:
     """Forget how much these people have not read; call it after the commit. Never raises."""
     UNREAD.forget(user_ids)
+
+
+def reply_gone(above: Collection[int]) -> None:
+    """Forget what is taken off the replies of comments after the commit of what is under way."""
+    transaction.on_commit(partial(GONE.forget, list(above)), robust=True)
 
 
 # --- what a person did --------------------------------------------------------------------------

@@ -48,6 +48,28 @@ class Commented(_CommentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class CommentPinned(_CommentEvent):
+    """The post's author pinned it; `author_id` is the comment's."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentUnpinned(_CommentEvent):
+    """The post's author pinned it no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommentSettingsChanged(DomainEvent):
+    """The comments on a post are `open`, `closed` or `featured` from now on."""
+
+    aggregate_type: ClassVar[str] = "post"
+    aggregate_field: ClassVar[str] = "post_id"
+
+    post_id: int
+    user_id: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
 class CommentDeleted(_CommentEvent):
     """The comment is gone, or a tombstone while it has live replies."""
 

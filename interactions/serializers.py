@@ -71,6 +71,21 @@ class CommentSerializer(serializers.Serializer[Any]):
     deleted = serializers.BooleanField()
 
 
+class PinSerializer(serializers.Serializer[Any]):
+    """Whether the comment is pinned now."""
+
+    pinned = serializers.BooleanField()
+
+
+class CommentSettingsSerializer(serializers.Serializer[Any]):
+    """How the comments on a post are set; checked by the action."""
+
+    status = serializers.CharField(
+        help_text="open; closed: no new ones; featured: only what the author pinned or wrote shows,"
+        " to each reader also their own, to the author all"
+    )
+
+
 class CommentPageSerializer(serializers.Serializer[Any]):
     """A page of comments."""
 

@@ -4,6 +4,7 @@ from functools import partial
 
 from django.db import transaction
 
+from accounts import queries as people
 from accounts.events import UserBanned, UserUnbanned
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from interactions import actions, cache, queries
@@ -67,6 +68,13 @@ def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
 def forget_counts_again(event: Commented | CommentDeleted) -> None:
     """Repeat what follows the commit of a comment, or of its deletion."""
     cache.forget(event.post_id)
+
+
+@on(Commented, CommentDeleted, after=True)
+def forget_gone_again(event: Commented | CommentDeleted) -> None:
+    """Repeat it for counts of replies; a new one matters if its author was banned meanwhile."""
+    if isinstance(event, CommentDeleted) or event.author_id not in people.cards([event.author_id]):
+        cache.GONE.forget(queries.above(event.id))
 
 
 # --- reports ------------------------------------------------------------------------------------

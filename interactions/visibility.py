@@ -1,9 +1,12 @@
 """The one gate before every comment that anybody is shown or may touch (T42): `visible_to`."""
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from interactions.models import Comment
+from feeds import queries as feeds
+from interactions.models import Comment, Subject
 from relations import queries as relations
+
+PICKED = Comment.Attr.PINNED | Comment.Attr.BY_AUTHOR
 
 
 def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
@@ -19,16 +22,32 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
     return comments.exclude(author_id__in=relations.blocked_ids(viewer_id))
 
 
+def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
+    """Return the same without what the author of a featured post did not pick (A36).
+
+    Picked is what they pinned and what they wrote. Everybody sees their own comments too, and the
+    author all.
+    """
+    shown = by_shown_authors(viewer_id)
+    everywhere = ~Q(subject__status=Subject.Status.FEATURED)
+    if viewer_id is None:
+        return shown.alias(picks=F("attrs").bitand(PICKED)).filter(everywhere | Q(picks__gt=0))
+    own_post = feeds.by_author(viewer_id).filter(pk=OuterRef("subject__subj_id"))
+    return shown.alias(picks=F("attrs").bitand(PICKED)).filter(
+        everywhere | Q(picks__gt=0) | Q(author_id=viewer_id) | Exists(own_post)
+    )
+
+
 def visible_to(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return live comments and tombstones that a reader of their post may see.
 
     A tombstone shows only while the reader sees a reply that hangs from it (T54). The subqueries
     ask for a value, not EXISTS, which MariaDB would answer by reading the replies of all subjects.
     """
-    shown = by_shown_authors(viewer_id)
+    shown = shown_to(viewer_id)
     replies = shown.filter(subject_id=OuterRef("subject_id"), deleted=False).values("pk")
     of_root = replies.filter(root_id=OuterRef("pk"))
-    of_reply = replies.filter(root_id=OuterRef("root_id"), parent_id=OuterRef("pk"))
+    of_reply = replies.filter(parent_id=OuterRef("pk"))
     in_thread = Q(root__isnull=True) & Q(in_thread__isnull=False)
     answered = Q(root__isnull=False) & Q(answer__isnull=False)
     return shown.alias(in_thread=Subquery(of_root[:1]), answer=Subquery(of_reply[:1])).filter(

@@ -19,9 +19,11 @@ from interactions.actions.reports import (
 )
 from interactions.actions.reposts import count_repost
 from interactions.actions.subjects import mark_post_deleted
+from interactions.actions.threads import PIN_MAX, pin, set_comment_status, unpin
 
 __all__ = [
     "COMMENT_MAX",
+    "PIN_MAX",
     "ban_reported",
     "bookmark",
     "check_reportable",
@@ -36,8 +38,11 @@ __all__ = [
     "fold_likes",
     "like",
     "mark_post_deleted",
+    "pin",
     "read_notifications",
     "report",
+    "set_comment_status",
     "unbookmark",
     "unlike",
+    "unpin",
 ]

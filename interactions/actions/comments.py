@@ -15,6 +15,7 @@ from accounts import queries as people
 from feeds import queries as feeds
 from interactions import cache, queries
 from interactions.actions.subjects import locked_subject
+from interactions.actions.threads import forget_pin
 from interactions.events import CommentDeleted, Commented
 from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
@@ -57,6 +58,7 @@ def comment(
         root_id=None if parent is None else parent.root_id or parent.pk,
         parent_id=parent_id,
         position=now if at_ms is None else min(at_ms, now),
+        attrs=Comment.Attr.BY_AUTHOR if post.author_id == user.pk else 0,
     )
     CommentContent.objects.create(comment=made, content=words)
     subject.comment_count += 1
@@ -94,11 +96,13 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     comment.subject = subject
     if comment.deleted:
         return comment
-    comment.deleted, comment.attrs = True, 0
+    comment.deleted, comment.attrs = True, comment.attrs & Comment.Attr.BY_AUTHOR
     comment.save(update_fields=["deleted", "attrs"])
     subject.comment_count -= 1
-    subject.save(update_fields=["comment_count", "updated_at"])
+    forget_pin(subject, comment_id)
+    subject.save(update_fields=["comment_count", "pins", "updated_at"])
     cache.post_changed(post_id)
+    cache.reply_gone(_above(comment))
     _count_reply(comment, -1)
     if comment.author_id == post_author:
         _forget_author_reply(comment)
@@ -125,9 +129,14 @@ def _parent(user: "User", subject: Subject, parent_id: int) -> Comment:
     return found
 
 
+def _above(comment: Comment) -> set[int]:
+    """Return the thread's root and the reply that was answered; nothing of a root."""
+    return {ident for ident in (comment.root_id, comment.parent_id) if ident is not None}
+
+
 def _count_reply(comment: Comment, by: int) -> None:
     """Move `reply_count` of the thread's root, and of the reply that was answered."""
-    above = {ident for ident in (comment.root_id, comment.parent_id) if ident is not None}
+    above = _above(comment)
     if above:
         Comment.objects.filter(pk__in=above).update(reply_count=F("reply_count") + by)
 
@@ -144,7 +153,7 @@ def _forget_author_reply(comment: Comment) -> None:
         deleted=False,
     )
     if not others.exists():
-        keep = Comment.Attr.PINNED | Comment.Attr.AUTHOR_LIKED
+        keep = sum(Comment.Attr) - Comment.Attr.AUTHOR_REPLIED
         Comment.objects.filter(pk=comment.parent_id).update(attrs=F("attrs").bitand(keep))
 
 

@@ -14,11 +14,12 @@ class Comment(models.Model):
     """
 
     class Attr(models.IntegerChoices):
-        """Bits of `attrs`, each set by the subject's author."""
+        """Bits of `attrs`: what the author of the post did to it, or that they wrote it."""
 
         PINNED = 1
         AUTHOR_LIKED = 2
         AUTHOR_REPLIED = 4
+        BY_AUTHOR = 8
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     subject = models.ForeignKey(Subject, models.DO_NOTHING, db_constraint=False, db_index=False)
@@ -42,6 +43,11 @@ class Comment(models.Model):
         indexes = [
             models.Index(fields=["subject", "root", "position", "id"], name="ix_thread_new"),
             models.Index(fields=["subject", "root", "like_count", "id"], name="ix_thread_hot"),
+            # A person's comments in a thread: what is taken off counts, what featured ones show.
+            models.Index(
+                fields=["subject", "author", "root", "parent", "deleted"], name="ix_thread_author"
+            ),
+            models.Index(fields=["parent", "position", "id"], name="ix_answers"),
         ]
 
     def __str__(self) -> str:

@@ -15,7 +15,11 @@ class Subject(models.Model):
     """Counters and state of one liked or discussed thing; made with the first of what it counts."""
 
     class Status(models.IntegerChoices):
-        """Whether the author lets people comment, and whose comments show."""
+        """Whether the author lets people comment, and whose comments show.
+
+        FEATURED shows what the author pinned or wrote, to each reader also their own comments, and
+        to the author all.
+        """
 
         OPEN = 0
         CLOSED = 1
@@ -31,6 +35,8 @@ class Subject(models.Model):
     repost_count = models.PositiveIntegerField(default=0)
     bookmark_count = models.PositiveIntegerField(default=0)
     status = models.PositiveSmallIntegerField(choices=Status.choices, default=Status.OPEN)
+    # Ids of the pinned comments, at most `actions.PIN_MAX`; each has the bit as well.
+    pins = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -2,8 +2,11 @@
 
 from interactions.queries.bookmarks import bookmarks
 from interactions.queries.comments import (
+    STATUSES,
     CommentCard,
+    above,
     comment,
+    comment_status,
     comments,
     replies,
     thread_of,
@@ -20,12 +23,15 @@ from interactions.queries.notifications import (
 )
 
 __all__ = [
+    "STATUSES",
     "CommentCard",
     "Decoration",
     "Item",
     "Unread",
+    "above",
     "bookmarks",
     "comment",
+    "comment_status",
     "comments",
     "decorate",
     "like_count",

@@ -1,35 +1,36 @@
-"""Threads of comments.
-
-A list of comments is read in two steps: places of the thread from the index alone, then the rows
-of those that the reader may see; on past what is hidden until the page is full. In one step MariaDB
-joins every comment above the cursor before it drops it (in the middle of 50,000 comments: 80 ms
-against 2).
-"""
+"""Threads of comments as readers see them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
-
-from django.db.models import Count, Q, QuerySet
 
 from accounts import queries as accounts
 from feeds import queries as feeds
 from interactions.models import Comment, Subject, SubjectType
-from interactions.queries.likes import LikedComments, like_count
-from interactions.visibility import by_shown_authors, visible_to
+from interactions.queries.likes import LikedComments
+from interactions.queries.reply_counts import ReplyCounts
+from interactions.queries.threads import Row, Sort, Thread, page_of, values
+from interactions.visibility import shown_to, visible_to
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
-from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.pagination import Page, Position
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
     from accounts.models import User
     from feeds.models import Post
 
-Sort = Literal["new", "hot"]
-
-# Each time a page is not full yet, this many times more comments are looked at, up to the maximum.
-REFILL_GROWTH, REFILL_MAX = 4, 1000
+# What an author may set.
+STATUSES = {
+    "open": Subject.Status.OPEN,
+    "closed": Subject.Status.CLOSED,
+    "featured": Subject.Status.FEATURED,
+}
+_PINNED, _AUTHOR_LIKED, _AUTHOR_REPLIED = (
+    int(bit)
+    for bit in (Comment.Attr.PINNED, Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_REPLIED)
+)
+_NAMES = {status: name for name, status in STATUSES.items()}
 
 
 class CommentCard(TypedDict):
@@ -54,25 +55,6 @@ class CommentCard(TypedDict):
     mine: bool
 
 
-_COLUMNS = (
-    "id",
-    "root_id",
-    "parent_id",
-    "author_id",
-    "position",
-    "likes",
-    "reply_count",
-    "deleted",
-    "attrs",
-    "content_row__content",
-)
-_Row = dict[str, Any]
-
-
-def _values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, _Row]":
-    return comments.annotate(likes=like_count(SubjectType.COMMENT, "id")).values(*_COLUMNS)
-
-
 def _id(viewer: Any) -> int | None:
     """Return the reader's id; None for a guest."""
     return None if viewer is None else viewer.pk
@@ -88,14 +70,22 @@ def comments(
     """Return a page of the comments on a post itself.
 
     `new` is newest first; `hot` has the most liked first, its cursor is Position(like_count, id).
-    Raises NotFound when the reader may not see the post.
+    The pinned ones are first in both, by the same order. Raises NotFound when the reader may not
+    see the post.
     """
+    post = feeds.visible_post(viewer, post_id)
+    subject = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
+    if subject is None:
+        return Page([], None)
+    return _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
+
+
+def comment_status(viewer: "User | None", post_id: int) -> str:
+    """Return `open`, `closed` or `featured`; NotFound when the reader may not see the post."""
     feeds.visible_post(viewer, post_id)
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
-    subject_id = subjects.values_list("pk", flat=True).first()
-    if subject_id is None:
-        return Page([], None)
-    return _page(viewer, _Thread(subject_id, None, sort), cursor, size)
+    status = subjects.values_list("status", flat=True).first()
+    return _NAMES.get(Subject.Status(status or Subject.Status.OPEN), "closed")
 
 
 def replies(
@@ -105,21 +95,22 @@ def replies(
 
     Raises NotFound when the reader may not see the comment or its post.
     """
-    comment, _post = visible_comment(viewer, comment_id)
+    comment, post = visible_comment(viewer, comment_id)
+    thread = _thread(viewer, post, comment.subject, "old")
     if comment.root_id is None:
-        thread = _Thread(comment.subject_id, comment.pk, "old")
+        thread = replace(thread, root_id=comment.pk)
     else:
-        thread = _Thread(comment.subject_id, comment.root_id, "old", answers_to=comment.pk)
+        thread = replace(thread, root_id=comment.root_id, answers_to=comment.pk)
     return _page(viewer, thread, cursor, size)
 
 
 def comment(viewer: "User | None", comment_id: int) -> CommentCard:
     """Return one comment; NotFound when the reader may not see it."""
-    found, _post = visible_comment(viewer, comment_id)
-    rows = list(_values(visible_to(_id(viewer)).filter(pk=comment_id)))
+    found, post = visible_comment(viewer, comment_id)
+    rows = list(values(visible_to(_id(viewer)).filter(pk=comment_id)))
     if not rows:
         raise NotFound
-    return _cards(viewer, found.subject_id, rows)[0]
+    return _cards(viewer, _thread(viewer, post, found.subject, "old"), rows)[0]
 
 
 def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, Post]":
@@ -130,10 +121,16 @@ def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, P
     found = visible_to(_id(viewer)).select_related("subject").filter(pk=comment_id).first()
     if found is None:
         raise NotFound
-    root_id, shown = found.root_id, by_shown_authors(_id(viewer))
+    root_id, shown = found.root_id, shown_to(_id(viewer))
     if root_id is not None and not shown.filter(pk=root_id).exists():
         raise NotFound
     return found, feeds.visible_post(viewer, found.subject.subj_id)
+
+
+def above(comment_id: int) -> set[int]:
+    """Return the ids of the thread's root and of the reply answered; nothing for a root."""
+    rows = Comment.objects.filter(pk=comment_id).values_list("root_id", "parent_id")
+    return {ident for pair in rows for ident in pair if ident is not None}
 
 
 def thread_of(comment_id: int) -> int | None:
@@ -141,82 +138,41 @@ def thread_of(comment_id: int) -> int | None:
     return Comment.objects.filter(pk=comment_id).values_list("subject_id", flat=True).first()
 
 
-# --- threads ------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _Thread:
-    """The comments on a subject itself (`root_id` None), or the replies below a root, in an order.
-
-    `new` and `old` are by (position, id), `hot` is by (like_count, id). With `answers_to` only the
-    replies that answer that reply are shown.
-    """
-
-    subject_id: int
-    root_id: int | None
-    order: Literal["new", "hot", "old"]
-    answers_to: int | None = None
-
-    def places(self, after: Position | None, limit: int) -> list[Position]:
-        """Return the next places in order, of hidden comments too, from the index alone."""
-        key = "like_count" if self.order == "hot" else "position"
-        rows = Comment.objects.filter(subject_id=self.subject_id, root_id=self.root_id)
-        sign = "" if self.order == "old" else "-"
-        rows = rows.filter(self._beyond(after)).order_by(f"{sign}{key}", f"{sign}id")
-        return [Position(*row) for row in rows.values_list(key, "id")[:limit]]
-
-    def _beyond(self, place: Position | None) -> Q:
-        if place is None:
-            return Q()
-        if self.order == "new":
-            return before(place)
-        if self.order == "old":
-            newer = Q(position__gt=place.ts_ms) | Q(id__gt=place.id)
-            return Q(position__gte=place.ts_ms) & newer
-        # Two ranges of the index and not one as in `before`: thousands of comments have the same
-        # number of likes, most of them none.
-        return Q(like_count__lt=place.ts_ms) | Q(like_count=place.ts_ms, id__lt=place.id)
-
-    def rows(self, viewer_id: int | None, places: Sequence[Position]) -> dict[int, _Row]:
-        """Return the rows at these places that the reader may see, by id."""
-        found = visible_to(viewer_id).filter(pk__in=[place.id for place in places])
-        if self.answers_to is not None:
-            found = found.filter(parent_id=self.answers_to)
-        return {row["id"]: row for row in _values(found)}
+def _thread(
+    viewer: "User | None", post: "Post", subject: Subject, order: Literal["new", "hot", "old"]
+) -> Thread:
+    """Return the comments on a subject itself, as its status lets this reader see them."""
+    me, writers = _id(viewer), None
+    if subject.status == Subject.Status.FEATURED and me != post.author_id:
+        writers = (post.author_id,) if me is None else (post.author_id, me)
+    return Thread(subject.pk, None, order, tuple(subject.pins), writers)
 
 
 def _page(
-    viewer: "User | None", thread: _Thread, cursor: Position | None, size: int
+    viewer: "User | None", thread: Thread, cursor: Position | None, size: int
 ) -> Page[CommentCard]:
-    found: list[tuple[Position, _Row]] = []
-    limit = size + 1
-    while len(found) <= size:
-        places = thread.places(cursor, limit)
-        if not places:
-            break
-        rows = thread.rows(_id(viewer), places)
-        found += [(place, rows[place.id]) for place in places if place.id in rows]
-        if len(places) < limit:
-            break
-        cursor, limit = places[-1], min(limit * REFILL_GROWTH, REFILL_MAX)
-    page = cut(found, size, lambda item: item[0])
-    return page.with_items(_cards(viewer, thread.subject_id, [row for _, row in page.items]))
+    page = page_of(_id(viewer), thread, cursor, size)
+    return page.with_items(_cards(viewer, thread, page.items))
 
 
-def _cards(viewer: "User | None", subject_id: int, rows: Sequence[_Row]) -> list[CommentCard]:
+# --- cards ---------------------------------------------------------------------------------------
+def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[CommentCard]:
     """Hydrate rows of one subject: one round trip, and queries for what is not cached."""
     if not rows:
         return []
     me, batch = _id(viewer), Batch()
     authors = accounts.ask_cards(batch, {row["author_id"] for row in rows if not row["deleted"]})
-    likes = LikedComments(me, subject_id, [row["id"] for row in rows])
+    likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
     likes.ask(batch)
+    replies = ReplyCounts(me, thread, rows)
+    replies.ask(batch)
     batch.run()
-    people, liked = authors.cards(), likes.found()
-    counts = _reply_counts(viewer, subject_id, rows)
+    people, liked, counts = authors.cards(), likes.found(), replies.found()
     return [_card(row, people, row["id"] in liked, counts.get(row["id"], 0), me) for row in rows]
 
 
 def _card(
-    row: _Row, people: dict[int, Any], liked: bool, reply_count: int, viewer_id: int | None
+    row: Row, people: dict[int, Any], liked: bool, reply_count: int, viewer_id: int | None
 ) -> CommentCard:
     attrs, author = row["attrs"], people.get(row["author_id"])
     # An account closed since the rows were read counts as gone too.
@@ -231,28 +187,9 @@ def _card(
         like_count=0 if gone else row["likes"],
         reply_count=reply_count,
         liked=liked and not gone,
-        pinned=bool(attrs & Comment.Attr.PINNED),
-        author_liked=bool(attrs & Comment.Attr.AUTHOR_LIKED),
-        author_replied=bool(attrs & Comment.Attr.AUTHOR_REPLIED),
+        pinned=bool(attrs & _PINNED) and not gone,
+        author_liked=bool(attrs & _AUTHOR_LIKED) and not gone,
+        author_replied=bool(attrs & _AUTHOR_REPLIED) and not gone,
         deleted=gone,
         mine=not gone and row["author_id"] == viewer_id,
     )
-
-
-def _reply_counts(viewer: "User | None", subject_id: int, rows: Sequence[_Row]) -> dict[int, int]:
-    """Return comment → number of live replies that this reader sees; rows without are missing.
-
-    The stored count is everybody's; people whom the reader does not see must not count (design 4).
-    """
-    answered = [row for row in rows if row["reply_count"]]
-    if not answered:
-        return {}
-    ids = [row["id"] for row in answered]
-    live = by_shown_authors(_id(viewer)).filter(subject_id=subject_id, deleted=False).order_by()
-    # A page holds either roots or the replies of one root.
-    if answered[0]["root_id"] is None:
-        rows_of, field = live.filter(root_id__in=ids), "root_id"
-    else:
-        rows_of = live.filter(root_id=answered[0]["root_id"], parent_id__in=ids)
-        field = "parent_id"
-    return dict(rows_of.values_list(field).annotate(count=Count("pk")))

@@ -16,7 +16,7 @@ from feeds import queries as feeds
 from interactions import cache
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
-from interactions.visibility import by_shown_authors, visible_to
+from interactions.visibility import shown_to, visible_to
 from relations import queries as relations
 from socialsite.core import redis
 from socialsite.core.json import iso
@@ -263,7 +263,7 @@ def _visible_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
     seen = visible_to(user_id).filter(pk__in=ids, deleted=False)
     rows = list(seen.values_list("pk", "root_id", "content_row__content"))
     roots = {root for _, root, _ in rows if root is not None}
-    shown = set(by_shown_authors(user_id).filter(pk__in=roots).values_list("pk", flat=True))
+    shown = set(shown_to(user_id).filter(pk__in=roots).values_list("pk", flat=True))
     return {ident: words for ident, root, words in rows if root is None or root in shown}
 
 

@@ -133,8 +133,8 @@ def test_any_history_tells_everybody_what_they_like(make_user, make_post, monkey
     monkeypatch.setattr(cache, "MINE_MAX", 2)
     people = [make_user() for _ in range(3)]
     posts = [make_post(people[0]).pk for _ in range(4)]
-    found = Storm(people, posts, seed=11).run(300)
+    found = Storm(people, posts, seed=11).run(200)
     assert found.wrong == []
     assert found.drift == []
-    assert found.looks > 30
-    assert found.between > 20
+    assert found.looks > 20
+    assert found.between > 10

@@ -357,4 +357,4 @@ def test_pages_cost_the_same_number_of_queries_whatever_their_size(
     few = costs(fill(3))
     many = costs(fill(12))
     assert many == few
-    assert max(few) <= 7
+    assert max(few) <= 8

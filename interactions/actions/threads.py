@@ -1,0 +1,100 @@
+"""What the author of a post does with the comments below it: open, close, feature, pin.
+
+All of it under the lock of the post's subject, which every new comment takes too.
+"""
+
+from typing import TYPE_CHECKING
+
+from django.db.models import F
+from django.utils.translation import gettext_lazy as _
+
+from feeds import queries as feeds
+from interactions import queries
+from interactions.actions.subjects import locked_subject
+from interactions.events import CommentPinned, CommentSettingsChanged, CommentUnpinned
+from interactions.models import Comment, Subject
+from socialsite.core import db
+from socialsite.core.errors import Forbidden, InvalidInput, NotFound
+from socialsite.core.events import publish
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+PIN_MAX = 100
+
+
+@db.atomic
+def set_comment_status(user: "User", post_id: int, status: str) -> str:
+    """Open, close or feature the comments on one's post; returns the status (A36).
+
+    Emits CommentSettingsChanged when it changed. Raises NotFound when the person may not see the
+    post, Forbidden when it is not theirs, InvalidInput (`status`).
+    """
+    post = feeds.visible_post(user, post_id)
+    if post.author_id != user.pk:
+        raise Forbidden
+    wanted = queries.STATUSES.get(status)
+    if wanted is None:
+        raise InvalidInput(fields={"status": [_("Must be open, closed or featured.")]})
+    subject = locked_subject(post_id)
+    if subject.status == Subject.Status.DELETED:
+        raise NotFound
+    if subject.status != wanted:
+        subject.status = wanted
+        subject.save(update_fields=["status", "updated_at"])
+        publish(CommentSettingsChanged(post_id=post_id, user_id=user.pk, status=status))
+    return status
+
+
+@db.atomic
+def pin(user: "User", comment_id: int) -> None:
+    """Pin a comment or reply below one's post; again changes nothing. Emits CommentPinned.
+
+    Pinned comments stand first in both sorts; a pinned reply keeps its place in its thread.
+    Raises NotFound when the person may not see the comment, or it is deleted, Forbidden when the
+    post is not theirs, InvalidInput (`comment`) when PIN_MAX are pinned.
+    """
+    _set_pinned(user, comment_id, pinned=True)
+
+
+@db.atomic
+def unpin(user: "User", comment_id: int) -> None:
+    """Pin a comment no longer; again changes nothing. Emits CommentUnpinned; raises as `pin`."""
+    _set_pinned(user, comment_id, pinned=False)
+
+
+def forget_pin(subject: Subject, comment_id: int) -> None:
+    """Take a comment that goes off the pins of its locked subject; the caller saves `pins`."""
+    subject.pins = [ident for ident in subject.pins if ident != comment_id]
+
+
+def _set_pinned(user: "User", comment_id: int, *, pinned: bool) -> None:
+    found, post = queries.visible_comment(user, comment_id)
+    if post.author_id != user.pk:
+        raise Forbidden
+    subject = locked_subject(post.pk)
+    comment = Comment.objects.select_for_update().get(pk=found.pk)
+    if comment.deleted:
+        raise NotFound
+    if pinned == (comment_id in subject.pins):
+        return
+    if pinned:
+        if len(subject.pins) >= PIN_MAX:
+            text = _("At most %(limit)s comments can be pinned.") % {"limit": PIN_MAX}
+            raise InvalidInput(fields={"comment": [text]})
+        subject.pins = [*subject.pins, comment_id]
+    else:
+        forget_pin(subject, comment_id)
+    subject.save(update_fields=["pins", "updated_at"])
+    bit = Comment.Attr.PINNED
+    attrs = F("attrs").bitor(bit) if pinned else F("attrs").bitand(sum(Comment.Attr) - bit)
+    Comment.objects.filter(pk=comment_id).update(attrs=attrs)
+    told = CommentPinned if pinned else CommentUnpinned
+    publish(
+        told(
+            id=comment_id,
+            post_id=post.pk,
+            author_id=comment.author_id,
+            parent_id=comment.parent_id,
+        )
+    )

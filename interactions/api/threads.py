@@ -1,0 +1,59 @@
+"""API of what the author of a post does with the comments below it."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import IsAuthenticatedOrReadOnly
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from interactions import actions, queries
+from interactions.serializers import CommentSettingsSerializer, PinSerializer
+from socialsite.core import api
+
+Errors = api.ErrorSerializer
+PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors}
+
+
+class Pin(APIView):
+    """Whether a comment below my post is pinned."""
+
+    @extend_schema(request=None, responses=PINNED)
+    def put(self, request: Request, comment_id: str) -> Response:
+        """Pin it: it stands first, and shows where comments are featured. Again changes nothing."""
+        actions.pin(request.user, api.parse_id(comment_id))
+        return Response({"pinned": True})
+
+    @extend_schema(responses=PINNED)
+    def delete(self, request: Request, comment_id: str) -> Response:
+        """Pin it no longer; again changes nothing."""
+        actions.unpin(request.user, api.parse_id(comment_id))
+        return Response({"pinned": False})
+
+
+class CommentSettings(APIView):
+    """Who may comment on a post, and which comments show."""
+
+    permission_classes = [IsAuthenticatedOrReadOnly]
+
+    @extend_schema(responses={200: CommentSettingsSerializer, 400: Errors, 404: Errors})
+    def get(self, request: Request, post_id: str) -> Response:
+        """Return how the comments on a post are set."""
+        status = queries.comment_status(request.user, api.parse_id(post_id))
+        return Response({"status": status})
+
+    @extend_schema(
+        request=CommentSettingsSerializer,
+        responses={
+            200: CommentSettingsSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            404: Errors,
+        },
+    )
+    def patch(self, request: Request, post_id: str) -> Response:
+        """Open, close or feature the comments on one's post."""
+        ident = api.parse_id(post_id)
+        values = api.read(CommentSettingsSerializer, request.data)
+        status = actions.set_comment_status(request.user, ident, values["status"])
+        return Response({"status": status})

@@ -1,0 +1,139 @@
+"""The places of comments in a thread, and the rows there that a reader may see.
+
+- A list of comments is read in two steps: places of the thread from the index alone, then the rows
+  of those that the reader may see; on past what is hidden until the page is full. In one step
+  MariaDB joins every comment above the cursor before it drops it (in the middle of 50,000 comments:
+  80 ms against 2).
+- Pinned comments stand first. Their places are those of the rest raised by PINNED, so that one
+  order and one cursor hold for both parts; the rest passes over them, so none comes twice.
+- Of a featured thread (A36) only what may show is looked at, however long it is: the pinned ones,
+  and by an index those of its author and of the reader.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.db.models import Q, QuerySet
+
+from interactions.models import Comment, SubjectType
+from interactions.queries.likes import like_count
+from interactions.visibility import visible_to
+from socialsite.core.pagination import Page, Position, before, cut
+
+Sort = Literal["new", "hot"]
+Row = dict[str, Any]
+
+# Each time a page is not full yet, this many times more comments are looked at, up to the maximum.
+REFILL_GROWTH, REFILL_MAX = 4, 1000
+# Above every time in ms and every number of likes, below the largest that a cursor holds.
+PINNED = 2**52
+
+_COLUMNS = (
+    "id",
+    "root_id",
+    "parent_id",
+    "author_id",
+    "position",
+    "likes",
+    "reply_count",
+    "deleted",
+    "attrs",
+    "content_row__content",
+)
+
+
+def values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, Row]":
+    """Return the rows of comments as they are hydrated."""
+    return comments.annotate(likes=like_count(SubjectType.COMMENT, "id")).values(*_COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """The comments on a subject itself (`root_id` None), or the replies below a root, in an order.
+
+    `new` and `old` are by (position, id), `hot` is by (like_count, id). With `answers_to` only the
+    replies that answer that reply are listed. `pins` are the pinned comments of the subject, and
+    `writers`, for a featured one, the people besides of whom there may be anything to see.
+    """
+
+    subject_id: int
+    root_id: int | None
+    order: Literal["new", "hot", "old"]
+    pins: tuple[int, ...] = ()
+    writers: tuple[int, ...] | None = None
+    answers_to: int | None = None
+
+    @property
+    def _key(self) -> str:
+        return "like_count" if self.order == "hot" else "position"
+
+    def pinned(self, viewer_id: int | None, after: Position | None) -> list[tuple[Position, Row]]:
+        """Return the pinned comments on the subject itself after a place among them, in order."""
+        if self.order == "old" or not self.pins or (after is not None and after.ts_ms < PINNED):
+            return []
+        found = []
+        for row in values(visible_to(viewer_id).filter(pk__in=self.pins, root__isnull=True)):
+            key = row["likes"] if self.order == "hot" else row["position"]
+            found.append((Position(PINNED + key, row["id"]), row))
+        return sorted(
+            (one for one in found if after is None or one[0] < after),
+            key=lambda one: one[0],
+            reverse=True,
+        )
+
+    def places(self, after: Position | None, limit: int) -> list[Position]:
+        """Return the next places in order, of hidden comments too."""
+        rows = Comment.objects.filter(subject_id=self.subject_id, root_id=self.root_id)
+        if self.answers_to is not None:
+            # By the index of the answers, which are all in one thread.
+            rows = Comment.objects.filter(parent_id=self.answers_to)
+        if self.writers is None:
+            return self._next(rows, after, limit)
+        pinned = self._next(rows.filter(pk__in=self.pins), after, limit) if self.pins else []
+        written = self._next(rows.filter(author_id__in=self.writers), after, limit)
+        return sorted({*pinned, *written}, reverse=self.order != "old")[:limit]
+
+    def _next(
+        self, rows: "QuerySet[Comment]", after: Position | None, limit: int
+    ) -> list[Position]:
+        sign = "" if self.order == "old" else "-"
+        rows = rows.filter(self._beyond(after)).order_by(f"{sign}{self._key}", f"{sign}id")
+        return [Position(*row) for row in rows.values_list(self._key, "id")[:limit]]
+
+    def _beyond(self, place: Position | None) -> Q:
+        if place is None:
+            return Q()
+        if self.order == "new":
+            return before(place)
+        if self.order == "old":
+            newer = Q(position__gt=place.ts_ms) | Q(id__gt=place.id)
+            return Q(position__gte=place.ts_ms) & newer
+        # Two ranges of the index and not one as in `before`: thousands of comments have the same
+        # number of likes, most of them none.
+        return Q(like_count__lt=place.ts_ms) | Q(like_count=place.ts_ms, id__lt=place.id)
+
+    def rows(self, viewer_id: int | None, places: Sequence[Position]) -> dict[int, Row]:
+        """Return the rows at these places that the reader may see, by id."""
+        skipped = set() if self.order == "old" else set(self.pins)
+        ids = [place.id for place in places if place.id not in skipped]
+        return {row["id"]: row for row in values(visible_to(viewer_id).filter(pk__in=ids))}
+
+
+def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size: int) -> Page[Row]:
+    """Return one full page of what the reader may see of a thread; short only at its end."""
+    found = thread.pinned(viewer_id, cursor)
+    if cursor is not None and cursor.ts_ms >= PINNED and thread.order != "old":
+        cursor = None
+    limit = size + 1
+    while len(found) <= size:
+        places = thread.places(cursor, limit)
+        if not places:
+            break
+        rows = thread.rows(viewer_id, places)
+        found += [(place, rows[place.id]) for place in places if place.id in rows]
+        if len(places) < limit:
+            break
+        cursor, limit = places[-1], min(limit * REFILL_GROWTH, REFILL_MAX)
+    page = cut(found, size, lambda item: item[0])
+    return page.with_items([row for _, row in page.items])
