@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, When
 from django.utils.translation import gettext_lazy as _
 
 from accounts import sockets
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 @db.atomic
 def read_notifications(
     user: "User", until_ms: int | None = None, ids: Collection[int] | None = None
-) -> int:
+) -> None:
     """Mark as read what is there: all of it, or what is not newer than `until_ms`, or of `ids`.
 
-    Each group is marked up to where it is now, so marks only ever rise, two devices cannot take
-    each other's back, and what arrives later is unread whatever time was named (T49, T50). Returns
-    how many became read.
+    Marks only rise, so two devices cannot take each other's back, and not above the last position
+    that was given: what arrives later is unread whatever time was named (T49, T50).
     """
-    unread = Notification.objects.filter(user_id=user.pk, is_unread=True)
-    if until_ms is not None:
-        unread = unread.filter(position__lte=until_ms)
+    readers = NotificationReader.objects.filter(pk=user.pk)
+    last = readers.values_list("last_position", flat=True).first() or 0
+    until = last if until_ms is None else min(until_ms, last)
+    unread = Notification.objects.filter(user_id=user.pk, is_unread=True, read_position__lt=until)
     if ids is not None:
         unread = unread.filter(pk__in=ids)
-    count = unread.update(read_position=F("position"), is_unread=False)
-    if count:
+    # Also of groups that are beyond: should their newest actors leave, the others were read.
+    newer = Case(When(position__gt=until, then=True), default=False)
+    if unread.update(read_position=until, is_unread=newer):
         transaction.on_commit(partial(_tell, user.pk), robust=True)
-    return count
 
 
 @db.atomic
@@ -52,9 +52,10 @@ def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
             raise InvalidInput(fields={name: [_("There is no such kind of notification.")]})
         if choice not in CHOICES:
             raise InvalidInput(fields={name: [_("Must be everyone, following or nobody.")]})
-    reader = fold.locked_reader(user.pk, wait=True)
-    preferences = {**(reader.preferences if reader else {}), **choices}
-    NotificationReader.objects.filter(pk=user.pk).update(preferences=preferences)
+    db.ensure(NotificationReader(pk=user.pk))
+    reader = NotificationReader.objects.select_for_update().get(pk=user.pk)
+    reader.preferences |= choices
+    reader.save(update_fields=["preferences"])
 
 
 def _tell(user_id: int) -> None:

@@ -39,8 +39,12 @@ Key = tuple[int, int]  # kind, subject
 def fold(user_id: int) -> int:
     """Fold what is due of one reader; returns how many causes. Tells their open pages of news."""
     done = 0
-    while (found := _fold(user_id)) > 0:
+    while found := _fold(user_id):
         done += found
+    if found is None and not NotificationReader.objects.filter(pk=user_id).exists():
+        # In a transaction of its own: nobody is to wait for the first fold of a reader either.
+        db.ensure(NotificationReader(pk=user_id))
+        return fold(user_id)
     return done
 
 
@@ -52,10 +56,11 @@ def sweep() -> int:
 
 
 @db.atomic
-def _fold(user_id: int) -> int:
+def _fold(user_id: int) -> int | None:
+    """Fold up to BATCH causes; returns how many, None when the reader's lock was not to be had."""
     reader = locked_reader(user_id)
     if reader is None:
-        return 0
+        return None
     locked = NotificationCause.objects.select_for_update(skip_locked=True)
     due = list(locked.filter(due=user_id).order_by("pk")[:BATCH])
     if not due:
@@ -76,12 +81,10 @@ def _fold(user_id: int) -> int:
     return len(due)
 
 
-def locked_reader(user_id: int, *, wait: bool = False) -> NotificationReader | None:
-    """Return the reader under their lock, made when there is none; None while somebody has it."""
-    readers = NotificationReader.objects.filter(pk=user_id)
-    if not readers.exists():
-        db.ensure(NotificationReader(pk=user_id))
-    return readers.select_for_update(skip_locked=not wait).first()
+def locked_reader(user_id: int) -> NotificationReader | None:
+    """Return the reader under their lock; None while somebody has it, or when there is none."""
+    readers = NotificationReader.objects.select_for_update(skip_locked=True)
+    return readers.filter(pk=user_id).first()
 
 
 def _decide(

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import jsonschema
 import pytest
+from drf_spectacular.generators import SchemaGenerator
 
 from accounts import sockets
 from interactions import actions
@@ -123,3 +125,28 @@ def test_open_pages_are_told_once_and_only_of_news(
     drain()
     assert pushed == [hint] * 2
     assert fold.sweep() == 0
+
+
+def test_the_answers_are_what_the_document_says(
+    make_user: Any, make_post: Any, api_for: Any, drain: Any
+) -> None:
+    """And every address is in it."""
+    me = make_user()
+    actions.like(make_user(), POST, make_post(me).pk)
+    drain()
+    mine = api_for(me)
+    document = SchemaGenerator().get_schema(request=None, public=True)
+    for method, path in (
+        ("get", LIST),
+        ("get", COUNT),
+        ("post", READ),
+        ("get", PREFERENCES),
+        ("patch", PREFERENCES),
+    ):
+        answer = getattr(mine, method)(path)
+        assert answer.status_code == 200
+        content = document["paths"][path][method]["responses"]["200"]["content"]
+        schema = {**content["application/json"]["schema"], "components": document["components"]}
+        jsonschema.Draft202012Validator(schema).validate(answer.json())
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.Draft202012Validator(schema).validate({})

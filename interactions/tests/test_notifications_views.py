@@ -9,7 +9,7 @@ from accounts import actions as accounts
 from accounts.models import Role
 from feeds import actions as feeds
 from interactions import actions, wording
-from interactions.models import SubjectType
+from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying.kinds import KINDS
 from relations import actions as relations
 from socialsite.core import redis
@@ -142,3 +142,86 @@ def test_the_badge_costs_no_round_trip_of_its_own(
     round_trips.clear()
     page(browser, "/search")
     assert len(round_trips) == 2  # who asks; card and badge
+
+
+@pytest.mark.parametrize("hide", ["i block", "they block", "both block", "banned"])
+def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
+    me: Any,
+    browser: Client,
+    api_for: Any,
+    make_user: Any,
+    make_post: Any,
+    drain: Any,
+    dead_redis: Any,
+    hide: str,
+) -> None:
+    """Whatever the caches hold, and before as well as after the event was handled (T42)."""
+    anna, bert = make_user("anna77", nickname="HiddenAnna"), make_user("bert77")
+    mine, theirs = make_post(me, content="mine"), make_post(anna, content="of anna")
+    host = make_post(make_user(), content="host")
+    said = actions.comment(me, mine.pk, "said")
+    actions.like(anna, POST, mine.pk)
+    actions.like(bert, POST, mine.pk)
+    actions.like(anna, SubjectType.COMMENT, said.pk)
+    actions.comment(anna, mine.pk, "x")
+    actions.comment(anna, mine.pk, "x", said.pk)
+    actions.comment(anna, host.pk, "@reader1")
+    actions.comment(bert, theirs.pk, "@reader1 on the post of anna")
+    relations.follow(anna, me)
+    feeds.repost(anna, mine.pk)
+    for act in (actions.like, actions.unlike):
+        act(me, POST, theirs.pk)
+    actions.like(me, POST, theirs.pk)
+    mine_api, annas_api = api_for(me), api_for(anna)
+    drain()
+    assert badge(page(browser)) == "8"
+    assert page(browser).count("HiddenAnna") >= 7
+    assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 2
+    match hide:
+        case "i block":
+            relations.block(me, anna)
+        case "they block":
+            relations.block(anna, me)
+        case "both block":
+            relations.block(me, anna)
+            relations.block(anna, me)
+        case _:
+            accounts.ban(anna)
+
+    def look() -> None:
+        html = page(browser)
+        for text in (html, mine_api.get("/api/v1/notifications").content.decode()):
+            assert "anna" not in text.lower()
+        assert badge(html) == "1"
+        item = mine_api.get("/api/v1/notifications").json()["items"]
+        assert [(one["kind"], one["actor_count"]) for one in item] == [("liked", 1)]
+        assert mine_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
+        if hide != "banned":
+            others = annas_api.get("/api/v1/notifications").json()["items"]
+            assert [one["kind"] for one in others] == ["commented"]
+            assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
+
+    for _ in range(2):
+        look()  # warm
+        redis.call(lambda connection: connection.flushdb())
+        look()  # cold
+        with dead_redis():
+            look()
+        drain()
+
+
+def test_staff_look_at_them_only(make_user: Any, make_post: Any, drain: Any) -> None:
+    boss, fan = make_user("bossy"), make_user()
+    accounts.promote(boss, Role.ADMIN)
+    actions.like(fan, POST, make_post(boss).pk)
+    drain()
+    client = Client(headers=ENGLISH)
+    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(boss, "chrome")
+    for model in (Notification, NotificationCause):
+        path = f"/admin/interactions/{model._meta.model_name}/"
+        assert client.get(path).status_code == 200
+        one = f"{path}{model.objects.get().pk}/change/"
+        assert client.get(one).status_code == 200
+        for address in (f"{path}add/", one, f"{path}{model.objects.get().pk}/delete/"):
+            assert client.post(address, {"post": "yes"}).status_code == 403
+        assert model.objects.count() == 1

@@ -1,0 +1,80 @@
+"""A storm of likes, comments, blocks: `make chaos ARGS="notifications --operations 20000"`.
+
+What is told at the end must be what the facts say (I8), and nothing may be read that was not shown
+(T50). Exits with 1 when it is not so. Zero failures in n independent trials still allow a true rate
+below 3/n at 95 %.
+"""
+
+import argparse
+import os
+import secrets
+import sys
+
+
+def main() -> int:
+    """Run the storm in rounds and report it."""
+    parser = argparse.ArgumentParser(
+        description="Random doings of many threads on few people.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--operations", type=int, default=5000, help="in all")
+    parser.add_argument("--round", type=int, default=500, help="operations before it is looked at")
+    parser.add_argument("--threads", type=int, default=8, help="that act at once")
+    parser.add_argument("--people", type=int, default=5, help="the fewer, the hotter each pair")
+    parser.add_argument("--relays", type=int, default=3, help="that deliver events beside them")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    options = parser.parse_args()
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    import django
+
+    django.setup()
+
+    from accounts import actions as accounts
+    from bench._harness import lines
+    from interactions.tests.notification_storm import Findings, scene, storm
+
+    given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
+    print(f"# storm on notifications: {given}", flush=True)
+    total, number = Findings(), 0
+    while total.operations < options.operations:
+        number += 1
+
+        def person(name: str, number: int = number) -> object:
+            return accounts.register(
+                username=f"{name}{number}", nickname="Storm", password=secrets.token_hex(8)
+            )
+
+        found = storm(
+            scene(
+                person("host"),
+                [person(f"storm{one}x") for one in range(options.people)],
+                person("outlaw"),
+            ),
+            threads=options.threads,
+            operations=min(options.round, options.operations - total.operations),
+            relays=options.relays,
+            seed=options.seed * 1000 + number,
+        )
+        for name, value in vars(found).items():
+            setattr(total, name, getattr(total, name) + value)
+        print(f"{total.operations} operations", flush=True)
+    rows = [
+        ["operations", total.operations, ""],
+        ["refused by the rules (blocked, gone)", total.refused, ""],
+        ["notifications compared with the facts", total.told, ""],
+        ["pages read while it ran", total.looked, ""],
+        ["differences from the facts", len(total.differences), "0"],
+        ["read without having been shown", len(total.unseen), "0"],
+        ["errors shown to a user", len(total.errors), "0"],
+        ["operations a second", f"{total.operations / total.seconds:.0f}", ""],
+    ]
+    print("\n".join(["", *lines(rows, ["figure", "is", "must be"])]), flush=True)
+    wrong = [*total.differences, *total.unseen, *total.errors]
+    for one in wrong[:20]:
+        print("found:", repr(one))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
