@@ -12,6 +12,9 @@ from interactions.events import (
     Bookmarked,
     CommentDeleted,
     Commented,
+    CommentPinned,
+    CommentSettingsChanged,
+    CommentUnpinned,
     Liked,
     Unbookmarked,
     Unliked,
@@ -107,6 +110,18 @@ def notify_of_like(event: Liked | Unliked) -> None:
 def notify_of_comment(event: Commented | CommentDeleted) -> None:
     """Tell the author of the post, who is answered, and who is named."""
     causes.of_comment(event.id)
+
+
+@on(CommentPinned, CommentUnpinned)
+def notify_of_pin(event: CommentPinned | CommentUnpinned) -> None:
+    """What is picked is shown, and told, also where the comments are featured."""
+    causes.of_thread(event.post_id, event.id)
+
+
+@on(CommentSettingsChanged)
+def notify_of_settings(event: CommentSettingsChanged) -> None:
+    """Featured or not any more: what is not shown is not told."""
+    causes.of_thread(event.post_id)
 
 
 @on(PostPublished, PostDeleted)

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from markupsafe import Markup, escape
 
+from interactions.models import Reason
 from interactions.queries import Item
 
 # By kind and type of subject.
@@ -43,6 +44,12 @@ def sentence(item: Item) -> Markup:
     """Return what a notification says, its actors in bold."""
     text = str(SENTENCES[item["kind"], item["subject"]["type"]])
     return Markup(escape(text)) % {"who": _names(item["actors"], item["actor_count"])}  # noqa: S704
+
+
+def reason(item: Item) -> str:
+    """Return why staff removed something, empty where they gave no reason that is known."""
+    known = item["reason"] in Reason.values
+    return str(Reason(item["reason"]).label) if known else ""
 
 
 def _names(actors: Sequence[dict[str, Any]], count: int) -> Markup:

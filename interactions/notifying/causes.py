@@ -140,6 +140,25 @@ def of_follow(follower_id: int, user_id: int) -> None:
     sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
 
 
+def of_thread(post_id: int, comment_id: int | None = None) -> None:
+    """Show or hide replies by what the author of a featured post picks (A36).
+
+    All below the post, or what one comment that was picked, or no longer is, has to do with.
+    """
+    groups = Notification.objects.filter(post_id=post_id)
+    if comment_id is not None:
+        answered = Comment.objects.filter(pk=comment_id).values("parent_id")
+        groups = groups.filter(Q(subject_id=comment_id) | Q(subject_id__in=answered))
+    rows = list(groups.values_list("user_id", "kind", "subject_id"))
+    replied = [(user, subject) for user, kind, subject in rows if kind == kinds.REPLIED.value]
+    if replied:
+        users, subjects = map(set, zip(*replied, strict=True))
+        _mark(Q(user_id__in=users, kind=kinds.REPLIED.value, subject_id__in=subjects))
+    # Mentions are asked for when they are read; who has some must not count what is hidden.
+    everybody = {user for user, _, _ in rows}
+    transaction.on_commit(partial(forget_unread, everybody), robust=True)
+
+
 def of_pair(one_id: int, other_id: int) -> None:
     """Show or hide what two people did to each other, whichever the blocks between them say."""
     _mark(Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id))

@@ -11,7 +11,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from operator import or_
 
@@ -22,7 +22,8 @@ from accounts import queries as accounts
 from accounts import sockets
 from interactions.cache import forget_unread
 from interactions.models import Notification, NotificationCause, NotificationReader
-from interactions.notifying.kinds import BY_VALUE, DEFAULT
+from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
+from interactions.visibility import shown_to
 from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.failpoints import failpoint
@@ -88,11 +89,14 @@ def locked_reader(user_id: int) -> NotificationReader | None:
 
 
 def _decide(
-    reader: NotificationReader, due: Iterable[NotificationCause], actors: set[int], now: int
+    reader: NotificationReader, due: Sequence[NotificationCause], actors: set[int], now: int
 ) -> None:
     """Decide which causes count, and give the new ones their position."""
     shown = set(accounts.cards(actors - {0})) | {0}
     shown -= set(relations.blocked_ids(reader.pk).filter(to_user_id__in=actors))
+    # Of a featured post not every reply is shown to whom it answers (A36).
+    replies = {cause.ref for cause in due if cause.kind == REPLIED.value}
+    seen = set(shown_to(reader.pk).filter(pk__in=replies).values_list("pk", flat=True))
     followed: set[int] | None = None
     for number, cause in enumerate(due):
         if not cause.position:
@@ -102,7 +106,8 @@ def _decide(
                 followed = set(relations.following_ids(reader.pk).filter(to_user_id__in=actors))
             wanted = choice == DEFAULT or cause.actor_id in (followed or ())
             cause.muted = not (wanted and choice != "nobody") and cause.actor_id != 0
-        cause.shown = cause.stands and not cause.muted and cause.actor_id in shown
+        unseen = cause.kind == REPLIED.value and cause.ref not in seen
+        cause.shown = cause.stands and not (cause.muted or unseen) and cause.actor_id in shown
         cause.due = None
 
 

@@ -316,6 +316,32 @@ def test_who_is_answered_and_named_is_told_once(
     assert told(me) == [("replied", ["anna"], 1, False)]
 
 
+def test_what_a_featured_post_does_not_show_is_not_told(
+    me: Any, people: Any, make_post: Any, drain: Any
+) -> None:
+    anna, bert, carl, *_ = people
+    post = make_post(bert)
+    mine = actions.comment(me, post.pk, "mine")
+    actions.comment(anna, post.pk, "to mine", mine.pk)
+    named = actions.comment(carl, post.pk, "@reader1")
+    drain()
+    everything = [("mentioned", ["carl"], 1, False), ("replied", ["anna"], 1, False)]
+    assert told(me) == everything
+    actions.set_comment_status(bert, post.pk, "featured")
+    drain()
+    assert (told(me), unread(me)) == ([], 0)
+    actions.pin(bert, named.pk)
+    drain()
+    assert (told(me), unread(me)) == (everything[:1], 1)
+    actions.comment(bert, post.pk, "the author's", mine.pk)
+    drain()
+    assert told(me)[0] == ("replied", ["bert"], 1, False)
+    actions.unpin(bert, named.pk)
+    actions.set_comment_status(bert, post.pk, "open")
+    drain()
+    assert told(me) == [("replied", ["bert", "anna"], 2, False), *everything[:1]]
+
+
 def test_preferences_count_from_then_on(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:

@@ -104,9 +104,10 @@ def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
     accounts.promote(boss, Role.ADMIN)
     post = make_post(me, content="rude words")
     drain()
-    feeds.delete(boss, post.pk)
+    feeds.delete(boss, post.pk, reason="spam")
     drain()
     html = page(browser)
+    assert "Reason: Spam or advertising" in html
     assert "The site&#39;s staff removed your post" in html
     assert "rude words" in html
     assert f"/posts/{post.pk}" not in html

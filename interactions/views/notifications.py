@@ -37,7 +37,8 @@ def notifications(request: HttpRequest) -> HttpResponse:
 
 
 def _shown(item: Item, name: str) -> dict[str, Any]:
-    return {**item, "words": wording.sentence(item), "address": _address(item, name)}
+    words, why = wording.sentence(item), wording.reason(item)
+    return {**item, "words": words, "why": why, "address": _address(item, name)}
 
 
 def _address(item: Item, name: str) -> str:
