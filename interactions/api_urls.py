@@ -12,6 +12,8 @@ urlpatterns = [
     path("bookmarks", bookmarks.Bookmarks.as_view()),
     path("posts/<str:post_id>/comments", comments.PostComments.as_view()),
     path("comments/<str:comment_id>", comments.OneComment.as_view()),
+    path("posts/<str:post_id>/likes", likes.PostLikes.as_view()),
+    path("comments/<str:comment_id>/likes", likes.CommentLikes.as_view()),
     path("comments/<str:comment_id>/like", likes.CommentLike.as_view()),
     path("posts/<str:post_id>/comment-settings", threads.CommentSettings.as_view()),
     path("comments/<str:comment_id>/pin", threads.Pin.as_view()),

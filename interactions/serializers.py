@@ -104,12 +104,13 @@ class NewCommentSerializer(serializers.Serializer[Any]):
     )
 
 
+_PAGES_ONLY = ("mine", "answers")
 _AUTHOR = ("id", "username", "nickname", "avatar")
 
 
 def body(card: CommentCard) -> dict[str, Any]:
     """Return a comment as the API shows it."""
-    shown: dict[str, Any] = {key: value for key, value in card.items() if key != "mine"}
+    shown: dict[str, Any] = {key: value for key, value in card.items() if key not in _PAGES_ONLY}
     if card["author"] is not None:
         shown["author"] = {key: card["author"][key] for key in _AUTHOR}
     return shown

@@ -108,6 +108,19 @@ def profile(viewer: User | AnonymousUser, person: User) -> Person:
     return {**card, "relation": name(state), "counts": counts(person.pk)}
 
 
+def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]:
+    """Return the cards of those of these people whom the viewer may see, with `relation`, by id.
+
+    Left out are closed accounts and those with a block either way. Two queries at most.
+    """
+    states_by_id = relations_of(viewer_id, ids)
+    shown = [one for one, state in states_by_id.items() if not states.blocked_either_way(state)]
+    return {
+        one: {**card, "relation": name(states_by_id[one])}
+        for one, card in accounts.cards(shown).items()
+    }
+
+
 def search_people(
     viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:

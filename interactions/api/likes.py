@@ -1,16 +1,23 @@
 """API of likes."""
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from interactions import actions
+from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
+from relations.serializers import PersonPageSerializer
 from socialsite.core import api
 
 Errors = api.ErrorSerializer
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
+]
+PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}
 LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
 
 
@@ -44,3 +51,31 @@ class CommentLike(APIView):
         """Take the like back; again changes nothing."""
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
+
+
+class PostLikes(APIView):
+    """The people who like a post."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(parameters=PAGE_PARAMETERS, responses=PEOPLE)
+    def get(self, request: Request, post_id: str) -> Response:
+        """Return a page, the newest like first, of people whom the reader may see."""
+        return _likers(request, SubjectType.POST, api.parse_id(post_id))
+
+
+class CommentLikes(APIView):
+    """The people who like a comment."""
+
+    permission_classes = [AllowAny]
+
+    @extend_schema(parameters=PAGE_PARAMETERS, responses=PEOPLE)
+    def get(self, request: Request, comment_id: str) -> Response:
+        """Return a page, the newest like first, of people whom the reader may see."""
+        return _likers(request, SubjectType.COMMENT, api.parse_id(comment_id))
+
+
+def _likers(request: Request, subj_type: SubjectType, subj_id: int) -> Response:
+    cursor, size = api.page_params(request)
+    page = queries.likers(request.user, subj_type, subj_id, cursor, size)
+    return Response({"items": page.items, "next": page.next})

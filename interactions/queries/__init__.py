@@ -8,11 +8,13 @@ from interactions.queries.comments import (
     comment,
     comment_status,
     comments,
+    discussion,
     replies,
     thread_of,
     visible_comment,
 )
 from interactions.queries.decoration import Decoration, decorate
+from interactions.queries.likers import likers
 from interactions.queries.likes import like_count, liked_ids
 from interactions.queries.notifications import (
     Item,
@@ -34,8 +36,10 @@ __all__ = [
     "comment_status",
     "comments",
     "decorate",
+    "discussion",
     "like_count",
     "liked_ids",
+    "likers",
     "notifications",
     "preferences",
     "replies",

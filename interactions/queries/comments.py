@@ -37,6 +37,8 @@ class CommentCard(TypedDict):
     """A comment as a reader sees it; of a tombstone `author` is None and `content` empty.
 
     `reply_count` is the reader's own: replies in the thread of a root, direct answers of a reply.
+    `mine` and `answers`, the username of whoever wrote the reply that this one answers, are for
+    pages alone.
     """
 
     id: str
@@ -53,6 +55,7 @@ class CommentCard(TypedDict):
     author_replied: bool
     deleted: bool
     mine: bool
+    answers: str | None
 
 
 def _id(viewer: Any) -> int | None:
@@ -73,11 +76,27 @@ def comments(
     The pinned ones are first in both, by the same order. Raises NotFound when the reader may not
     see the post.
     """
+    return discussion(viewer, post_id, cursor, size, sort)[0]
+
+
+def discussion(
+    viewer: "User | None",
+    post_id: int,
+    cursor: Position | None = None,
+    size: int = 20,
+    sort: Sort = "new",
+) -> tuple[Page[CommentCard], str]:
+    """Return a page as `comments` does, and the status as `comment_status` does."""
     post = feeds.visible_post(viewer, post_id)
     subject = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
     if subject is None:
-        return Page([], None)
-    return _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
+        return Page([], None), _NAMES[Subject.Status.OPEN]
+    page = _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
+    return page, _name(subject.status)
+
+
+def _name(status: int) -> str:
+    return _NAMES.get(Subject.Status(status), "closed")
 
 
 def comment_status(viewer: "User | None", post_id: int) -> str:
@@ -85,7 +104,7 @@ def comment_status(viewer: "User | None", post_id: int) -> str:
     feeds.visible_post(viewer, post_id)
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
     status = subjects.values_list("status", flat=True).first()
-    return _NAMES.get(Subject.Status(status or Subject.Status.OPEN), "closed")
+    return _name(status or Subject.Status.OPEN)
 
 
 def replies(
@@ -161,14 +180,32 @@ def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[C
     if not rows:
         return []
     me, batch = _id(viewer), Batch()
-    authors = accounts.ask_cards(batch, {row["author_id"] for row in rows if not row["deleted"]})
+    writers = _writers_answered(me, rows)
+    authors = accounts.ask_cards(
+        batch, {*(row["author_id"] for row in rows if not row["deleted"]), *writers.values()}
+    )
     likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
     likes.ask(batch)
     replies = ReplyCounts(me, thread, rows)
     replies.ask(batch)
     batch.run()
     people, liked, counts = authors.cards(), likes.found(), replies.found()
-    return [_card(row, people, row["id"] in liked, counts.get(row["id"], 0), me) for row in rows]
+    cards = []
+    for row in rows:
+        card = _card(row, people, row["id"] in liked, counts.get(row["id"], 0), me)
+        answered = people.get(writers.get(row["parent_id"], 0))
+        card["answers"] = None if answered is None else answered["username"]
+        cards.append(card)
+    return cards
+
+
+def _writers_answered(viewer_id: int | None, rows: Sequence[Row]) -> dict[int, int]:
+    """Return reply → author of the replies that these answer and the reader sees; no roots."""
+    answered = {row["parent_id"] for row in rows if row["parent_id"] != row["root_id"]}
+    if not answered:
+        return {}
+    shown = shown_to(viewer_id).filter(pk__in=answered, deleted=False)
+    return dict(shown.values_list("pk", "author_id"))
 
 
 def _card(
@@ -192,4 +229,5 @@ def _card(
         author_replied=bool(attrs & _AUTHOR_REPLIED) and not gone,
         deleted=gone,
         mine=not gone and row["author_id"] == viewer_id,
+        answers=None,
     )

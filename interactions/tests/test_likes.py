@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from accounts import actions as accounts
 from interactions import actions, cache, queries
 from interactions.models import Comment, Like, LikeChange, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.likes_storm import Storm
+from relations import actions as relations
 from socialsite.core import redis
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
@@ -138,3 +140,61 @@ def test_any_history_tells_everybody_what_they_like(make_user, make_post, monkey
     assert found.drift == []
     assert found.looks > 20
     assert found.between > 10
+
+
+# --- who likes it -------------------------------------------------------------------------------
+def names(client: Any, path: str, size: int) -> list[str]:
+    found, cursor = [], ""
+    while True:
+        page = client.get(f"/api/v1/{path}?size={size}&cursor={cursor}").json()
+        found += [person["username"] for person in page["items"]]
+        if page["next"] is None:
+            return found
+        assert len(page["items"]) == size
+        cursor = page["next"]
+
+
+@pytest.mark.parametrize("kind", [POST, COMMENT])
+def test_likers_are_listed_newest_first_without_those_one_may_not_see(
+    api, api_for, author, reader, make_user, post, comments, kind
+) -> None:
+    people = [make_user() for _ in range(9)]
+    ident = post if kind == POST else comments[0]
+    path = f"posts/{post}/likes" if kind == POST else f"comments/{ident}/likes"
+    for person in people:
+        actions.like(person, kind, ident)
+    actions.unlike(people[4], kind, ident)
+    relations.block(reader, people[7])
+    relations.block(people[6], reader)
+    relations.follow(reader, people[0])
+    accounts.ban(people[1])
+    seen = [people[n].username for n in (8, 7, 6, 5, 3, 2, 0)]
+    mine = api_for(reader)
+    for size in (1, 2, 5, 20):
+        assert names(api, path, size) == seen
+        assert names(mine, path, size) == [seen[n] for n in (0, 3, 4, 5, 6)]
+    last = mine.get(f"/api/v1/{path}").json()["items"][-1]
+    assert last["relation"] == "FOLLOWING"
+    shown = {POST: queries.decorate(reader, [{"id": str(post), "ref": None}])[0]}
+    shown[COMMENT] = queries.comment(reader, comments[0])
+    assert shown[kind]["like_count"] == 8  # everybody's
+    assert api.get(f"/api/v1/{path}?cursor=x").status_code == 400
+    assert api.get("/api/v1/posts/5/likes").status_code == 404
+    assert api.get("/api/v1/comments/5/likes").status_code == 404
+    if kind == COMMENT:
+        actions.delete_comment(author, ident)
+    else:
+        relations.block(author, reader)
+    assert mine.get(f"/api/v1/{path}").status_code == 404
+
+
+def test_a_page_of_likers_costs_three_queries_and_one_round_trip(
+    author, reader, make_user, post, round_trips, django_assert_num_queries
+) -> None:
+    for _ in range(6):
+        actions.like(make_user(), POST, post)
+    queries.likers(reader, POST, post, None, 5)
+    round_trips.clear()
+    with django_assert_num_queries(3):
+        assert len(queries.likers(reader, POST, post, None, 5).items) == 5
+    assert len(round_trips) == 1
