@@ -2,6 +2,7 @@
 
 from itertools import zip_longest
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
@@ -88,11 +89,29 @@ def post(request: HttpRequest, post_id: str) -> HttpResponse:
     ident = api.parse_id(post_id)
     card = interactions.decorate(request.user, [queries.post(request.user, ident)])[0]
     cursor = _cursor(request)
-    found = interactions.comments(request.user, int(card["id"]), cursor, PAGE_SIZE)
-    context = {"post": card, "comments": found.items, "next": found.next}
-    partial = request.htmx and cursor is not None
-    name = "interactions/_comment_page.html" if partial else "feeds/post.html"
+    sort: interactions.Sort = "new" if request.GET.get("sort") == "new" else "hot"
+    found, status = interactions.discussion(request.user, ident, cursor, PAGE_SIZE, sort)
+    context = {
+        "post": card,
+        "comments": found.items,
+        "next": found.next,
+        "sort": sort,
+        "status": status,
+        "reply": request.GET.get("reply", ""),
+        "reply_at": f"{request.path}?{_kept(request, 'sort', 'cursor')}",
+    }
+    name = "feeds/post.html"
+    if request.htmx and cursor is not None:
+        name = "interactions/_comment_page.html"
+    elif request.htmx and request.htmx.target == "comments":
+        name = "interactions/_comments.html"
     return render(request, name, context)
+
+
+def _kept(request: HttpRequest, *names: str) -> str:
+    """Return those parameters of the address, to go on with further ones."""
+    kept = {name: request.GET[name] for name in names if name in request.GET}
+    return urlencode(kept) + "&" if kept else ""
 
 
 @require_safe

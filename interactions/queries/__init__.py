@@ -23,12 +23,14 @@ from interactions.queries.notifications import (
     preferences,
     unread_count,
 )
+from interactions.queries.threads import Sort
 
 __all__ = [
     "STATUSES",
     "CommentCard",
     "Decoration",
     "Item",
+    "Sort",
     "Unread",
     "above",
     "bookmarks",

@@ -147,11 +147,18 @@ def test_a_comment_shows_all_that_the_design_names(post, author, reader) -> None
         "author_replied": True,
         "deleted": False,
         "mine": True,
+        "answers": None,
     }
     other = queries.replies(author, root.pk).items[0]
     assert (other["root_id"], other["parent_id"]) == (str(root.pk), str(root.pk))
     assert (other["id"], other["mine"], other["liked"]) == (str(reply.pk), True, False)
     assert not queries.comments(None, post.pk).items[0]["mine"]
+    answer = actions.comment(reader, post.pk, "answer", reply.pk)
+    names = [card["answers"] for card in queries.replies(None, root.pk).items]
+    assert names == [None, author.username]
+    assert queries.comment(None, answer.pk)["answers"] == author.username
+    actions.delete_comment(author, reply.pk)
+    assert queries.comment(None, answer.pk)["answers"] is None
 
 
 def test_hot_puts_the_most_liked_first_across_pages(post, make_user) -> None:

@@ -133,7 +133,7 @@ def test_forms_need_their_csrf_token(browser, post, me) -> None:
 def test_a_comment_is_written_and_deleted_without_javascript(browser, post) -> None:
     address = f"/posts/{post.pk}"
     answer = browser.post(f"{address}/comments", {"content": "<b>good day</b>"})
-    assert (answer.status_code, answer["Location"]) == (303, f"{address}#comments")
+    assert (answer.status_code, answer["Location"]) == (303, f"{address}?sort=new#comments")
     page = text_of(browser.get(address))
     assert "&lt;b&gt;good day&lt;/b&gt;" in page
     comment = Comment.objects.get()
@@ -221,6 +221,122 @@ def test_older_comments_are_loaded_page_by_page(browser, post, author) -> None:
     rest = text_of(browser.get(f"/posts/{post.pk}{cursor}", headers=HTMX))
     assert rest.count('data-testid="comment"') == 5
     assert "comment 04." in rest
+
+
+# --- threads ------------------------------------------------------------------------------------
+def test_a_thread_is_read_and_answered_without_javascript(browser, post, author, me) -> None:
+    root = actions.comment(author, post.pk, "root")
+    address = f"/posts/{post.pk}"
+    page = text_of(browser.get(f"{address}?sort=new"))
+    link = f"{address}?sort=new&amp;reply={root.pk}#comment-{root.pk}"
+    assert f'href="{link}"' in page
+    assert 'data-testid="reply-form"' not in page
+    opened = text_of(browser.get(link.replace("&amp;", "&").partition("#")[0]))
+    assert opened.count('data-testid="reply-form"') == 1
+    assert f'name="parent" value="{root.pk}"' in opened
+    answer = browser.post(f"{address}/comments", {"content": "first", "parent": str(root.pk)})
+    made = Comment.objects.get(root_id=root.pk)
+    assert answer["Location"] == f"/comments/{root.pk}/replies#comment-{made.pk}"
+    for number in range(24):
+        actions.comment(me, post.pk, f"reply {number:02}.", made.pk)
+    thread = f"/comments/{root.pk}/replies"
+    first = text_of(browser.get(thread))
+    assert "<html" in first
+    assert first.count('data-testid="reply"') == 20
+    assert first.count(f'class="comment-answers" href="/@{me.username}"') == 19
+    cursor = first[first.index("?cursor=") :].split('"')[0]
+    rest = text_of(browser.get(f"{thread}{cursor}"))
+    assert rest.count('data-testid="reply"') == 5
+    late = browser.post(f"{address}/comments", {"content": "late", "parent": str(made.pk)})
+    shown = text_of(browser.get(late["Location"].partition("#")[0]))
+    assert "late" in shown
+    assert thread in shown  # the way to all of it
+    refused = browser.post(f"{address}/comments", {"content": "x" * 1001, "parent": str(root.pk)})
+    assert refused.status_code == 422
+    assert "x" * 1001 in text_of(refused)
+    assert "At most 1000 characters." in text_of(refused)
+
+
+def test_htmx_opens_replies_and_the_form_in_place(browser, post, author) -> None:
+    root = actions.comment(author, post.pk, "root")
+    for number in range(25):
+        actions.comment(author, post.pk, f"reply {number:02}.", root.pk)
+    part = text_of(browser.get(f"/comments/{root.pk}/replies", headers=HTMX))
+    assert "<html" not in part
+    assert part.count('data-testid="reply"') == 20
+    more = part[part.index(f"/comments/{root.pk}/replies?cursor=") :].split('"')[0]
+    rest = text_of(browser.get(more, headers=HTMX))
+    assert (rest.count('data-testid="reply"'), "<ul" in rest) == (5, False)
+    form = text_of(browser.get(f"/comments/{root.pk}/reply", headers=HTMX))
+    assert form.strip().startswith("<form")
+    sent = {"content": "mine", "parent": str(root.pk)}
+    answer = text_of(browser.post(f"/posts/{post.pk}/comments", sent, headers=HTMX))
+    assert answer.strip().startswith("<li")
+    assert answer.count('data-testid="reply"') == 1  # of a long thread the new one alone
+    assert "26 replies" in answer
+    assert 'id="comment-count" hx-swap-oob="true">27<' in answer
+    refused = browser.post(f"/posts/{post.pk}/comments", sent | {"content": " "}, headers=HTMX)
+    assert (refused.status_code, refused["HX-Retarget"]) == (422, f"#reply-{root.pk}")
+    mine = Comment.objects.get(content_row__content="mine").pk
+    gone = browser.post(f"/comments/{mine}/delete", headers=HTMX | {"HX-Target": "comment-1"})
+    assert 'id="comment-count" hx-swap-oob="true">26<' in text_of(gone)
+    assert "<section" not in text_of(gone)
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
+def test_the_author_pins_sorts_closes_and_features(post, author, me, headers) -> None:
+    browser, stranger = browser_of(author), browser_of(me)
+    liked, pinned = (actions.comment(me, post.pk, text).pk for text in ("liked", "to be pinned"))
+    actions.like(author, SubjectType.COMMENT, liked)
+    address = f"/posts/{post.pk}"
+
+    def order(page: str) -> list[int]:
+        return sorted((liked, pinned), key=lambda ident: page.index(f'data-comment-id="{ident}"'))
+
+    assert order(text_of(stranger.get(address))) == [liked, pinned]
+    assert order(text_of(stranger.get(f"{address}?sort=new"))) == [pinned, liked]
+    section = stranger.get(f"{address}?sort=new", headers=HTMX | {"HX-Target": "comments"})
+    assert text_of(section).strip().startswith("<section")
+    answer = browser.post(f"/comments/{pinned}/pin", {"pinned": "1"}, headers=headers)
+    assert answer.status_code == (200 if headers else 303)
+    page = text_of(stranger.get(address))
+    assert order(page) == [pinned, liked]
+    assert page.count('data-testid="pinned"') == 1
+    assert 'data-testid="pin"' not in page
+    settings = f"{address}/comment-settings"
+    for status, notice in (("featured", "author picks"), ("closed", "Comments are closed.")):
+        answer = browser.post(settings, {"status": status}, headers=headers)
+        assert answer.status_code == (200 if headers else 303)
+        page = text_of(stranger.get(address))
+        assert notice in page
+        assert ('data-testid="comment-form"' in page) == (status != "closed")
+        assert ('data-testid="reply-link"' in page) == (status != "closed")
+    assert browser.post(f"/comments/{pinned}/pin", {"pinned": "0"}, headers=headers)
+    assert order(text_of(stranger.get(address))) == [liked, pinned]
+    assert stranger.post(f"/comments/{liked}/pin", {"pinned": "1"}).status_code == 403
+    assert stranger.post(settings, {"status": "open"}).status_code == 403
+    assert browser.post(settings, {"status": "deleted"}).status_code == 400
+    assert browser.post(f"/comments/{liked}/pin", {}).status_code == 400
+
+
+def test_comments_are_liked_and_likers_listed_on_pages(browser, client, post, author, me) -> None:
+    comment = actions.comment(author, post.pk, "hello").pk
+    for headers, status in (({}, 303), (HTMX, 200)):
+        answer = browser.post(f"/comments/{comment}/like", {"liked": "1"}, headers=headers)
+        assert answer.status_code == status
+    assert 'aria-pressed="true"' in text_of(answer)
+    assert f'href="/comments/{comment}/likes"' in text_of(answer)
+    assert "/likes" not in text_of(browser.get(f"/posts/{post.pk}")).split("<section")[0]
+    actions.like(me, SubjectType.POST, post.pk)
+    assert f'href="/posts/{post.pk}/likes"' in text_of(client.get(f"/posts/{post.pk}"))
+    for path in (f"/posts/{post.pk}/likes", f"/comments/{comment}/likes"):
+        for reader in (browser, client):
+            assert f"@{me.username}" in text_of(reader.get(path))
+    relations.block(author, me)
+    for path in ("likes", "likes?cursor=x", "replies", "reply"):
+        assert browser.get(f"/comments/{comment}/{path}").status_code in (303, 400, 404)
+    assert browser.get(f"/comments/{comment}/reply", headers=HTMX).status_code == 404
+    assert browser.post(f"/comments/{comment}/like", {"liked": "1"}).status_code == 404
 
 
 # --- the admin ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The comments below a post."""
+"""Writing and deleting comments."""
 
 from typing import Any
 
@@ -6,62 +6,95 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
-from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.devices import address_of
-from feeds import queries as feeds
 from interactions import actions, queries
 from interactions.views._answers import member, see
+from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
+from interactions.views.threads import thread_context
 from socialsite.core import api, errors
 
-PAGE_SIZE = 20
 UNPROCESSABLE = 422
 
 
 @require_POST
 def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Comment; what is wrong is shown at the field, and nothing typed is lost."""
+    """Comment, or reply; what is wrong is shown at the field, and nothing typed is lost.
+
+    htmx gets the section, the newest first, so that the comment is in sight; for a reply its
+    thread.
+    """
     user = member(request)
     ident = api.parse_id(post_id)
-    content = request.POST.get("content", "")
     parent = request.POST.get("parent")
+    parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        actions.comment(user, ident, content, parent_id)
+        made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
     except (errors.InvalidInput, errors.CommentsClosed) as error:
-        wrong = (error.fields or {}).get("content")
-        context = _section(request, ident) | {
+        return _refused(request, ident, parent_id, error)
+    if made.root_id is None:
+        return changed(request, ident, "new")
+    return _replied(request, ident, made.pk, made.root_id)
+
+
+def _refused(
+    request: HttpRequest, post_id: int, parent_id: int | None, error: errors.AppError
+) -> HttpResponse:
+    """Show the form again that was refused."""
+    content = request.POST.get("content", "")
+    wrong = (error.fields or {}).get("content")
+    if parent_id is None:
+        context = section(request, post_id, sort_of(request)) | {
             "form_errors": {"content": wrong} if wrong else {"__all__": [error.detail]},
             "values": {"content": content},
         }
         name = "interactions/_comments.html" if request.htmx else "feeds/post.html"
         return render(request, name, context, status=UNPROCESSABLE)
-    return _comments(request, ident)
+    context = thread_context(request, parent_id) | {
+        "reply": str(parent_id),
+        "reply_content": content,
+        "reply_errors": wrong or [error.detail],
+    }
+    if not request.htmx:
+        # Comments may have been closed meanwhile: what was typed is shown all the same.
+        context |= {"status": "open"}
+        return render(request, "interactions/thread.html", context, status=UNPROCESSABLE)
+    context |= {"plain": False}
+    answer = render(request, "interactions/_reply_form_only.html", context, status=UNPROCESSABLE)
+    return reswap(retarget(answer, f"#reply-{parent_id}"), "innerHTML")
+
+
+def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) -> HttpResponse:
+    """Show the thread with the reply: from its beginning, or of a long one the reply alone."""
+    page = queries.replies(request.user, root_id, None, PAGE_SIZE)
+    if not request.htmx:
+        shown = root_id if page.next is None else reply_id
+        return see(reverse("comment_replies", args=[shown]) + f"#comment-{reply_id}")
+    replies: dict[str, Any] = {"items": page.items, "next": None}
+    if page.next is not None:
+        replies["items"] = [queries.comment(request.user, reply_id)]
+    context = {
+        "post": card_of(request, post_id),
+        "comment": queries.comment(request.user, root_id),
+        "replies": replies,
+        "sort": sort_of(request),
+    }
+    return render(request, "interactions/_thread.html", context)
 
 
 @require_POST
 def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """Delete a comment and show what is left of the section."""
+    """Delete a comment and show what is left: the section, or of a reply the number of comments."""
     user = member(request)
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
+    post_id = comment.subject.subj_id
     try:
-        return _comments(request, comment.subject.subj_id)
+        if request.htmx and request.htmx.target != "comments" and comment.root_id is not None:
+            context = {"post": card_of(request, post_id)}
+            return render(request, "interactions/_count.html", context)
+        return changed(request, post_id, sort_of(request))
     except errors.NotFound:  # one's own words on a post that one no longer sees
         home = reverse("home")
         return HttpResponseClientRedirect(home) if request.htmx else see(home)
-
-
-def _comments(request: HttpRequest, post_id: int) -> HttpResponse:
-    """Answer a write: the section as it is now, or the way back to it."""
-    if request.htmx:
-        context = _section(request, post_id)
-        return render(request, "interactions/_comments.html", context)
-    feeds.visible_post(request.user, post_id)
-    return see(reverse("post", args=[post_id]) + "#comments")
-
-
-def _section(request: HttpRequest, post_id: int) -> dict[str, Any]:
-    """Return the context of a post's comment section, its first page."""
-    card = queries.decorate(request.user, [feeds.post(request.user, post_id)])[0]
-    page = queries.comments(request.user, post_id, None, PAGE_SIZE)
-    return {"post": card, "comments": page.items, "next": page.next}

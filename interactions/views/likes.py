@@ -1,28 +1,72 @@
-"""The like button."""
+"""The like buttons, and the pages of who likes something."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
-from interactions import actions
+from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
 from socialsite.core import api, errors
+
+PAGE_SIZE = 20
 
 
 @require_POST
 def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
     """Like or unlike by the field `liked` = 1 or 0; htmx gets the button in its new state."""
+    ident = api.parse_id(post_id)
+    count, liked = _set(request, SubjectType.POST, ident)
+    if request.htmx:
+        post = {"id": str(ident), "like_count": count, "liked": liked}
+        return render(request, "interactions/_like.html", {"post": post})
+    return back(request, reverse("post", args=[ident]), f"#like-{ident}")
+
+
+@require_POST
+def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
+    """Like or unlike a comment by the same field; htmx gets the button in its new state."""
+    ident = api.parse_id(comment_id)
+    count, liked = _set(request, SubjectType.COMMENT, ident)
+    if request.htmx:
+        comment = {"id": str(ident), "like_count": count, "liked": liked}
+        return render(request, "interactions/_comment_like.html", {"comment": comment})
+    _found, post = queries.visible_comment(request.user, ident)
+    return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
+
+
+def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int, bool]:
     user = member(request)
     wanted = request.POST.get("liked")
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"liked": [_("Must be 0 or 1.")]})
-    ident = api.parse_id(post_id)
     act = actions.like if wanted == "1" else actions.unlike
-    count = act(user, SubjectType.POST, ident)
-    if request.htmx:
-        post = {"id": str(ident), "like_count": count, "liked": wanted == "1"}
-        return render(request, "interactions/_like.html", {"post": post})
-    return back(request, reverse("post", args=[ident]), f"#like-{ident}")
+    return act(user, subj_type, ident), wanted == "1"
+
+
+@require_safe
+def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Who likes a post."""
+    ident = api.parse_id(post_id)
+    return _likers(request, SubjectType.POST, ident, reverse("post", args=[ident]))
+
+
+@require_safe
+def comment_likes(request: HttpRequest, comment_id: str) -> HttpResponse:
+    """Who likes a comment."""
+    ident = api.parse_id(comment_id)
+    way_back = reverse("comment_replies", args=[ident])
+    return _likers(request, SubjectType.COMMENT, ident, way_back)
+
+
+def _likers(
+    request: HttpRequest, subj_type: SubjectType, ident: int, way_back: str
+) -> HttpResponse:
+    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    page = queries.likers(request.user, subj_type, ident, cursor, PAGE_SIZE)
+    context = {"people": page.items, "next": page.next, "way_back": way_back}
+    partial = request.htmx and cursor is not None
+    name = "relations/_page.html" if partial else "interactions/likers.html"
+    return render(request, name, context)

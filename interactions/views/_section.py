@@ -1,0 +1,40 @@
+"""The comment section of a post, as several views answer with it."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from feeds import queries as feeds
+from interactions import queries
+from interactions.views._answers import see
+
+PAGE_SIZE = 20
+
+
+def sort_of(request: HttpRequest) -> queries.Sort:
+    """Return the order that the page had which the form stands on."""
+    return "new" if request.POST.get("sort") == "new" else "hot"
+
+
+def card_of(request: HttpRequest, post_id: int) -> Any:
+    """Return the card of a post; NotFound when the reader may not see it."""
+    return queries.decorate(request.user, [feeds.post(request.user, post_id)])[0]
+
+
+def section(request: HttpRequest, post_id: int, sort: queries.Sort) -> dict[str, Any]:
+    """Return the context of a post's comment section, its first page."""
+    card = card_of(request, post_id)
+    page, status = queries.discussion(request.user, post_id, None, PAGE_SIZE, sort)
+    shown = {"comments": page.items, "next": page.next, "sort": sort, "status": status}
+    return {"post": card, **shown}
+
+
+def changed(request: HttpRequest, post_id: int, sort: queries.Sort) -> HttpResponse:
+    """Answer a write: the section as it is now, or the way back to it."""
+    if request.htmx:
+        return render(request, "interactions/_comments.html", section(request, post_id, sort))
+    feeds.visible_post(request.user, post_id)
+    query = "" if sort == "hot" else f"?sort={sort}"
+    return see(reverse("post", args=[post_id]) + query + "#comments")

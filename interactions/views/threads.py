@@ -1,0 +1,85 @@
+"""Threads: replies below a comment, the form that answers, and what the post's author sets."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from interactions import actions, queries
+from interactions.views._answers import back, member, see
+from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
+from socialsite.core import api, errors
+from socialsite.core.pagination import Position
+
+
+def thread_context(
+    request: HttpRequest, comment_id: int, cursor: Position | None = None
+) -> dict[str, Any]:
+    """Return the context of the page of one comment and its replies."""
+    found, post = queries.visible_comment(request.user, comment_id)
+    page = queries.replies(request.user, comment_id, cursor, PAGE_SIZE)
+    return {
+        "post": card_of(request, post.pk),
+        "comment": queries.comment(request.user, found.pk),
+        "replies": {"items": page.items, "next": page.next},
+        "status": queries.comment_status(request.user, post.pk),
+        "reply_at": reverse("comment_replies", args=[comment_id]) + "?",
+        "plain": True,
+        "listed": False,
+    }
+
+
+@require_safe
+def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
+    """A comment and its replies; htmx gets a page of the replies."""
+    ident = api.parse_id(comment_id)
+    cursor = api.page_params(request, default=PAGE_SIZE)[0]
+    context = thread_context(request, ident, cursor)
+    context["reply"] = request.GET.get("reply", "")
+    if request.htmx:
+        context |= {"plain": False, "is_first_page": cursor is None}
+        return render(request, "interactions/_replies.html", context)
+    return render(request, "interactions/thread.html", context)
+
+
+@require_safe
+def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
+    """The form that answers a comment, put below it by htmx; else the page of its replies."""
+    member(request)
+    ident = api.parse_id(comment_id)
+    if not request.htmx:
+        address = reverse("comment_replies", args=[ident])
+        return see(f"{address}?reply={ident}#comment-{ident}")
+    _found, post = queries.visible_comment(request.user, ident)
+    comment = queries.comment(request.user, ident)
+    if comment["deleted"]:
+        raise errors.NotFound
+    context = {"post": card_of(request, post.pk), "comment": comment}
+    return render(request, "interactions/_reply_form_only.html", context)
+
+
+@require_POST
+def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
+    """Pin a comment or not, by the field `pinned` = 1 or 0; htmx gets the section."""
+    user = member(request)
+    wanted = request.POST.get("pinned")
+    if wanted not in ("0", "1"):
+        raise errors.InvalidInput(fields={"pinned": [_("Must be 0 or 1.")]})
+    ident = api.parse_id(comment_id)
+    (actions.pin if wanted == "1" else actions.unpin)(user, ident)
+    _found, post = queries.visible_comment(user, ident)
+    if request.htmx:
+        return changed(request, post.pk, sort_of(request))
+    return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
+
+
+@require_POST
+def comment_settings(request: HttpRequest, post_id: str) -> HttpResponse:
+    """Open, close or feature the comments, by the field `status`; htmx gets the section."""
+    user = member(request)
+    ident = api.parse_id(post_id)
+    actions.set_comment_status(user, ident, request.POST.get("status", ""))
+    return changed(request, ident, sort_of(request))
