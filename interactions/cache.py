@@ -32,6 +32,8 @@ from socialsite.core.leased import LEASE_MS, LeasedCache
 COUNTS = LeasedCache("tallies", ttl_ms=600_000)
 # How many notifications a person has not read (`queries.notifications`).
 UNREAD = LeasedCache("unread", ttl_ms=600_000)
+# Not more often are a reader's notifications folded because they have a page open.
+FOLD_PAUSE_MS = 1000
 # "<token>:<number>" of a comment: live replies by people who are banned or gone.
 GONE = LeasedCache("gone", ttl_ms=3_600_000)
 # Posts of each kind in the HASH of a person.
@@ -83,6 +85,19 @@ def forget(post_id: int, person_id: int | None = None) -> None:
     if person_id is not None:
         keys.append(_mine(person_id))
     redis.forget(keys)
+
+
+def take_turn(user_id: int) -> bool:
+    """True once in FOLD_PAUSE_MS: whoever asks then brings a reader's notifications up to date."""
+    batch = redis.Batch()
+    taken: redis.Promise[bytes | None] = batch.add(
+        "SET", f"fold:{user_id}", 1, "NX", "PX", FOLD_PAUSE_MS
+    )
+    batch.run()
+    try:
+        return bool(taken.value)
+    except redis.RedisDown:
+        return False
 
 
 def forget_unread(user_ids: Iterable[int]) -> None:

@@ -201,8 +201,8 @@ CELERY_BEAT_SCHEDULE = {
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
     "fold-notifications": {
         "task": "interactions.fold_notifications",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
+        "schedule": timedelta(seconds=2),
+        "options": {"expires": 2},
     },
     "prune-notifications": {
         "task": "interactions.prune_notifications",

@@ -20,7 +20,7 @@ from accounts import actions as accounts
 from accounts import queries as people
 from accounts import sockets
 from feeds import queries as feeds
-from interactions.cache import forget_unread
+from interactions.cache import forget_unread, take_turn
 from interactions.mentions import usernames
 from interactions.models import Comment, Like, Notification, NotificationCause, SubjectType
 from interactions.notifying import fold, kinds
@@ -247,4 +247,6 @@ def _fold_soon(user_ids: Collection[int]) -> None:
 
 def _fold_online(user_ids: Collection[int]) -> None:
     for user_id in sockets.online(user_ids):
-        fold.fold(user_id)
+        # Of a burst the first is told at once, and the rest together by the sweeper.
+        if take_turn(user_id):
+            fold.fold(user_id)

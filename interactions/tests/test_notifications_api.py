@@ -8,9 +8,10 @@ from drf_spectacular.generators import SchemaGenerator
 
 from accounts import sockets
 from interactions import actions
-from interactions.models import SubjectType
+from interactions.models import Notification, SubjectType
 from interactions.notifying import fold, kinds
 from relations import actions as relations
+from socialsite.core import relay
 
 pytestmark = pytest.mark.django_db
 
@@ -105,7 +106,7 @@ def test_the_count_is_right_without_redis(
 def test_open_pages_are_told_once_and_only_of_news(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    """The same evening: a second like of an unread post is no news, and neither is silence."""
+    """A second like of an unread post is no news; of a burst the first is folded at once."""
     me, *people = [make_user() for _ in range(4)]
     post = make_post(me)
     drain()
@@ -114,7 +115,10 @@ def test_open_pages_are_told_once_and_only_of_news(
     monkeypatch.setattr(sockets, "online", lambda ids: {me.pk} & set(ids))
     actions.like(people[0], POST, post.pk)
     actions.like(people[1], POST, post.pk)
+    relay.relay()
+    assert Notification.objects.get().actor_count == 1
     drain()
+    assert Notification.objects.get().actor_count == 2
     hint = ([me.pk], {"type": "notification"})
     assert pushed == [hint]
     actions.read_notifications(me)
