@@ -136,7 +136,7 @@ class AskedMine:
 
 def ask_mine(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> AskedMine:
     """Add the read of what a person did to these posts to a batch."""
-    if db.in_transaction():  # as in `core.leased`
+    if batch.in_transaction:  # as in `core.leased`
         return AskedMine(post_ids, redis.Promise())
     return AskedMine(post_ids, batch.add("HMGET", _mine(user_id), _THRESHOLD, *post_ids))
 

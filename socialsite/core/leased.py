@@ -58,7 +58,7 @@ class LeasedCache:
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values, at least one, to a batch."""
-        if db.in_transaction():
+        if batch.in_transaction:
             return Asked(idents, redis.Promise())
         prefix = self._prefix
         keys = [prefix + str(ident) for ident in idents]

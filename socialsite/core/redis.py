@@ -25,6 +25,8 @@ import redis
 from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
 
+from socialsite.core import db
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -148,6 +150,7 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
     breaker.check()
     try:
         connection = client()
+        _settle(connection)
         if owed:
             owed.pay(connection)
         answer = function(connection)
@@ -193,10 +196,11 @@ def send_later(*command: Any) -> None:
 
 
 def _send_unasked(commands: Sequence[Sequence[Any]]) -> None:
-    batch = Batch()
-    for command in commands:
-        batch.add(*command)
-    batch.run()
+    """Send commands and go on: who talks to Redis next from this thread reads the answers."""
+    if not commands:
+        return
+    with contextlib.suppress(RedisDown):
+        call(functools.partial(_post, commands=commands))
 
 
 class Promise(Generic[T]):
@@ -233,6 +237,11 @@ class Batch:
         self._gets: list[tuple[Promise[Any], int, Callable[[Any], Any]]] = []
         self._commands: list[Sequence[Any]] = []
         self._promises: list[tuple[Promise[Any], Callable[[Any], Any] | None]] = []
+
+    @functools.cached_property
+    def in_transaction(self) -> bool:
+        """Whether it is for a transaction, which must not be told what a cache believes."""
+        return db.in_transaction()
 
     def get(self, keys: Sequence[str], read: Callable[[list[bytes | None]], T]) -> Promise[T]:
         """Read the texts of some keys; None where there is none, or something else than a text."""
@@ -281,47 +290,105 @@ def _send(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[
     return replies
 
 
+def _post(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> None:
+    _wire(connection).post(commands)
+
+
 def _replies(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
-    """Send commands at once and return their replies; an error of one is its reply.
+    """Send commands at once and return their replies; an error of one is its reply."""
+    return _wire(connection).ask(commands)
 
-    On a wire of this thread's own: the client's pipeline takes longer than Redis does.
+
+def _settle(connection: "redis.Redis") -> None:
+    """Read the answers that nobody waited for; what needed a script that was not there goes again.
+
+    So what a thread asks for comes after what it sent. A wire that broke meanwhile has no answers.
     """
-    wire = _wires.of(connection.connection_pool)
-    packed = [hiredis.pack_command(tuple(command)) for command in commands]
-    wire.send_packed_command([b"".join(packed)])
-    replies: list[Any] = []
-    for _ in commands:
+    wire = _wire(connection)
+    if not wire.posted:
+        return
+    posted, wire.posted = wire.posted, ()
+    try:
+        replies = wire.read(len(posted))
+    except redis.ConnectionError:
+        return
+    again = [posted[n] for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+    if again:
+        _load_scripts(connection)
+        wire.ask(again)
+
+
+class _Wire:
+    """A connection of one thread, apart from the pool, made as the pool makes them.
+
+    The client's pipeline takes longer than Redis does.
+    """
+
+    IDLE_SECONDS = 1.0
+
+    def __init__(self, pool: Any) -> None:
+        self.pool, self.process = pool, os.getpid()
+        # Commands whose answers are still to be read.
+        self.posted: Sequence[Sequence[Any]] = ()
+        self._connection = pool.connection_class(**pool.connection_kwargs)
+        self._used = 0.0
+
+    def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Send commands and return their replies."""
+        self._send(commands)
+        return self.read(len(commands))
+
+    def post(self, commands: Sequence[Sequence[Any]]) -> None:
+        """Send commands; their answers have to be read before anything else is asked."""
+        self._send(commands)
+        self.posted = commands
+
+    def read(self, count: int) -> list[Any]:
+        """Return so many replies; an error of Redis is one."""
+        replies: list[Any] = []
         try:
-            replies.append(wire.read_response())
-        except redis.ResponseError as error:
-            replies.append(error)
-    return replies
+            for _ in range(count):
+                try:
+                    replies.append(self._connection.read_response())
+                except redis.ResponseError as error:
+                    replies.append(error)
+        except BaseException:  # what is left to read must not be taken for another's answer
+            self._connection.disconnect()
+            raise
+        return replies
 
+    def _send(self, commands: Sequence[Sequence[Any]]) -> None:
+        """Send, on a connection that was looked at if it was idle: Redis may have hung up."""
+        packed = [hiredis.pack_command(tuple(command)) for command in commands]
+        now = time.monotonic()
+        if not self._connection.is_connected:
+            self._connection.connect()
+        elif now - self._used > self.IDLE_SECONDS and not self._is_quiet():
+            self._connection.disconnect()
+            self._connection.connect()
+        self._used = now
+        self._connection.send_packed_command([b"".join(packed)])
 
-class _Wires(threading.local):
-    """One connection of each thread, apart from the pool, made as the pool makes them."""
-
-    def __init__(self) -> None:
-        self._made: tuple[int, Any, Any] | None = None
-
-    def of(self, pool: Any) -> Any:
-        """Return the connection, one on which nothing is waiting to be read."""
-        process = os.getpid()  # a fork must not talk on its parent's
-        if self._made is None or self._made[:2] != (process, pool):
-            self._made = (process, pool, pool.connection_class(**pool.connection_kwargs))
-        wire = self._made[2]
-        wire.connect()
+    def _is_quiet(self) -> bool:
         try:
-            fresh = not wire.can_read()
+            return not self._connection.can_read()
         except (redis.RedisError, OSError):
-            fresh = False
-        if not fresh:  # Redis hung up, or a reader was interrupted
-            wire.disconnect()
-            wire.connect()
-        return wire
+            return False
 
 
-_wires = _Wires()
+class _Local(threading.local):
+    wire: _Wire | None = None
+
+
+_local = _Local()
+
+
+def _wire(connection: "redis.Redis") -> _Wire:
+    """Return this thread's wire; a fork must not talk on its parent's."""
+    wire, pool = _local.wire, connection.connection_pool
+    if wire is None or wire.pool is not pool or wire.process != os.getpid():
+        wire = _local.wire = _Wire(pool)
+    return wire
 
 
 @functools.cache

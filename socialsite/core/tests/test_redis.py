@@ -3,6 +3,7 @@
 import socket
 import threading
 import time
+from pathlib import Path
 
 import pytest
 import redis as redis_py
@@ -257,3 +258,23 @@ def test_what_was_gathered_is_sent_although_the_work_failed_and_raises_nothing_w
     with dead_redis(), redis.gathered():
         redis.send_later("SET", "a", "2")
     assert redis.call(lambda connection: connection.get("a")) == b"1"
+
+
+def test_what_nobody_waits_for_is_done_before_what_this_thread_asks_next() -> None:
+    for number in range(50):
+        redis.send_later("SET", "later", number)
+        redis.send_later("NO-SUCH-COMMAND")
+        assert redis.call(lambda client: client.get("later")) == b"%d" % number
+        batch = redis.Batch()
+        promise: redis.Promise[bytes] = batch.add("GET", "later")
+        redis.send_later("SET", "later", "again")
+        batch.run()
+        assert promise.value == b"again"
+
+
+def test_what_nobody_waits_for_is_done_by_a_redis_that_lost_its_scripts(tmp_path: Path) -> None:
+    (tmp_path / "set.lua").write_text("return redis.call('SET', KEYS[1], ARGV[1])")
+    script = redis.Script(tmp_path / "set.lua")
+    redis.call(lambda client: client.script_flush())
+    redis.send_later(*script.command(["scripted"], ["yes"]))
+    assert redis.call(lambda client: client.get("scripted")) == b"yes"
