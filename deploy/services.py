@@ -183,6 +183,7 @@ def _redis(
     settings = {
         "bind": LOOPBACK,
         "port": str(port),
+        "unixsocket": str(work / "sock"),
         "requirepass": password,
         "dir": str(work),
         "save": '""',
@@ -227,8 +228,13 @@ def _redis_answers(port: int, password: str) -> bool:
 
 
 def redis_url(port: int, password: str) -> str:
-    """Return the REDIS_URL or BROKER_URL of a Redis service."""
+    """Return the address of a Redis service by its port, as for BROKER_URL."""
     return f"redis://:{password}@{LOOPBACK}:{port}/0"
+
+
+def cache_url(runtime: Path, password: str) -> str:
+    """Return the REDIS_URL of a `redis_cache` service, by its socket: half the time of its port."""
+    return f"unix://:{password}@{runtime / 'cache' / 'sock'}?db=0"
 
 
 # --- the site's own processes -------------------------------------------------------------------

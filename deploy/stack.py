@@ -131,9 +131,8 @@ class Stack:
                 services.mariadb(own / "mariadb", runtime, port, password, durable=self._durable)
             )
         if "REDIS_URL" not in urls:
-            port = free_port()
-            urls["REDIS_URL"] = services.redis_url(port, password)
-            self._add(services.redis_cache(runtime, port, password))
+            urls["REDIS_URL"] = services.cache_url(runtime, password)
+            self._add(services.redis_cache(runtime, free_port(), password))
         if "BROKER_URL" not in urls:
             port = free_port()
             urls["BROKER_URL"] = services.redis_url(port, password)

@@ -27,7 +27,7 @@ def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
             service.wait_ready()
         yield {
             "DATABASE_URL": services.mysql_url(database, password),
-            "REDIS_URL": services.redis_url(cache, password),
+            "REDIS_URL": services.cache_url(directory, password),
             "BROKER_URL": services.redis_url(broker, password),
         }
     finally:

@@ -159,6 +159,8 @@ class Env(BaseSettings):
             raise ValueError(
                 "DATABASE_URL and REDIS_URL go together: set both (full stack) or none (embedded)"
             )
+        if self.REDIS_URL.startswith("unix://") and not self.BROKER_URL:
+            raise ValueError("BROKER_URL is needed beside a REDIS_URL that is a socket")
         if self.BROKER_URL and self.embedded:
             raise ValueError("BROKER_URL needs DATABASE_URL and REDIS_URL")
         return self

@@ -9,7 +9,6 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from redis import Redis
@@ -86,8 +85,7 @@ def seconds_until_told(page: Page, since: float, timeout: float = 30) -> float:
 
 def redis_of(stack: Stack) -> "Redis[Any]":
     """A client of the stack's cache Redis, which is the channel layer's too."""
-    url = urlsplit(stack.env["REDIS_URL"])
-    return Redis(host=url.hostname or "", port=url.port or 0, password=url.password)
+    return Redis.from_url(stack.env["REDIS_URL"])
 
 
 @contextlib.contextmanager

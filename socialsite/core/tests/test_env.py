@@ -78,6 +78,7 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"DATABASE_URL": FULL["DATABASE_URL"]}, "DATABASE_URL and REDIS_URL go together"),
         ({"REDIS_URL": FULL["REDIS_URL"]}, "DATABASE_URL and REDIS_URL go together"),
         ({"BROKER_URL": "redis://127.0.0.1"}, "BROKER_URL needs"),
+        (FULL | {"REDIS_URL": "unix:///run/redis.sock"}, "BROKER_URL is needed"),
         ({"PUSH_ALL_MAX": "10", "PUSH_ACTIVE_MAX": "9"}, "PUSH_ACTIVE_MAX must not be below"),
         (FULL | {"SITE_URL": "https://x.example"}, "SECRET_KEY and JWT_KEYS must be set"),
     ],
