@@ -16,12 +16,10 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template import engines
-from django.template.backends.utils import csrf_input
 from django.templatetags.static import static
 from django.urls import get_urlconf, reverse
 from django.utils import translation
-from django.utils.functional import lazy
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
@@ -193,16 +191,28 @@ def environment(**options: Any) -> Environment:
     return env
 
 
-def _once(make: Callable[[], str]) -> Any:
-    """Return a text that is made when it is first used, and safe to show."""
-    return lazy(functools.cache(lambda: mark_safe(make())), SafeString, str)()  # noqa: S308
+class _Once:
+    """A text, safe to show, that is made when it is first used."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+        self._made: str | None = None
+
+    def __str__(self) -> str:
+        if self._made is None:
+            self._made = mark_safe(self._make())  # noqa: S308
+        return self._made
+
+    __html__ = __str__
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """What every page may use."""
+    # Once a page: each time it is asked for, the token is masked anew.
+    token = _Once(lambda: get_token(request))
+    hidden = '<input type="hidden" name="csrfmiddlewaretoken" value="%s">'
     return {
         "LANGUAGE_CODE": get_language() or settings.LANGUAGE_CODE,
-        # Once a page: each time it is asked for, the token is masked anew.
-        "csrf_input": _once(lambda: csrf_input(request)),
-        "csrf_token": _once(lambda: get_token(request)),
+        "csrf_token": token,
+        "csrf_input": _Once(lambda: hidden % token),
     }
