@@ -41,7 +41,7 @@ class AskedApiUser:
     """Who asks a GET of the API, asked for along with what the answer is made of.
 
     For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
-    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admitted`.
+    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admit`.
     """
 
     def __init__(self, batch: Batch, request: HttpRequest) -> None:
@@ -54,11 +54,10 @@ class AskedApiUser:
         self.user_id = self._principal.user_id
         self._floors = cache.ask(batch, self.user_id, self._principal.client)
 
-    def admitted(self) -> User:
-        """Return the person, after the batch has run; BannedAccessToken."""
+    def admit(self) -> None:
+        """Let the person in, after the batch has run; BannedAccessToken."""
         floors = cache.resolve(self._floors, self.user_id, self._principal.client)
         admit(self._principal, floors)
-        return User.known(self.user_id)
 
 
 def admit(principal: Principal, floors: cache.Floors | None) -> None:

@@ -107,13 +107,15 @@ class AskedCards:
         found = {} if self._asked is None else self._asked.found
         return {ident: bool(card) for ident, card in found.items()}
 
-    def cards(self) -> dict[int, Card]:
+    def cards(self, needed: Collection[int] | None = None) -> dict[int, Card]:
         """Return the cards of those whose accounts are open; what is not cached in one query.
 
-        Call it after the batch has run, and once.
+        With `needed` only these are read from the database, and others may be missing. Call it
+        after the batch has run, and once.
         """
         found = {} if self._asked is None else self._asked.found
-        missing = [ident for ident in self._ids if ident not in found]
+        wanted = self._ids if needed is None else set(needed).intersection(self._ids)
+        missing = [ident for ident in wanted if ident not in found]
         packed = {**found, **cache.PEOPLE.load(missing, _packed_cards)}
         return {ident: orjson.loads(card) for ident, card in packed.items() if card}
 

@@ -93,7 +93,7 @@ class World:
             Position(newest - number * MINUTE_MS, 3 * people.FIRST_ID + number)
             for number in range(1, entries + spread + 2)
         ]
-        found = [(place.ts_ms, member_of(place)) for place in places]
+        found = [(place.ts_ms, member_of(place.id)) for place in places]
         script = redis.script(Timeline.load.__code__.co_filename, "timeline_fill")
         for start in range(0, len(self.fans), 100):
             batch = redis.Batch()

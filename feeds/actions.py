@@ -7,12 +7,12 @@ delivered (A20, T30, spec I).
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts import actions as accounts
@@ -36,6 +36,7 @@ from socialsite.core import db, media
 from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.events import publish as tell
 from socialsite.core.pagination import Position
+from socialsite.core.prepared import prepared
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:
@@ -279,7 +280,8 @@ def mark_read(
 def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None) -> None:
     """Move the read mark to the newest post of a first page; only a first page moves it.
 
-    `known` is what `cache.ask_mark` answered: the same page again writes nothing.
+    `known` is what `cache.ask_mark` answered: the same page again writes nothing, nor does it where
+    the cache has forgotten.
     """
     if not cards:
         return
@@ -287,9 +289,17 @@ def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None 
     since = max(cards[-1]["position"], newest.ts_ms - LATE_MS)
     shown = [int(card["id"]) for card in cards if card["position"] > since]
     mark = orjson.dumps([*newest, since, *shown])
-    if mark != known:
+    if mark == known:
+        return
+    if known is not None or (*newest, shown, since) not in _marks(viewer_id):
         mark_read(viewer_id, newest, shown, since)
-        cache.keep_mark(viewer_id, mark)
+    cache.keep_mark(viewer_id, mark)
+
+
+@prepared
+def _marks(viewer_id: int) -> "QuerySet[InboxState, Any]":
+    rows = InboxState.objects.filter(viewer_id=viewer_id)
+    return rows.values_list("read_ts", "read_id", "shown", "shown_from")
 
 
 def compose(

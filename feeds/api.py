@@ -24,7 +24,7 @@ from feeds.serializers import (
 )
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, errors
+from socialsite.core import api, errors, redis
 from socialsite.core.idempotency import idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
@@ -101,10 +101,11 @@ class HomeFeed(APIView):
         reading = queries.HomeReading(asked.user_id, cursor, size, decoration)
         reading.ask(batch)
         batch.run()
-        asked.admitted()
-        page = reading.page()
-        if cursor is None:
-            actions.saw_first_page(asked.user_id, page.items, reading.known_mark)
+        asked.admit()
+        with redis.gathered():
+            page = reading.page()
+            if cursor is None:
+                actions.saw_first_page(asked.user_id, page.items, reading.known_mark)
         answer = {"items": [body(card) for card in page.items], "next": page.next}
         return HttpResponse(dumps(answer), content_type="application/json")
 

@@ -99,6 +99,6 @@ class _Look:
     def _has(self, asked: AskedRuns, owner: int) -> bool | None:
         """Tell if a list has the post at its place; None where it does not reach so far."""
         run = asked.found.get(owner)
-        if run is None or not (run.positions or run.ends):
+        if run is None or not (run.entries or run.ends):
             return None
-        return run.positions == [self.place]
+        return run.positions() == [self.place]

@@ -66,7 +66,7 @@ class Card(TypedDict):
 class Facts(TypedDict):
     """The cached parts of a post that is not deleted; `ref` is the post it reposts.
 
-    `card` is its Card but for what depends on the reader or changes.
+    `card` is its Card but for what depends on the reader or changes: to be filled in a copy only.
     """
 
     author: int
@@ -144,6 +144,7 @@ class Hydration:
         people += [facts["ref_author"] for facts in found if facts["ref_author"]]
         self._ask_now(sources, people)
         self._load(sources)
+        self._meet(set(people))
         cards: dict[int, Card] = {}
         for facts in found:
             card = self._card(facts)
@@ -167,7 +168,7 @@ class Hydration:
         self._collect()
 
     def _collect(self) -> None:
-        """Take what was asked for, and people whom no cache has from the database."""
+        """Take the posts that were asked for."""
         for ids, asked in self._asked:
             found = asked.found
             for ident in ids:
@@ -175,11 +176,16 @@ class Hydration:
                     self._facts[ident] = self._learned(ident, found[ident])
                 else:
                     self._missing.add(ident)
+        self._asked = []
+
+    def _meet(self, needed: set[int]) -> None:
+        """Take the people who were asked for; of those asked for in vain, only the needed."""
         for people in self._people_asked:
-            for author, person in people.cards().items():
+            for author, person in people.cards(needed).items():
                 whole: Mapping[str, Any] = person
                 self._people[author] = {name: whole[name] for name in AUTHOR_FIELDS}
-        self._asked, self._people_asked = [], []
+        self._people_asked = []
+        self._people_wanted &= self._people.keys() | needed
 
     def _load(self, ids: Collection[int]) -> None:
         """Read posts that no cache has from the database; of those asked for too early, none."""
@@ -192,7 +198,7 @@ class Hydration:
     def _learned(ident: int, packed: bytes) -> Facts | None:
         if not packed:
             return None
-        facts: Facts = orjson.loads(packed)
+        facts = _unpack(ident, packed)
         foresight.wrote(ident, facts["author"])
         return facts
 
@@ -207,7 +213,7 @@ class Hydration:
         person = self._people.get(facts["author"])
         if person is None:
             return None
-        card = facts["card"]
+        card = facts["card"].copy()
         card["author"], card["mine"] = person, facts["author"] == self._reader.id
         return card
 
@@ -233,6 +239,22 @@ def read_facts(ids: Collection[int]) -> dict[int, bytes]:
     """Read packed Facts of posts from the database in one query; b"" for those that are gone."""
     found = {row[0]: _pack(*row) for row in _rows(ids)}
     return {ident: found.get(ident, b"") for ident in ids}
+
+
+# What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
+UNPACKED_MAX = 4096
+_unpacked: dict[int, tuple[bytes, Facts]] = {}
+
+
+def _unpack(ident: int, packed: bytes) -> Facts:
+    known = _unpacked.get(ident)
+    if known is not None and known[0] == packed:
+        return known[1]
+    if len(_unpacked) >= UNPACKED_MAX:
+        _unpacked.clear()
+    facts: Facts = orjson.loads(packed)
+    _unpacked[ident] = packed, facts
+    return facts
 
 
 def _pack(

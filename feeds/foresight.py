@@ -7,13 +7,14 @@ missing a round trip.
 
 from collections.abc import Iterable, Sequence
 
+from feeds.cache.timeline import Run
 from socialsite.core.pagination import Position
 
 # Kept of each kind, then forgotten all together.
 POSTS_MAX, AUTHORS_MAX = 100_000, 2_000
 
 _writers: dict[int, int] = {}
-_newest: dict[int, Sequence[Position]] = {}
+_newest: dict[int, Run] = {}
 
 
 def wrote(post_id: int, author_id: int) -> None:
@@ -28,16 +29,17 @@ def writers(post_ids: Iterable[int]) -> set[int]:
     return {author for post in post_ids if (author := _writers.get(post)) is not None}
 
 
-def published(author_id: int, newest: Sequence[Position]) -> None:
+def published(author_id: int, newest: Run) -> None:
     """Learn what an author whose posts are pulled published last."""
     if len(_newest) >= AUTHORS_MAX:
         _newest.clear()
     _newest[author_id] = newest
 
 
-def newest(author_id: int) -> Sequence[Position]:
-    """Return what an author published last, as far as that is known."""
-    return _newest.get(author_id, ())
+def newest(author_id: int, reach: int, most: int) -> Sequence[Position]:
+    """Return what an author published at or above `reach` (ms), as far as that is known."""
+    run = _newest.get(author_id)
+    return () if run is None else run.positions(reach, most)
 
 
 def forget() -> None:

@@ -128,10 +128,10 @@ class Home:
         unfinished, asked = self._unfinished(asked)
         pushed, floor = self._pushed(asked)
         # With a full run of the inbox, nothing older than its end is among the wanted.
-        horizon = pushed[-1].ts_ms if len(pushed) >= want else 0
-        authors = self._pulled_authors(asked, max(horizon, 1), floor)
+        reach = pushed[-1].ts_ms if len(pushed) >= want else 0
+        authors = self._pulled_authors(asked, max(reach, 1), floor)
         own = asked.own.found.get(self.viewer_id)
-        pulled = list(self._pull(authors, own, cursor, want, [pushed, unfinished]))
+        pulled = list(self._pull(authors, own, reach, cursor, want, [pushed, unfinished]))
         return merge([pushed, unfinished, *pulled], want)
 
     # --- sources --------------------------------------------------------------------------------
@@ -154,6 +154,8 @@ class Home:
     def _pushed(self, asked: _Sources) -> tuple[list[Position], int]:
         """Return the run of the inbox, and at or below which ms it lacks posts."""
         reader, cursor, want = self.reader, asked.cursor, asked.want
+        if cursor is not None and cursor.ts_ms <= reader.inbox_floor:
+            return [], reader.inbox_floor  # down there everybody is pulled
         run = asked.inbox.found.get(self.viewer_id)
         if self._rounds > 1:
             # The cache does not say whose posts these are, and most of the last ones were hidden.
@@ -163,9 +165,9 @@ class Home:
                 cache.INBOX.forget([self.viewer_id])
             run = self._load_inbox(cursor, want)
         if run is not None and run.generation == reader.generation:
-            found = run.positions
+            found = run.positions(most=want)
             if len(found) >= want or run.ends:
-                return found[:want], reader.inbox_floor
+                return found, reader.inbox_floor
             cursor = found[-1] if found else cursor
         else:
             found = []
@@ -191,7 +193,7 @@ class Home:
 
     def _newest_rows(self, limit: int) -> list[Entry]:
         found = _newest_rows(self.viewer_id, limit=limit)
-        return [(ts, member_of(Position(ts, post))) for ts, post, _ in found]
+        return [(ts, member_of(post)) for ts, post, _ in found]
 
     def _inbox_rows(self, cursor: Position | None, want: int) -> list[Position]:
         """Read the inbox; rows of people who are not followed now are passed over (T41)."""
@@ -226,11 +228,15 @@ class Home:
         self,
         authors: set[int],
         own: Run | None,
+        reach: int,
         cursor: Position | None,
         want: int,
         other: Sequence[list[Position]],
     ) -> Iterator[list[Position]]:
-        """Yield the newest posts of authors and of the reader, from their outboxes where cached."""
+        """Yield the newest posts of authors and of the reader, from their outboxes where cached.
+
+        Those below `reach` (ms) may be missing.
+        """
         if len(authors) > OUTBOXES_MAX:
             yield pull.newest(self.viewer_id, authors | {self.viewer_id}, cursor, want)
             return
@@ -238,7 +244,7 @@ class Home:
         if authors:
             batch = Batch()
             asked = cache.OUTBOX.ask(batch, sorted(authors), cursor, want)
-            self._ask_ahead(batch, authors, own, cursor, want, other)
+            self._ask_ahead(batch, authors, own, reach, cursor, want, other)
             batch.run()
             runs |= asked.found
         below: list[int] = []
@@ -250,13 +256,13 @@ class Home:
             if run is None:
                 below.append(author)
                 continue
-            positions = run.positions
+            positions = run.positions(reach, want)
             if positions:
                 self.hydration.expect([author])
+                yield positions
             if cursor is None:
-                foresight.published(author, positions[:want])
-            yield positions
-            if len(run.entries) < want and not run.ends:
+                foresight.published(author, run)
+            if len(run.entries) < want and not run.reaches(reach):
                 below.append(author)
         if below:
             yield pull.newest(self.viewer_id, below, cursor, want)
@@ -266,16 +272,18 @@ class Home:
         batch: Batch,
         authors: set[int],
         own: Run | None,
+        reach: int,
         cursor: Position | None,
         want: int,
         other: Sequence[list[Position]],
     ) -> None:
         """Ask for the posts that are likely to be on the page, and for their authors."""
-        guesses = [foresight.newest(author) for author in authors]
+        guesses = [foresight.newest(author, reach, want) for author in authors]
         if cursor is not None:
             guesses = [[place for place in guess if place < cursor] for guess in guesses]
-        known = [] if own is None else own.positions
-        ids = [place.id for place in merge([known, *other, *guesses], want)]
+        known = [] if own is None else own.positions(reach, want)
+        likely = merge([known, *other, *guesses], min(want, self.size + 1))
+        ids = [place.id for place in likely]
         self.hydration.ask(batch, ids, foresight.writers(ids))
 
 
@@ -318,7 +326,7 @@ def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:
     def posts(limit: int) -> dict[int, Newest]:
         found = pull.outboxes(author_ids, limit)
         return {
-            author: (0, [(place.ts_ms, member_of(place)) for place in places])
+            author: (0, [(place.ts_ms, member_of(place.id)) for place in places])
             for author, places in found.items()
         }
 

@@ -179,16 +179,21 @@ class _Reading:
         self.ended = len(read) < rows
 
     def _leave_deleted_out(self) -> None:
-        """Look at the posts found in scans, as the index does not say which are deleted."""
-        if self.unchecked:
+        """Look at the posts found in scans, as the index does not say which are deleted.
+
+        First at no more than are likely to be wanted; what is left then is below all of these.
+        """
+        likely = 2 * (self.size + SPARE)
+        while self.unchecked and len(self.found) < self.size:
+            some, self.unchecked = self.unchecked[:likely], self.unchecked[likely:]
+            likely = len(self.unchecked)
             rows = _rows(
                 "SELECT id FROM feeds_post"  # noqa: S608
-                f" WHERE id IN ({_places(self.unchecked)}) AND NOT is_deleted",
-                [post.id for post in self.unchecked],
+                f" WHERE id IN ({_places(some)}) AND NOT is_deleted",
+                [post.id for post in some],
             )
             alive = {row[0] for row in rows}
-            self.found += [post for post in self.unchecked if post.id in alive]
-            self.unchecked = []
+            self.found += [post for post in some if post.id in alive]
 
     # --- by author ------------------------------------------------------------------------------
     def by_author(self) -> None:

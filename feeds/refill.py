@@ -42,14 +42,17 @@ def fill(hydration: Hydration, runs: Iterator[list[Position]], size: int) -> Pag
     kept: list[Card] = []
     last: Position | None = None
     for number, run in enumerate(runs, start=1):
-        visible = hydration.cards([position.id for position in run], size + 1 - len(kept))
-        for position in run:
-            if position.id not in visible:
-                continue
-            if len(kept) == size and last is not None:
-                return Page(kept, last.encode())
-            kept.append(visible[position.id])
-            last = position
+        # As a rule nothing is hidden, and the few more of the first run are not looked at.
+        parts = (run[: size + 1], run[size + 1 :]) if number == 1 else (run,)
+        for part in filter(None, parts):
+            visible = hydration.cards([position.id for position in part], size + 1 - len(kept))
+            for position in part:
+                if position.id not in visible:
+                    continue
+                if len(kept) == size and last is not None:
+                    return Page(kept, last.encode())
+                kept.append(visible[position.id])
+                last = position
         if number == ROUNDS_MAX:
             reached = last if len(kept) == size and last is not None else run[-1]
             return Page(kept, reached.encode())

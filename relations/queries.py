@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
@@ -86,6 +86,12 @@ def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
     """Return the ids of those who follow the author now, by id ascending."""
     rows = Relationship.objects.filter(from_user=author_id, relation__in=FOLLOWS_ME)
     return rows.order_by("to_user_id").values_list("to_user_id", flat=True)
+
+
+def ties(user_id: int) -> "QuerySet[Relationship, tuple[int, bool]]":
+    """Return whom the person follows, with True, and with whom there is a block, with False."""
+    rows = Relationship.objects.filter(from_user=user_id, relation__in=(*I_FOLLOW, *BLOCKED))
+    return rows.annotate(follows=Q(relation__in=I_FOLLOW)).values_list("to_user_id", "follows")
 
 
 def blocked_ids(user_id: int) -> "QuerySet[Relationship, int]":

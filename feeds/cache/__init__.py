@@ -68,7 +68,8 @@ def _open_member(post_id: int, author_id: int) -> bytes:
 
 def _open_posts(entries: Sequence[Entry]) -> list[OpenPost]:
     return [
-        (Position(ts, int(member[:ID_DIGITS])), int(member[ID_DIGITS:])) for ts, member in entries
+        (Position(int(ts), int(member[:ID_DIGITS])), int(member[ID_DIGITS:]))
+        for ts, member in entries
     ]
 
 
@@ -79,7 +80,7 @@ def published(author_id: int, position: Position, *, pushed: bool, first_pulled:
     if first_pulled:
         PULLED.renew()
     try:
-        OUTBOX.add([author_id], position.ts_ms, member_of(position))
+        OUTBOX.add([author_id], position.ts_ms, member_of(position.id))
     except redis.RedisDown:
         OUTBOX.forget([author_id])
     if not pushed:
@@ -100,14 +101,14 @@ def delivered(author_id: int, position: Position) -> None:
 
 def deliver(viewer_ids: Sequence[int], position: Position) -> int:
     """Add a post to the cached ones of these inboxes; its rows are committed. Raises RedisDown."""
-    return INBOX.add(viewer_ids, position.ts_ms, member_of(position))
+    return INBOX.add(viewer_ids, position.ts_ms, member_of(position.id))
 
 
 def deleted(author_id: int, position: Position) -> None:
     """Tell that a post is deleted. Never raises."""
     CARDS.forget([position.id])
     try:
-        OUTBOX.remove([author_id], member_of(position))
+        OUTBOX.remove([author_id], member_of(position.id))
     except redis.RedisDown:
         OUTBOX.forget([author_id])
 
@@ -115,7 +116,7 @@ def deleted(author_id: int, position: Position) -> None:
 def clean(viewer_ids: Sequence[int], position: Position) -> None:
     """Take a deleted post out of cached inboxes. Never raises: readers do not show it anyway."""
     try:
-        INBOX.remove(viewer_ids, member_of(position))
+        INBOX.remove(viewer_ids, member_of(position.id))
     except redis.RedisDown:
         return
 

@@ -36,7 +36,8 @@ DAY_MS = 86_400_000
 KEYS_MAX = 500
 
 
-Entry = tuple[int, bytes]
+# A position in ms, of one that was read as Redis gives it, and a member.
+Entry = tuple[int | bytes, bytes]
 # A generation and the newest entries.
 Newest = tuple[int, Sequence[Entry]]
 
@@ -51,10 +52,19 @@ class Run(NamedTuple):
     ends: bool
     generation: int
 
-    @property
-    def positions(self) -> list[Position]:
-        """The entries as positions of posts."""
-        return [Position(ts, int(member[:ID_DIGITS])) for ts, member in self.entries]
+    def positions(self, reach: int = 0, most: int | None = None) -> list[Position]:
+        """Return the entries at or above `reach` (ms), `most` of them, as positions of posts."""
+        found = []
+        for score, member in self.entries[:most]:
+            ts_ms = int(score)
+            if ts_ms < reach:
+                break
+            found.append(Position(ts_ms, int(member[:ID_DIGITS])))
+        return found
+
+    def reaches(self, reach: int) -> bool:
+        """True when no further entry of the list is at or above `reach` (ms)."""
+        return self.ends or bool(self.entries and int(self.entries[-1][0]) < reach)
 
 
 class AskedRuns:
@@ -86,12 +96,12 @@ def _run(reply: list[bytes]) -> Run | None:
     ends = last == END
     if ends or last == MORE:
         del reply[-2:]
-    return Run(list(zip(map(int, reply[3::2]), reply[2::2], strict=True)), ends, generation)
+    return Run(list(zip(reply[3::2], reply[2::2], strict=True)), ends, generation)
 
 
-def member_of(position: Position) -> bytes:
-    """Return what a position is kept as: its id in fixed width, sorted as text like the number."""
-    return b"%0*d" % (ID_DIGITS, position.id)
+def member_of(post_id: int) -> bytes:
+    """Return what a post is kept as: its id in fixed width, sorted as text like the number."""
+    return b"%0*d" % (ID_DIGITS, post_id)
 
 
 class Timeline:
@@ -115,7 +125,7 @@ class Timeline:
             }
         else:
             script = redis.script(__file__, "timeline_run")
-            place = [want, min(cursor.ts_ms, ABOVE - 1), member_of(cursor)]
+            place = [want, min(cursor.ts_ms, ABOVE - 1), member_of(cursor.id)]
             runs = {
                 owner: batch.add(*script.command([self.key(owner)], place), read=_run)
                 for owner in owners
@@ -157,8 +167,8 @@ class Timeline:
 
     def _fill(self, owner: int, lease: str, run: Run) -> None:
         kept = run.entries[:CAP]
-        size = settings.MAX_CACHED_POST_SIZE
-        kept = kept[:size] + [entry for entry in kept[size:] if entry[0] > _old_ms()]
+        size, old = settings.MAX_CACHED_POST_SIZE, _old_ms()
+        kept = kept[:size] + [entry for entry in kept[size:] if int(entry[0]) > old]
         mark = END if run.ends and len(kept) == len(run.entries) else MORE
         if mark == MORE and not kept:
             return

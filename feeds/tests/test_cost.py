@@ -18,6 +18,7 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, foresight, queries
+from feeds.cache.timeline import Run, member_of
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 FEED = "/api/v1/feed"
+RUN = Run([(NEWEST.ts_ms, member_of(NEWEST.id))], ends=True, generation=0)
 
 
 @pytest.fixture(autouse=True)
@@ -184,7 +186,7 @@ def test_a_wrong_guess_costs_a_round_trip_and_no_post(
     for post_id in list(foresight._writers):
         foresight.wrote(post_id, stranger.pk)
     for author in list(foresight._newest):
-        foresight.published(author, [NEWEST])
+        foresight.published(author, RUN)
     expected = [card["id"] for card in queries.oracle_feed(me, None, 10).items]
     assert [item["id"] for item in mine.get(FEED).json()["items"]] == expected
 
@@ -194,6 +196,6 @@ def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(foresight, "AUTHORS_MAX", 2)
     for number in range(1, 6):
         foresight.wrote(number, number)
-        foresight.published(number, [NEWEST])
+        foresight.published(number, RUN)
     assert foresight.writers(range(9)) == {5}
-    assert [bool(foresight.newest(number)) for number in range(6)] == [False] * 5 + [True]
+    assert [bool(foresight.newest(number, 0, 9)) for number in range(6)] == [False] * 5 + [True]

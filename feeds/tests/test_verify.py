@@ -197,7 +197,7 @@ def told(reader: User) -> list[tuple[str, str, int, list[str]]]:
 
 def unlist(key: str, post: Post) -> None:
     """Take a post out of a cached list."""
-    member = member_of(Position(post.position, post.pk))
+    member = member_of(post.pk)
     assert call(lambda redis: redis.zrem(key, member)) == 1
 
 

@@ -72,11 +72,14 @@ class Decoration:
         return mine
 
     def _read(self, ids: Collection[int], mine: dict[int, int]) -> dict[int, bytes]:
-        """Read counts as they are cached, and note in `mine` what the reader did."""
+        """Read counts as they are cached, and note in `mine` what the reader did, if unknown."""
         # To what has no subject nobody ever did anything.
         found = dict.fromkeys(ids, b"0 0 0 0")
-        mine.update(dict.fromkeys(ids, 0))
-        rows = _counts(ids) if self._me is None else _counts_and_mine(ids, self._me)
+        if self._me is None or all(ident in mine for ident in ids):
+            rows, mine = _counts(ids), {}
+        else:
+            rows = _counts_and_mine(ids, self._me)
+            mine.update(dict.fromkeys(ids, 0))
         for ident, *counts, liked, bookmarked, reposted in rows:
             found[ident] = b"%d %d %d %d" % tuple(counts)
             mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
