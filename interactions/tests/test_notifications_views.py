@@ -53,6 +53,7 @@ def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
     for person in people:
         actions.like(person, POST, post.pk)
     actions.comment(people[0], post.pk, "x")
+    said = actions.comment(me, post.pk, "mine")
     drain()
     for person in people[:2]:
         relations.follow(person, me)
@@ -68,12 +69,15 @@ def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
     assert 'href="/@reader1/followers"' in html
     until = html.partition('name="until" value="')[2].partition('"')[0]
     actions.like(make_user(nickname="NickE"), POST, post.pk)
+    actions.like(people[0], SubjectType.COMMENT, said.pk)
     drain()
     answer = browser.post("/notifications/read", {"until": until})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/notifications")
     html = page(browser)
-    assert html.count("data-is-unread") == 1  # who came after the page was loaded
-    assert badge(html) == "1"
+    assert html.count("data-is-unread") == 2  # what came after the page was loaded
+    assert badge(html) == "2"
+    assert f'href="/comments/{said.pk}/replies"' in html
+    assert browser.get(f"/comments/{said.pk}/replies").status_code == 200
     assert browser.post("/notifications/read", {"until": "x"}).status_code == 400
     assert "、<b>NickD</b> 和另外 3 人赞了你的帖子" in page(
         browser, **{"accept-language": "zh-hans"}

@@ -49,8 +49,10 @@ def _address(item: Item, name: str) -> str:
         return reverse("profile_followers", args=[name])
     if item["post_id"] is None:
         return ""
-    below = item["subject"]["type"] == "comment" or item["kind"] == "commented"
-    return reverse("post", args=[item["post_id"]]) + ("#comments" if below else "")
+    if item["subject"]["type"] == "comment":
+        return reverse("comment_replies", args=[item["subject"]["id"]])
+    anchor = "#comments" if item["kind"] == "commented" else ""
+    return reverse("post", args=[item["post_id"]]) + anchor
 
 
 @require_POST
