@@ -26,6 +26,7 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, get_resolver
+from rest_framework.test import APIClient
 
 from accounts import actions as accounts
 from accounts.models import Role, User
@@ -61,6 +62,8 @@ class Call:
     names: tuple[str, ...] = ()
     # For followers only.
     private: bool = False
+    # Asked in place.
+    htmx: bool = False
 
 
 class Shows(Call):
@@ -161,6 +164,11 @@ MATRIX: dict[str, list[Call]] = {
         Of("post", "posts/{quote_id}/repost", {"content": "look"}),
         Of("delete", "posts/{post_id}/repost"),
     ],
+    "posts/<str:post_id>/likes": [
+        Of("get", "posts/{post_id}/likes"),
+        Shows("get", "posts/{third_post}/likes", sees=NAMES),
+        Shows("get", "posts/{mine}/likes", sees=NAMES),
+    ],
     "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
     "reports": [
         Of("post", "reports", {"type": "post", "id": "{post_id}", "reason": "spam"}),
@@ -181,6 +189,10 @@ MATRIX: dict[str, list[Call]] = {
     "comments/<str:comment_id>/pin": both("comments/{comment_id}/pin"),
     "comments/<str:comment_id>": [Of("delete", "comments/{comment_id}")],
     "comments/<str:comment_id>/like": both("comments/{comment_id}/like"),
+    "comments/<str:comment_id>/likes": [
+        Of("get", "comments/{comment_id}/likes"),
+        Shows("get", "comments/{third_comment}/likes", sees=NAMES),
+    ],
     "comments/<str:comment_id>/replies": [
         Of("get", "comments/{comment_id}/replies"),
         Shows("get", "comments/{third_comment}/replies", sees=("reply", "nickname")),
@@ -237,6 +249,24 @@ PAGES: dict[str, list[Call]] = {
     ],
     "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
     "posts/<str:post_id>/comments": [Of("post", "posts/{post_id}/comments", {"content": "hm"})],
+    "posts/<str:post_id>/likes": [
+        Of("get", "posts/{post_id}/likes"),
+        Shows("get", "posts/{third_post}/likes", sees=("username", "nickname")),
+    ],
+    "posts/<str:post_id>/comment-settings": [
+        Of("post", "posts/{post_id}/comment-settings", {"status": "closed"})
+    ],
+    "comments/<str:comment_id>/like": [Of("post", "comments/{comment_id}/like", {"liked": "1"})],
+    "comments/<str:comment_id>/likes": [
+        Of("get", "comments/{comment_id}/likes"),
+        Shows("get", "comments/{third_comment}/likes", sees=("username", "nickname")),
+    ],
+    "comments/<str:comment_id>/reply": [Of("get", "comments/{comment_id}/reply", htmx=True)],
+    "comments/<str:comment_id>/replies": [
+        Of("get", "comments/{comment_id}/replies"),
+        Shows("get", "comments/{third_comment}/replies", sees=("reply", "nickname")),
+    ],
+    "comments/<str:comment_id>/pin": [Of("post", "comments/{comment_id}/pin", {"pinned": "1"})],
     "comments/<str:comment_id>/delete": [Of("post", "comments/{comment_id}/delete")],
     "notifications": [Shows("get", "notifications", sees=("nickname",))],
     "notifications/read": [],
@@ -322,6 +352,7 @@ class World:
             ids["repost"] = feeds.repost(person, third)[0].pk
             quote = feeds.repost(self.third, ids["post"], "look at this")[0].pk
             actions.like(person, SubjectType.POST, third)
+            actions.like(person, SubjectType.COMMENT, answered)
             for name, reader in self.users.items():
                 mention = feeds.publish(person, content=f"{mark}mention @{reader.username}")
                 ids[f"mention {name}"] = mention.pk
@@ -380,17 +411,18 @@ class Walk:
                 pair = accounts.sign_in(user, "chrome")
                 browser.cookies["access"], browser.cookies["refresh"] = pair.access, pair.refresh
             self.clients[name, False] = browser
-            self.clients[name, True] = Client() if user is None else api_for(user)
+            self.clients[name, True] = APIClient() if user is None else api_for(user)
 
     def ask(self, reader: str, call: Call, is_api: bool, nothing: bool = False) -> tuple[int, str]:
         """Return status and text, without what is different each time."""
         self.count += 1
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", reader, nothing)
         data = {k: self.world.filled(v, reader, nothing) for k, v in call.data.items()}
-        form = {"content_type": "application/json"} if is_api and call.method != "get" else {}
-        answer = getattr(self.clients[reader, is_api], call.method)(
-            path, *([data] if data else []), **_format(self.clients[reader, is_api], form)
-        )
+        options: dict[str, Any] = {"format": "json"} if is_api and call.method != "get" else {}
+        if call.htmx:
+            options["headers"] = {"HX-Request": "true"}
+        send = getattr(self.clients[reader, is_api], call.method)
+        answer = send(path, *([data] if data else []), **options)
         text = answer.content.decode() + answer.headers.get("Location", "")
         return answer.status_code, text
 
@@ -487,13 +519,6 @@ class Walk:
                         self.check(reader, call, is_api)
 
 
-def _format(client: Any, form: dict[str, str]) -> dict[str, str]:
-    # DRF's client names it otherwise.
-    if form and type(client) is not Client:
-        return {"format": "json"}
-    return form
-
-
 @contextlib.contextmanager
 def undone() -> Iterator[None]:
     with transaction.atomic():
@@ -504,7 +529,7 @@ def undone() -> Iterator[None]:
 # A ban makes all cached readers stale: what a block alone does is seen before.
 OTHERS = tuple(name for name in READERS if name != "banned")
 EVERYBODY = {"blocked": OTHERS, "banned": (*APART, "banned"), "cold": READERS, "dead": READERS}
-FEW = {"blocked": (*APART, "anonymous", "follower"), "cold": APART, "dead": (*APART, "banned")}
+FEW = {"blocked": (*APART, "follower"), "cold": ("mutual",), "dead": ("blocked", "anonymous")}
 
 
 @pytest.mark.django_db
