@@ -27,6 +27,7 @@ from socialsite.core import db, doorbell
 from socialsite.core.failpoints import failpoint
 from socialsite.core.ids import MAX_ID
 from socialsite.core.pagination import Position
+from socialsite.core.prepared import prepared
 from socialsite.core.redis import RedisDown
 
 logger = logging.getLogger(__name__)
@@ -115,15 +116,13 @@ def trim_chunk(chunk_id: int) -> int:
     chunk = FanOutChunk.objects.select_related("fanout").filter(pk=chunk_id).first()
     if chunk is None:
         return 0
-    followers = _followers(chunk, chunk.fanout.author_id, chunk.fanout.mode)
+    followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
     return trim.trim_sampled(list(followers), chunk.fanout_id)
 
 
-def _followers(chunk: FanOutChunk, author_id: int, mode: int) -> "QuerySet[Any, int]":
+def _followers(author_id: int, lower: int, upper: int, mode: int) -> "QuerySet[Any, int]":
     """Return the ids of those in a chunk who get the post, as the relations are now."""
-    found = relations.follower_ids(author_id).filter(
-        to_user_id__gt=chunk.lower, to_user_id__lte=chunk.upper
-    )
+    found = relations.follower_ids(author_id).filter(to_user_id__gt=lower, to_user_id__lte=upper)
     return found.filter(to_user__last_seen__gte=active_since()) if mode == Mode.ACTIVE else found
 
 
@@ -139,7 +138,8 @@ def _watching(chunk_id: int) -> set[int]:
     chunk = FanOutChunk.objects.select_related("fanout").filter(pk=chunk_id).first()
     if chunk is None:
         return set()
-    return hints.online(_followers(chunk, chunk.fanout.author_id, chunk.fanout.mode))
+    followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
+    return hints.online(followers)
 
 
 @db.atomic
@@ -172,30 +172,57 @@ class _Delivery:
 @db.atomic
 def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     """Insert the rows of a chunk; None when the lease is lost."""
-    chunk = FanOutChunk.objects.select_for_update().filter(pk=chunk_id, lease=lease).first()
-    if chunk is None:
+    held = _held(chunk_id, lease)
+    if not held:
         return None
-    alive = Post.objects.filter(pk=chunk.fanout_id, is_deleted=False)
-    found = db.rows_locked_in_share(alive.values_list("id", "author_id", "position", "mode"))
+    post_id, lower, upper = held[0]
+    found = db.rows_locked_in_share(_alive.statement(post_id))
     if not found:
-        return _Delivery(0, [], Position(0, chunk.fanout_id))
-    post_id, author_id, position, mode = found[0]
+        return _Delivery(0, [], Position(0, post_id))
+    author_id, position, mode = found[0]
     there: set[int] = set()
     if watching:
         rows_there = InboxEntry.objects.filter(publish_time=position, post_id=post_id)
         there.update(rows_there.filter(user_id__in=watching).values_list("user_id", flat=True))
-    followers = _followers(chunk, author_id, mode)
-    rows = followers.order_by().values_list(
-        "to_user_id", Value(position), Value(post_id), Value(author_id)
-    )
+    rows: db.Statement | QuerySet[Any, Any]
+    if mode == Mode.ALL:
+        rows = _rows_for_all.statement(author_id, lower, upper, position, post_id)
+    else:
+        rows = _rows(_followers(author_id, lower, upper, mode), position, post_id, author_id)
     inserted = db.insert_from_select(
         InboxEntry, ["user", "publish_time", "post", "author"], rows, lock_source=True
     )
     failpoint("chunk-inserted")
-    ids = list(followers)
+    ids = list(_followers(author_id, lower, upper, mode))
     return _Delivery(
         inserted, ids, Position(position, post_id), frozenset(watching.intersection(ids) - there)
     )
+
+
+@prepared
+def _held(chunk_id: int, lease: int) -> "QuerySet[FanOutChunk, Any]":
+    chunks = FanOutChunk.objects.select_for_update().filter(pk=chunk_id, lease=lease)
+    return chunks.values_list("fanout_id", "lower", "upper")
+
+
+@prepared
+def _alive(post_id: int) -> "QuerySet[Post, Any]":
+    posts = Post.objects.filter(pk=post_id, is_deleted=False)
+    return posts.values_list("author_id", "position", "mode")
+
+
+@prepared
+def _rows_for_all(
+    author_id: int, lower: int, upper: int, position: int, post_id: int
+) -> "QuerySet[Any, Any]":
+    return _rows(_followers(author_id, lower, upper, Mode.ALL), position, post_id, author_id)
+
+
+def _rows(
+    followers: "QuerySet[Any, int]", position: int, post_id: int, author_id: int
+) -> "QuerySet[Any, Any]":
+    values = (Value(position), Value(post_id), Value(author_id))
+    return followers.order_by().values_list("to_user_id", *values)
 
 
 def _finish(fanouts: QuerySet[FanOut]) -> int:

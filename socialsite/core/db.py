@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connection, models, transaction
 from django.db.models import QuerySet
@@ -105,12 +105,25 @@ def now_ms() -> int:
         return int(cursor.fetchone()[0])
 
 
-def rows_locked_in_share(source: "QuerySet[Any, Any]") -> list[tuple[Any, ...]]:
+class Statement(NamedTuple):
+    """A SELECT as the ORM built it, and the values of its parameters."""
+
+    sql: str
+    params: Sequence[Any]
+
+
+def _statement(source: "QuerySet[Any, Any] | Statement") -> Statement:
+    if isinstance(source, Statement):
+        return source
+    return Statement(*source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql())
+
+
+def rows_locked_in_share(source: "QuerySet[Any, Any] | Statement") -> list[tuple[Any, ...]]:
     """Read a `values_list` QuerySet and hold its rows in share mode until the transaction ends.
 
     Several readers may hold a row at once, no writer can change it. SQLite has one writer anyway.
     """
-    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql()
+    sql, params = _statement(source)
     lock = " LOCK IN SHARE MODE" if is_mysql() else ""
     with connection.cursor() as cursor:
         cursor.execute(sql + lock, params)
@@ -184,7 +197,7 @@ def _insert(verb: str, rows: Sequence[models.Model], otherwise: str = "") -> int
 def insert_from_select(
     model: type[models.Model],
     fields: Sequence[str],
-    source: "QuerySet[Any, Any]",
+    source: "QuerySet[Any, Any] | Statement",
     *,
     lock_source: bool = False,
 ) -> int:
@@ -196,7 +209,7 @@ def insert_from_select(
     """
     meta: Any = model._meta
     columns = ", ".join(connection.ops.quote_name(meta.get_field(name).column) for name in fields)
-    sql, params = source.query.get_compiler(DEFAULT_DB_ALIAS, elide_empty=False).as_sql()
+    sql, params = _statement(source)
     verb = "INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE"
     lock = " LOCK IN SHARE MODE" if lock_source and is_mysql() else ""
     table = connection.ops.quote_name(meta.db_table)

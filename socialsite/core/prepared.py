@@ -4,11 +4,13 @@ The ORM stays the only place where a query is written down, and values travel as
 """
 
 import functools
-from collections.abc import Callable, Collection
-from typing import Any, ParamSpec
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models.query import FlatValuesListIterable
+
+from socialsite.core.db import Statement
 
 P = ParamSpec("P")
 
@@ -21,19 +23,29 @@ _AN_INT, _A_TEXT = -1, -2
 KEPT = 512
 
 
-def prepared(make: Callable[P, Any]) -> Callable[P, list[Any]]:
-    """Turn a function that returns a `values_list` queryset into one that returns its rows.
+class Prepared(Generic[P]):
+    """A query by the function that makes it: called, it returns the rows."""
 
-    Its arguments are ints, texts and collections of ints (an empty one: no rows), and become
-    parameters; what must be part of the statement, as a limit, is given by name.
-    """
+    def __init__(self, make: Callable[P, Any]) -> None:
+        functools.update_wrapper(self, make)
+        self._built = functools.lru_cache(KEPT)(
+            lambda shape, names: _Built(make, shape, dict(names))
+        )
 
-    @functools.lru_cache(KEPT)
-    def built(shape: tuple[int, ...], names: tuple[tuple[str, Any], ...]) -> "_Built":
-        return _Built(make, shape, dict(names))
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Any]:
+        """Run it."""
+        found = self._bound(args, kwargs)
+        return [] if found is None else found[0].rows(found[1])
 
-    @functools.wraps(make)
-    def run(*args: P.args, **kwargs: P.kwargs) -> list[Any]:
+    def statement(self, *args: P.args, **kwargs: P.kwargs) -> Statement:
+        """Return it to be made part of another statement; no collection may be empty."""
+        found = self._bound(args, kwargs)
+        if found is None:
+            raise ValueError("of an empty collection there is no statement")
+        return found[0].statement(found[1])
+
+    def _bound(self, args: Any, kwargs: Any) -> "tuple[_Built, list[Any]] | None":
+        """Return what is built for arguments of these kinds, and their values."""
         shape: list[int] = []
         values: list[Any] = []
         for value in args:
@@ -41,14 +53,21 @@ def prepared(make: Callable[P, Any]) -> Callable[P, list[Any]]:
                 shape.append(_AN_INT if isinstance(value, int) else _A_TEXT)
                 values.append(value)
             else:
-                many = list(value)  # type: ignore[call-overload]
+                many = list(value)
                 shape.append(len(many))
                 values += many
         if 0 in shape:
-            return []
-        return built(tuple(shape), tuple(sorted(kwargs.items()))).rows(values)
+            return None
+        return self._built(tuple(shape), tuple(sorted(kwargs.items()))), values
 
-    return run
+
+def prepared(make: Callable[P, Any]) -> Prepared[P]:
+    """Turn a function that returns a `values_list` queryset into one that returns its rows.
+
+    Its arguments are ints, texts and collections of ints (an empty one: no rows), and become
+    parameters; what must be part of the statement, as a limit, is given by name.
+    """
+    return Prepared(make)
 
 
 class _Built:
@@ -79,14 +98,17 @@ class _Built:
         self._converters = self._compiler.get_converters(columns)
         self._is_flat = queryset._iterable_class is FlatValuesListIterable
 
-    def rows(self, values: Collection[Any]) -> list[Any]:
+    def statement(self, values: Sequence[Any]) -> Statement:
+        """Return it with its parameters."""
+        return Statement(
+            self._sql,
+            [constant if place is None else values[place] for place, constant in self._parameters],
+        )
+
+    def rows(self, values: Sequence[Any]) -> list[Any]:
         """Run it."""
-        given = list(values)
-        filled = [
-            constant if place is None else given[place] for place, constant in self._parameters
-        ]
         with connection.cursor() as cursor:
-            cursor.execute(self._sql, filled)
+            cursor.execute(*self.statement(values))
             rows = cursor.fetchall()
         if self._converters:
             rows = map(tuple, self._compiler.apply_converters(rows, self._converters))
