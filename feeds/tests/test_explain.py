@@ -331,8 +331,9 @@ class ExplainMachine(FeedMachine):
                 assert chunk.done == (reason.params["state"] == "delivered")
 
 
+@pytest.mark.full  # once is enough: it takes long, and what it holds does not hang on the database
 class TestMachine(TestCase):
-    """On whichever database the run has."""
+    """On MariaDB and Redis."""
 
     def test_the_verdict_is_the_oracle_s_whatever_happens(self) -> None:
         with self.settings(FANOUT_CHUNK=2, BACKFILL_MAX=2):

@@ -663,6 +663,7 @@ class World:
             assert shown(person, self.posts) == true(person, self.posts)
 
 
+@pytest.mark.full
 @settings(
     max_examples=100,
     deadline=None,

@@ -300,6 +300,7 @@ def test_comments_of_one_millisecond_are_neither_lost_nor_repeated(post, author)
         assert [int(card["id"]) for card in found] == made
 
 
+@pytest.mark.full
 def test_every_page_of_a_random_thread_equals_the_oracle(make_user, make_post) -> None:
     dice = random.Random(11)
     people = [make_user() for _ in range(6)]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,18 +11,6 @@ from socialsite.tests import stacks
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 PASSWORD = "right.pass1"
-
-
-@pytest.fixture(scope="module", params=["full", "embedded"])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running site."""
-    directory: Path = tmp_path_factory.mktemp(request.param)
-    if request.param == "full":
-        with stacks.full_stack(directory) as stack:
-            yield stack.url
-    else:
-        with stacks.embedded(directory) as url:
-            yield url
 
 
 @pytest.fixture
