@@ -26,6 +26,8 @@ Row = dict[str, Any]
 
 # Each time a page is not full yet, this many times more comments are looked at, up to the maximum.
 REFILL_GROWTH, REFILL_MAX = 4, 1000
+# Looked at beyond a page at once: where few are hidden, no second look is needed.
+SPARE = 5
 # Above every time in ms and every number of likes, below the largest that a cursor holds.
 PINNED = 2**52
 
@@ -125,7 +127,7 @@ def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size
     found = thread.pinned(viewer_id, cursor)
     if cursor is not None and cursor.ts_ms >= PINNED and thread.order != "old":
         cursor = None
-    limit = size + 1
+    limit = size + 1 + SPARE
     while len(found) <= size:
         places = thread.places(cursor, limit)
         if not places:
