@@ -6,6 +6,7 @@ held against the table, and every count against its rows. Exits with 1 when one 
 """
 
 import argparse
+import logging
 import os
 import secrets
 import sys
@@ -29,6 +30,7 @@ def main() -> int:
     import django
 
     django.setup()
+    logging.getLogger("socialsite.core.redis").setLevel(logging.ERROR)  # it is killed on purpose
     from accounts import actions as accounts
     from bench._harness import lines
     from feeds import actions as feeds
