@@ -1,4 +1,4 @@
-"""The only module that talks to Redis: short timeouts, no retries, a circuit breaker, `Batch`.
+"""The only package that talks to Redis: short timeouts, no retries, a circuit breaker, `Batch`.
 
 Redis is disposable. Every caller must be right without it: it catches `RedisDown` and asks the
 database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
@@ -12,7 +12,6 @@ import contextlib
 import functools
 import hashlib
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,12 +19,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-import hiredis
 import redis
 from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
 
 from socialsite.core import db
+from socialsite.core.redis.wire import wire_of
 
 logger = logging.getLogger(__name__)
 
@@ -291,12 +290,12 @@ def _send(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[
 
 
 def _post(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> None:
-    _wire(connection).post(commands)
+    wire_of(connection.connection_pool).post(commands)
 
 
 def _replies(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
     """Send commands at once and return their replies; an error of one is its reply."""
-    return _wire(connection).ask(commands)
+    return wire_of(connection.connection_pool).ask(commands)
 
 
 def _settle(connection: "redis.Redis") -> None:
@@ -304,7 +303,7 @@ def _settle(connection: "redis.Redis") -> None:
 
     So what a thread asks for comes after what it sent. A wire that broke meanwhile has no answers.
     """
-    wire = _wire(connection)
+    wire = wire_of(connection.connection_pool)
     if not wire.posted:
         return
     posted, wire.posted = wire.posted, ()
@@ -316,79 +315,6 @@ def _settle(connection: "redis.Redis") -> None:
     if again:
         _load_scripts(connection)
         wire.ask(again)
-
-
-class _Wire:
-    """A connection of one thread, apart from the pool, made as the pool makes them.
-
-    The client's pipeline takes longer than Redis does.
-    """
-
-    IDLE_SECONDS = 1.0
-
-    def __init__(self, pool: Any) -> None:
-        self.pool, self.process = pool, os.getpid()
-        # Commands whose answers are still to be read.
-        self.posted: Sequence[Sequence[Any]] = ()
-        self._connection = pool.connection_class(**pool.connection_kwargs)
-        self._used = 0.0
-
-    def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands and return their replies."""
-        self._send(commands)
-        return self.read(len(commands))
-
-    def post(self, commands: Sequence[Sequence[Any]]) -> None:
-        """Send commands; their answers have to be read before anything else is asked."""
-        self._send(commands)
-        self.posted = commands
-
-    def read(self, count: int) -> list[Any]:
-        """Return so many replies; an error of Redis is one."""
-        replies: list[Any] = []
-        try:
-            for _ in range(count):
-                try:
-                    replies.append(self._connection.read_response())
-                except redis.ResponseError as error:
-                    replies.append(error)
-        except BaseException:  # what is left to read must not be taken for another's answer
-            self._connection.disconnect()
-            raise
-        return replies
-
-    def _send(self, commands: Sequence[Sequence[Any]]) -> None:
-        """Send, on a connection that was looked at if it was idle: Redis may have hung up."""
-        packed = [hiredis.pack_command(tuple(command)) for command in commands]
-        now = time.monotonic()
-        if not self._connection.is_connected:
-            self._connection.connect()
-        elif now - self._used > self.IDLE_SECONDS and not self._is_quiet():
-            self._connection.disconnect()
-            self._connection.connect()
-        self._used = now
-        self._connection.send_packed_command([b"".join(packed)])
-
-    def _is_quiet(self) -> bool:
-        try:
-            return not self._connection.can_read()
-        except (redis.RedisError, OSError):
-            return False
-
-
-class _Local(threading.local):
-    wire: _Wire | None = None
-
-
-_local = _Local()
-
-
-def _wire(connection: "redis.Redis") -> _Wire:
-    """Return this thread's wire; a fork must not talk on its parent's."""
-    wire, pool = _local.wire, connection.connection_pool
-    if wire is None or wire.pool is not pool or wire.process != os.getpid():
-        wire = _local.wire = _Wire(pool)
-    return wire
 
 
 @functools.cache
