@@ -28,7 +28,9 @@ class Env(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
     DATABASE_URL: str = Field("", description="mysql://user:password@host:port/name; empty: SQLite")
-    REDIS_URL: str = Field("", description="cache Redis; empty: Redis inside the process")
+    REDIS_URL: str = Field(
+        "", description="cache Redis, redis:// or by its socket unix://; empty: in the process"
+    )
     BROKER_URL: str = Field(
         "", description="Celery broker; empty: REDIS_URL, or inside the process"
     )
