@@ -10,10 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts import queries as accounts
-from accounts.models import User
 from feeds import cache
 from feeds.models import InboxEdge, InboxState
 from relations import queries as relations
@@ -102,7 +101,6 @@ def load(viewer_id: int, standing: bytes | None) -> Reader:
 
 def read(viewer_id: int) -> Reader:
     """Read a reader from the database, in three queries."""
-    # Without banned and closed accounts: the gate would hide all they ever posted, row by row.
     ties = list(_ties(viewer_id))
     followed = frozenset(other for other, follows in ties if follows)
     blocked = frozenset(other for other, follows in ties if not follows)
@@ -131,7 +129,10 @@ def state(viewer_id: int) -> tuple[int, int]:
 
 @prepared
 def _ties(viewer_id: int) -> "QuerySet[Any, Any]":
-    return relations.ties(viewer_id).filter(to_user__in=User.objects.active())
+    # Follows without banned and closed accounts: the gate would hide all they posted, row by row.
+    # Blocks of all: they hold also for who is unbanned before the page is made (T42).
+    is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
+    return relations.ties(viewer_id).filter(Q(follows=False) | is_open)
 
 
 @prepared

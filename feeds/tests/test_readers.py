@@ -100,6 +100,21 @@ def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
         assert readers.one(reader.pk) == found
 
 
+def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
+    reader: User, author: User, make_user: Make, make_post: Make
+) -> None:
+    """The reader was read while the other was banned, the other's card after it (T42)."""
+    blocked = make_user()
+    actions.repost(author, make_post(blocked).pk)
+    relations.follow(reader, author)
+    relations.block(reader, blocked)
+    accounts.ban(blocked)
+    reading = home.start(reader.pk, None, 20)
+    assert reading.reader.follows == {author.pk}
+    accounts.unban(User.objects.get(pk=blocked.pk))
+    assert [card["ref_gone"] for card in reading.page().items] == [True]
+
+
 def follow(reader: User, author: User) -> None:
     relations.follow(reader, author)
 
