@@ -12,6 +12,8 @@ from socialsite.core.pagination import Position
 
 # Kept of each kind, then forgotten all together.
 POSTS_MAX, AUTHORS_MAX = 100_000, 2_000
+# Kept of an author: a page looks at no more, a list read from the database may be far longer.
+NEWEST_MAX = 32
 
 _writers: dict[int, int] = {}
 _newest: dict[int, Run] = {}
@@ -33,6 +35,8 @@ def published(author_id: int, newest: Run) -> None:
     """Learn what an author whose posts are pulled published last."""
     if len(_newest) >= AUTHORS_MAX:
         _newest.clear()
+    if len(newest.entries) > NEWEST_MAX:
+        newest = newest._replace(entries=newest.entries[:NEWEST_MAX])
     _newest[author_id] = newest
 
 

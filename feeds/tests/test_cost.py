@@ -18,7 +18,7 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, foresight, queries
-from feeds.cache.timeline import Run, member_of
+from feeds.cache.timeline import Entry, Run, member_of
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
@@ -199,3 +199,11 @@ def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPa
         foresight.published(number, RUN)
     assert foresight.writers(range(9)) == {5}
     assert [bool(foresight.newest(number, 0, 9)) for number in range(6)] == [False] * 5 + [True]
+
+
+def test_of_what_an_author_published_no_more_is_kept_in_mind_than_a_page_looks_at() -> None:
+    entries: list[Entry] = [(number, member_of(number)) for number in range(401, 0, -1)]
+    foresight.published(1, Run(entries, ends=False, generation=0))
+    known = foresight.newest(1, 0, 401)
+    assert [place.id for place in known] == list(range(401, 401 - foresight.NEWEST_MAX, -1))
+    foresight.forget()
