@@ -15,6 +15,15 @@ NAMED_MAX = 10
 _TOKEN = re.compile(r"https?://\S+|(?<![A-Za-z0-9_@/])@([A-Za-z0-9]{4,16})(?![A-Za-z0-9_@])")
 
 
+# What stands at the end of a text that was cut, and may be the half of a name or of an address.
+_HALF = re.compile(r"[!-~]*(?:@|://)[!-~]*$")
+
+
+def beginning(text: str, most: int) -> str:
+    """Return at most so many characters of a text, none of them half a name or address."""
+    return text if len(text) <= most else _HALF.sub("", text[:most])
+
+
 def usernames(text: str) -> list[str]:
     """Return the keys (lower-case usernames) of people named in a text, each once, in order.
 

@@ -176,6 +176,7 @@ def environment(**options: Any) -> Environment:
         _=gettext,
         gettext=gettext,
         linked=linked,
+        beginning=mentions.beginning,
         post_card=post_card,
         composer=composer,
         kept=kept,

@@ -42,3 +42,10 @@ def test_names_and_addresses_are_linked_and_the_rest_is_escaped() -> None:
     assert made.count("<a ") == 2
     assert made.startswith("&lt;b&gt;")
     assert "&amp; a@carol" in made
+
+
+def test_a_text_is_not_cut_in_the_middle_of_a_name_or_an_address() -> None:
+    assert mentions.beginning("short @bob1", 40) == "short @bob1"
+    assert mentions.beginning("你好@bobby99 and more", 8) == "你好"
+    assert mentions.beginning("see https://x.example/abc and more", 20) == "see "
+    assert mentions.beginning("x" * 50, 20) == "x" * 20
