@@ -152,6 +152,13 @@ def texts(post_ids: Collection[int]) -> dict[int, PostText]:
     return _texts(Post.objects.filter(pk__in=post_ids))
 
 
+def deleted_among(post_ids: Collection[int]) -> set[int]:
+    """Return the ids of those of these posts that are deleted."""
+    if not post_ids:
+        return set()
+    return set(Post.objects.filter(pk__in=post_ids, is_deleted=True).values_list("pk", flat=True))
+
+
 def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int, PostText]:
     """Return those of these posts that the reader may see, by id, in one query."""
     return _texts(visible_to(viewer_id).filter(pk__in=post_ids)) if post_ids else {}

@@ -22,7 +22,14 @@ from accounts import sockets
 from feeds import queries as feeds
 from interactions.cache import forget_unread, take_turn
 from interactions.mentions import usernames
-from interactions.models import Comment, Like, Notification, NotificationCause, SubjectType
+from interactions.models import (
+    Comment,
+    Like,
+    Notification,
+    NotificationCause,
+    Subject,
+    SubjectType,
+)
 from interactions.notifying import fold, kinds
 from interactions.notifying.kinds import Kind
 from relations import queries as relations
@@ -103,6 +110,8 @@ def of_comment(comment_id: int) -> None:
     sync(found, comments.filter(deleted=False).exists)
     if comment.deleted:
         retire(post_id, comment_id)
+        if comment.subject.status == Subject.Status.FEATURED:
+            of_thread(post_id, comment_id)  # a pin that goes takes the replies below with it
         _tell_removal(accounts.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id)
 
 
@@ -143,12 +152,16 @@ def of_follow(follower_id: int, user_id: int) -> None:
 def of_thread(post_id: int, comment_id: int | None = None) -> None:
     """Show or hide replies by what the author of a featured post picks (A36).
 
-    All below the post, or what one comment that was picked, or no longer is, has to do with.
+    All below the post, or what one comment that was picked, or no longer is, has to do with: what
+    it answers, and what stands below it, which is seen no longer than it is itself.
     """
     groups = Notification.objects.filter(post_id=post_id)
     if comment_id is not None:
-        answered = Comment.objects.filter(pk=comment_id).values("parent_id")
-        groups = groups.filter(Q(subject_id=comment_id) | Q(subject_id__in=answered))
+        comments = Comment.objects.filter(pk=comment_id)
+        thread, answered = comments.values_list("subject_id", "parent_id").first() or (0, 0)
+        below = Comment.objects.filter(subject_id=thread, root_id=comment_id).values("pk")
+        touched = Q(subject_id__in=[comment_id, answered or 0])
+        groups = groups.filter(touched | Q(subject_id__in=below))
     rows = list(groups.values_list("user_id", "kind", "subject_id"))
     replied = [(user, subject) for user, kind, subject in rows if kind == kinds.REPLIED.value]
     if replied:

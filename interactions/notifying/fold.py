@@ -20,8 +20,9 @@ from django.db.models import Q, QuerySet
 
 from accounts import queries as accounts
 from accounts import sockets
+from feeds import queries as feeds
 from interactions.cache import forget_unread
-from interactions.models import Notification, NotificationCause, NotificationReader
+from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.visibility import shown_to
 from relations import queries as relations
@@ -97,6 +98,7 @@ def _decide(
     # Of a featured post not every reply is shown to whom it answers (A36).
     replies = {cause.ref for cause in due if cause.kind == REPLIED.value}
     seen = set(shown_to(reader.pk).filter(pk__in=replies).values_list("pk", flat=True))
+    gone = _gone(due)
     followed: set[int] | None = None
     for number, cause in enumerate(due):
         if not cause.position:
@@ -106,9 +108,23 @@ def _decide(
                 followed = set(relations.following_ids(reader.pk).filter(to_user_id__in=actors))
             wanted = choice == DEFAULT or cause.actor_id in (followed or ())
             cause.muted = not (wanted and choice != "nobody") and cause.actor_id != 0
-        unseen = cause.kind == REPLIED.value and cause.ref not in seen
+        unseen = (cause.kind == REPLIED.value and cause.ref not in seen) or cause.pk in gone
         cause.shown = cause.stands and not (cause.muted or unseen) and cause.actor_id in shown
         cause.due = None
+
+
+def _gone(due: Sequence[NotificationCause]) -> set[int]:
+    """Return those of these causes whose post or comment is deleted: nobody is told any more.
+
+    Groups that are there when it is deleted are retired; this is for those not made until later.
+    """
+    causes = [cause for cause in due if cause.post_id and not BY_VALUE[cause.kind].official]
+    below = [cause for cause in causes if BY_VALUE[cause.kind].subject == "comment"]
+    posts = feeds.deleted_among({cause.post_id for cause in causes})
+    comments = Comment.objects.filter(pk__in={cause.subject_id for cause in below}, deleted=True)
+    comment_ids = set(comments.values_list("pk", flat=True))
+    gone = {cause.pk for cause in causes if cause.post_id in posts}
+    return gone | {cause.pk for cause in below if cause.subject_id in comment_ids}
 
 
 def _causes(user_id: int, keys: Iterable[Key]) -> "QuerySet[NotificationCause]":

@@ -296,6 +296,21 @@ def test_of_a_deleted_comment_nobody_is_told_any_more(
     assert (unread(me), unread(anna)) == (0, 0)
 
 
+def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
+    me: Any, people: Any, make_post: Any, post: Any, drain: Any
+) -> None:
+    anna = people[0]
+    mine = actions.comment(me, make_post(anna).pk, "mine")
+    drain()
+    actions.like(anna, POST, post.pk)
+    actions.like(anna, COMMENT, mine.pk)
+    feeds.delete(me, post.pk)
+    actions.delete_comment(me, mine.pk)
+    drain()
+    # What is unread is looked at for each count, and never forgotten.
+    assert not Notification.objects.filter(user=me, is_unread=True).exists()
+
+
 def test_a_mention_is_told_only_to_who_may_see_the_post(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
@@ -340,6 +355,24 @@ def test_what_a_featured_post_does_not_show_is_not_told(
     actions.set_comment_status(bert, post.pk, "open")
     drain()
     assert told(me) == [("replied", ["bert", "anna"], 2, False), *everything[:1]]
+
+
+def test_the_badge_knows_when_a_pin_shows_or_hides_what_is_below_it(
+    me: Any, people: Any, make_post: Any, drain: Any
+) -> None:
+    anna, bert, *_ = people
+    post = make_post(bert)
+    root = actions.comment(anna, post.pk, "root")
+    actions.comment(bert, post.pk, "@reader1", root.pk)
+    actions.set_comment_status(bert, post.pk, "featured")
+    drain()
+    assert unread(me) == len(told(me)) == 0
+    actions.pin(bert, root.pk)
+    drain()
+    assert unread(me) == len(told(me)) == 1
+    actions.delete_comment(anna, root.pk)
+    drain()
+    assert unread(me) == len(told(me)) == 0
 
 
 def test_preferences_count_from_then_on(
