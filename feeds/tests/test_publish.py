@@ -152,6 +152,14 @@ def test_control_characters_go_and_line_breaks_are_line_feeds(
     assert not set(words_of(post).title) & set("\r\x00\x07\x1b\x7f\x85\ud800")
 
 
+def test_a_text_that_nobody_can_see_is_none(author: User) -> None:
+    with pytest.raises(InvalidInput):
+        actions.publish(author, content="\u200b \u2060")
+    source = actions.publish(author, content="hello").pk
+    reposts = [actions.repost(author, source, text)[0] for text in ("\u200b", "")]
+    assert reposts[0] == reposts[1]
+
+
 def test_the_length_is_that_of_what_is_kept(author: User) -> None:
     """A browser counts a line break as one character and sends two."""
     lines = "x\r\n" * 999 + "yz"
