@@ -24,6 +24,8 @@ class Wire:
         self.posted: Sequence[Sequence[Any]] = ()
         self._connection = pool.connection_class(**pool.connection_kwargs)
         self._used = 0.0
+        # Whether answers may be on their way: more than `posted` if one was cut off in between.
+        self._is_awaiting = False
 
     def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands and return their replies."""
@@ -47,18 +49,21 @@ class Wire:
         except BaseException:  # what is left to read must not be taken for another's answer
             self._connection.disconnect()
             raise
+        self._is_awaiting = False
         return replies
 
     def _send(self, commands: Sequence[Sequence[Any]]) -> None:
         """Send, on a connection that was looked at if it was idle: Redis may have hung up."""
         packed = [hiredis.pack_command(tuple(command)) for command in commands]
         now = time.monotonic()
+        if self._is_awaiting:  # nobody reads those any more
+            self._connection.disconnect()
         if not self._connection.is_connected:
             self._connection.connect()
         elif now - self._used > self.IDLE_SECONDS and not self._is_quiet():
             self._connection.disconnect()
             self._connection.connect()
-        self._used = now
+        self._used, self._is_awaiting = now, True
         self._connection.send_packed_command([b"".join(packed)])
 
     def _is_quiet(self) -> bool:

@@ -4,12 +4,14 @@ import socket
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis as redis_py
 from django.conf import settings
 
 from socialsite.core import redis
+from socialsite.core.redis import wire
 
 
 @pytest.fixture(autouse=True)
@@ -278,3 +280,31 @@ def test_what_nobody_waits_for_is_done_by_a_redis_that_lost_its_scripts(tmp_path
     redis.call(lambda client: client.script_flush())
     redis.send_later(*script.command(["scripted"], ["yes"]))
     assert redis.call(lambda client: client.get("scripted")) == b"yes"
+
+
+@pytest.mark.parametrize("cut_off", ["read", "_send"])
+def test_answers_that_an_interrupt_left_unread_are_nobody_elses(
+    monkeypatch: pytest.MonkeyPatch, cut_off: str
+) -> None:
+    """A signal's exception comes anywhere, also between sending and reading."""
+    redis.call(lambda client: client.mset({"a": "1", "b": "2"}))
+
+    def ask(key: str) -> bytes:
+        batch = redis.Batch()
+        promise: redis.Promise[bytes] = batch.add("GET", key)
+        batch.run()
+        return promise.value
+
+    whole = getattr(wire.Wire, cut_off)
+
+    def interrupted(self: wire.Wire, *args: Any) -> Any:
+        if cut_off == "_send":
+            whole(self, *args)
+        raise KeyboardInterrupt
+
+    send = {"read": ask, "_send": lambda key: redis.send_later("GET", key)}
+    with monkeypatch.context() as patch:
+        patch.setattr(wire.Wire, cut_off, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            send[cut_off]("a")
+    assert ask("b") == b"2"
