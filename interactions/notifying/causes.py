@@ -37,6 +37,10 @@ from socialsite.core import db
 from socialsite.core.pagination import MAX_TS_MS
 
 REASON_MAX = 32
+# Of so many people at once those who are online are told by the relay, of more all by the sweeper.
+FOLD_NOW_MAX = 100
+# So many groups are looked up in one statement.
+STEP = 1000
 
 
 class Cause(NamedTuple):
@@ -164,8 +168,8 @@ def of_thread(post_id: int, comment_id: int | None = None) -> None:
         groups = groups.filter(touched | Q(subject_id__in=below))
     rows = list(groups.values_list("user_id", "kind", "subject_id"))
     replied = [(user, subject) for user, kind, subject in rows if kind == kinds.REPLIED.value]
-    if replied:
-        users, subjects = map(set, zip(*replied, strict=True))
+    for start in range(0, len(replied), STEP):
+        users, subjects = map(set, zip(*replied[start : start + STEP], strict=True))
         _mark(Q(user_id__in=users, kind=kinds.REPLIED.value, subject_id__in=subjects))
     # Mentions are asked for when they are read; who has some must not count what is hidden.
     everybody = {user for user, _, _ in rows}
@@ -253,8 +257,11 @@ def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
 
 
 def _fold_soon(user_ids: Collection[int]) -> None:
-    """After the commit fold for those who have a page open; the sweeper folds for the others."""
-    if user_ids:
+    """After the commit fold for those who have a page open; the sweeper folds for the others.
+
+    What a ban or a post's settings change for thousands is the sweeper's, or events would wait.
+    """
+    if 0 < len(user_ids) <= FOLD_NOW_MAX:
         transaction.on_commit(partial(_fold_online, user_ids), robust=True)
 
 

@@ -10,7 +10,7 @@ from accounts.models import Role
 from feeds import actions as feeds
 from interactions import actions, queries
 from interactions.models import Notification, NotificationCause, SubjectType
-from interactions.notifying import fold, kinds, retention
+from interactions.notifying import causes, fold, kinds, retention
 from relations import actions as relations
 from socialsite.core import relay
 from socialsite.core.models import Event
@@ -332,8 +332,9 @@ def test_who_is_answered_and_named_is_told_once(
 
 
 def test_what_a_featured_post_does_not_show_is_not_told(
-    me: Any, people: Any, make_post: Any, drain: Any
+    me: Any, people: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
+    monkeypatch.setattr(causes, "STEP", 1)
     anna, bert, carl, *_ = people
     post = make_post(bert)
     mine = actions.comment(me, post.pk, "mine")

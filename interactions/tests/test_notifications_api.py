@@ -6,10 +6,11 @@ import jsonschema
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
+from accounts import actions as accounts
 from accounts import sockets
 from interactions import actions
-from interactions.models import Notification, SubjectType
-from interactions.notifying import fold, kinds
+from interactions.models import Notification, NotificationCause, SubjectType
+from interactions.notifying import causes, fold, kinds
 from relations import actions as relations
 from socialsite.core import relay
 
@@ -129,6 +130,23 @@ def test_open_pages_are_told_once_and_only_of_news(
     drain()
     assert pushed == [hint] * 2
     assert fold.sweep() == 0
+
+
+def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
+    make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    """All of them are online: the sweeper folds for more than a few."""
+    monkeypatch.setattr(causes, "FOLD_NOW_MAX", 2)
+    spammer, *people = [make_user() for _ in range(4)]
+    for person in people:
+        relations.follow(spammer, person)
+    drain()
+    monkeypatch.setattr(sockets, "online", lambda ids: set(ids))
+    accounts.ban(spammer)
+    relay.relay()
+    assert NotificationCause.objects.filter(due__isnull=False).count() == len(people)
+    drain()
+    assert not Notification.objects.filter(actor_count__gt=0).exists()
 
 
 def test_the_answers_are_what_the_document_says(
