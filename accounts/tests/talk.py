@@ -70,7 +70,7 @@ class Socket:
         return json.loads((await self._talk.receive_output(timeout=10))["text"])
 
     async def hears_nothing(self) -> bool:
-        return await self._talk.receive_nothing(timeout=0.3)
+        return await self._talk.receive_nothing(timeout=0.15)
 
     async def says(self, text: str) -> None:
         await self._talk.send_input({"type": "websocket.receive", "text": text})

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
 ANOTHER_CHROME = "You signed in on another Chrome (Chrome, Windows)."
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-TRIALS = 10
+TRIALS = 6
 TRIALS_EMBEDDED = 3
 
 
