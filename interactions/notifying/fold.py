@@ -24,6 +24,7 @@ from feeds import queries as feeds
 from interactions.cache import forget_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
+from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
 from relations import queries as relations
 from socialsite.core import db
@@ -77,7 +78,9 @@ def _fold(user_id: int) -> int | None:
     columns = ["shown", "muted", "position", "due"]
     NotificationCause.objects.bulk_update(due, columns)
     after = _places(user_id, keys, actors)
-    news = _write_groups(user_id, due, before, after, now)
+    changed = _write_groups(user_id, due, before, after, now)
+    # Nothing that happens out of the reader's sight makes itself felt (T42).
+    news = bool(changed) and has_seen_subject(user_id, changed)
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
     transaction.on_commit(partial(_tell, user_id, news=news), robust=True)
     return len(due)
@@ -150,13 +153,13 @@ def _write_groups(
     before: dict[Key, dict[int, int]],
     after: dict[Key, dict[int, int]],
     now: int,
-) -> bool:
-    """Bring the groups of causes up to date; True when one of them became unread, or ceased to."""
+) -> list[Notification]:
+    """Bring the groups of causes up to date; returns those that became unread, or ceased to be."""
     causes = {(cause.kind, cause.subject_id): cause for cause in due}
     which = [Q(kind=kind, subject_id=subject_id) for kind, subject_id in causes]
     rows = Notification.objects.select_for_update().filter(reduce(or_, which), user_id=user_id)
     groups = {(row.kind, row.subject_id): row for row in rows.order_by("pk")}
-    made, news = [], False
+    made, changed = [], []
     for key, cause in causes.items():
         group = groups.get(key)
         if group is None:
@@ -166,12 +169,13 @@ def _write_groups(
         was_unread = group.is_unread
         _bring_in(group, before.get(key, {}), after.get(key, {}))
         group.touched_at = now
-        news = news or group.is_unread != was_unread
+        if group.is_unread != was_unread:
+            changed.append(group)
     Notification.objects.bulk_create(made)
     columns = ["actor_count", "newest", "position", "is_unread", "touched_at"]
     for group in groups.values():
         group.save(update_fields=columns)
-    return news
+    return changed
 
 
 def _bring_in(group: Notification, before: dict[int, int], after: dict[int, int]) -> None:

@@ -137,6 +137,12 @@ def count_unread(user_id: int) -> int:
     return count
 
 
+def has_seen_subject(user_id: int, rows: Sequence[Notification]) -> bool:
+    """True when the reader may see what one of these groups is about."""
+    subjects = _Subjects(user_id, rows)
+    return any(subjects.of(row) is not None for row in rows)
+
+
 def _walk(
     user_id: int, which: Q, cursor: Position | None, limit: int
 ) -> Iterator[list[Notification]]:

@@ -132,6 +132,27 @@ def test_open_pages_are_told_once_and_only_of_news(
     assert fold.sweep() == 0
 
 
+def test_no_hint_tells_of_what_happens_out_of_sight(
+    make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    """Somebody answers a comment below the post of somebody who blocked its author."""
+    me, author, other = [make_user() for _ in range(3)]
+    post = make_post(author)
+    mine = actions.comment(me, post.pk, "mine")
+    drain()
+    pushed: list[Any] = []
+    monkeypatch.setattr(sockets, "push", lambda ids, message: pushed.extend(ids))
+    actions.comment(other, post.pk, "first", mine.pk)
+    drain()
+    assert pushed.count(me.pk) == 1
+    actions.read_notifications(me)
+    pushed.clear()
+    relations.block(author, me)
+    actions.comment(other, post.pk, "second", mine.pk)
+    drain()
+    assert me.pk not in pushed
+
+
 def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
