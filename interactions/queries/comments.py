@@ -180,7 +180,8 @@ def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[C
     if not rows:
         return []
     me, batch = _id(viewer), Batch()
-    writers = _writers_answered(me, rows)
+    answered = _answered(me, rows)
+    writers = {ident: author for ident, (author, deleted) in answered.items() if not deleted}
     authors = accounts.ask_cards(
         batch, {*(row["author_id"] for row in rows if not row["deleted"]), *writers.values()}
     )
@@ -193,19 +194,24 @@ def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[C
     cards = []
     for row in rows:
         card = _card(row, people, row["id"] in liked, counts.get(row["id"], 0), me)
-        answered = people.get(writers.get(row["parent_id"], 0))
-        card["answers"] = None if answered is None else answered["username"]
+        writer = people.get(writers.get(row["parent_id"], 0))
+        card["answers"] = None if writer is None else writer["username"]
+        if row["parent_id"] != row["root_id"] and row["parent_id"] not in answered:
+            card["parent_id"] = card["root_id"]  # of whom it answers nothing is told (T42)
         cards.append(card)
     return cards
 
 
-def _writers_answered(viewer_id: int | None, rows: Sequence[Row]) -> dict[int, int]:
-    """Return reply → author of the replies that these answer and the reader sees; no roots."""
+def _answered(viewer_id: int | None, rows: Sequence[Row]) -> dict[int, tuple[int, bool]]:
+    """Return reply → author, and if it is deleted, of those that these answer and the reader sees.
+
+    No roots.
+    """
     answered = {row["parent_id"] for row in rows if row["parent_id"] != row["root_id"]}
     if not answered:
         return {}
-    shown = shown_to(viewer_id).filter(pk__in=answered, deleted=False)
-    return dict(shown.values_list("pk", "author_id"))
+    rows_of = shown_to(viewer_id).filter(pk__in=answered).values_list("pk", "author_id", "deleted")
+    return {ident: (author, deleted) for ident, author, deleted in rows_of}
 
 
 def _card(

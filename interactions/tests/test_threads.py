@@ -370,3 +370,14 @@ def test_pins_likes_answers_and_deletions_at_once_lose_no_bit(make_user, make_po
         answered = Comment.objects.filter(parent=comment, author=author).exists()
         assert bool(comment.attrs & attr.AUTHOR_REPLIED) == answered
     assert drift() == []
+
+
+def test_what_a_reply_to_somebody_hidden_answers_is_not_told(author, reader, other, post) -> None:
+    root = actions.comment(author, post, "root").pk
+    hidden = actions.comment(other, post, "of somebody", root).pk
+    answer = actions.comment(author, post, "an answer", hidden).pk
+    parents = {card["id"]: card["parent_id"] for card in queries.replies(reader, root).items}
+    assert parents[str(answer)] == str(hidden)
+    relations.block(other, reader)
+    (card,) = queries.replies(reader, root).items
+    assert (card["id"], card["parent_id"], card["answers"]) == (str(answer), str(root), None)
