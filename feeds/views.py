@@ -43,7 +43,7 @@ def _page(
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """The home feed; guests see what is recommended."""
+    """The home feed; guests see what is recommended, as do people who follow nobody (C4)."""
     if not request.user.is_authenticated:
         return recommended(request)
     cursor = _cursor(request)
@@ -60,6 +60,9 @@ def home(request: HttpRequest) -> HttpResponse:
     if cursor is None:
         actions.saw_first_page(request.user.pk, page.items, reading.known_mark)
     context = {"posts": page.items, "next": page.next, "is_first_page": cursor is None}
+    if cursor is None and not page.items and not reading.reader.follows:
+        suggested = queries.recommended(request.user, None, PAGE_SIZE)
+        context["suggested"] = _posts(request, suggested)["posts"]
     return _page(request, "feeds/home.html", context)
 
 

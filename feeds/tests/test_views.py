@@ -469,3 +469,20 @@ def test_search_goes_on_page_by_page(client: Client, make_user: Make) -> None:
     part = text_of(client.get(f"/search{link}", headers=HTMX))
     assert "<html" not in part
     assert "annika00" in part
+
+
+def test_who_follows_nobody_is_shown_recommended_posts_until_there_are_own(
+    browser: Client, me: User, author: User, make_post: Make
+) -> None:
+    quiet = text_of(browser.get("/"))
+    assert "Your feed is still quiet" in quiet
+    assert "Recommended posts" not in quiet
+    post = make_post(author)
+    page = text_of(browser.get("/"))
+    assert "Your feed is still quiet" in page
+    assert f"/posts/{post.pk}" in page.partition("Recommended posts")[2]
+    relations.follow(me, author)
+    assert "Recommended posts" not in text_of(browser.get("/"))
+    relations.unfollow(me, author)
+    mine = make_post(me)
+    assert names([mine]) == shown(browser.get("/"))
