@@ -1,10 +1,10 @@
-"""A hundred rounds of each race of sign-on, by real threads; thousands by `make chaos`."""
+"""Sixty rounds of each race of sign-on, by real threads; thousands by `make chaos`."""
 
 import pytest
 
 from accounts.tests.races import RACES
 
-ROUNDS = 100
+ROUNDS = 60
 
 
 @pytest.mark.full

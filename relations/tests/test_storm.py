@@ -11,7 +11,7 @@ from relations.tests.helpers import row
 from relations.tests.storm import storm
 from socialsite.core import db
 
-OPERATIONS = 5_000
+OPERATIONS = 3_000
 CAP = 3
 
 pytestmark = [
