@@ -81,6 +81,8 @@ class Post(models.Model):
             models.Index(fields=["author", "position", "id"], name="ix_outbox"),
             models.Index(fields=["position", "id", "author"], name="ix_newest"),
             models.Index(fields=["author", "ref_post"], name="ix_reposts"),
+            # The reposts of one post: their number is held to it.
+            models.Index(fields=["ref_post", "is_deleted"], name="ix_reposted"),
         ]
 
     def __str__(self) -> str:

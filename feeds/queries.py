@@ -120,6 +120,11 @@ def was_pulled_before(post: Post) -> bool:
     return earlier.newest_first().values_list("pk").first() is not None
 
 
+def reposts() -> PostQuerySet:
+    """Return reposts that are not deleted, for counting them by what they show (`ref_post`)."""
+    return Post.objects.filter(ref_post__isnull=False, is_deleted=False)
+
+
 def reposts_without_words(user_id: int) -> PostQuerySet:
     """Return a person's reposts without words: one at most of each post (`ref_post`)."""
     reposts = Post.objects.filter(author_id=user_id, kind=Kind.REPOST, is_deleted=False)

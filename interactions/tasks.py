@@ -2,6 +2,7 @@
 
 from celery import shared_task
 
+from interactions import recount
 from interactions.notifying import fold, retention
 
 
@@ -17,3 +18,9 @@ def prune_notifications() -> None:
     """Forget old notifications."""
     while retention.prune():
         pass
+
+
+@shared_task(name="interactions.check_counts")
+def check_counts() -> None:
+    """Hold the counts to their rows, and mend what is off."""
+    recount.run(fix=True)

@@ -11,6 +11,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from accounts.devices import address_of
 from feeds import verify
 from feeds.models import FanOut, FanOutChunk
+from interactions import recount as interactions
 from relations import counts, recount
 from socialsite.core import errors, relay
 from socialsite.core.models import Event
@@ -48,6 +49,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
     _count_drift(registry)
+    _interaction_drift(registry)
     _feed_differences(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
@@ -63,6 +65,23 @@ def _count_drift(registry: CollectorRegistry) -> None:
         drift.labels(name).set(0 if check.fixed else getattr(check, name))
     text = "when the counters of relations were checked last, Unix time"
     checked = Gauge("socialsite_relation_counts_checked_seconds", text, registry=registry)
+    checked.set(check.finished_at / 1000)
+
+
+def _interaction_drift(registry: CollectorRegistry) -> None:
+    """Add what the newest check of the counts of interactions found; nothing before the first.
+
+    What it mended is told as well: the check of the next night is to find nothing.
+    """
+    check = interactions.last()
+    if check is None:
+        return
+    text = "how far counts of posts, comments and reports were off at the last check, summed"
+    drift = Gauge("socialsite_interaction_count_drift", text, ["counter"], registry=registry)
+    for name in interactions.COUNTERS:
+        drift.labels(name).set(check.drift.get(name, 0))
+    text = "when the counts of interactions were checked last, Unix time"
+    checked = Gauge("socialsite_interaction_counts_checked_seconds", text, registry=registry)
     checked.set(check.finished_at / 1000)
 
 

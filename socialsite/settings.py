@@ -220,6 +220,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=3, minute=30),
         "options": {"expires": 3600},
     },
+    "check-interaction-counts": {
+        "task": "interactions.check_counts",
+        "schedule": crontab(hour=3, minute=45),
+        "options": {"expires": 3600},
+    },
     "verify-feeds": {
         "task": "feeds.verify_feeds",
         "schedule": crontab(hour=4, minute=30),

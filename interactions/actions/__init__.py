@@ -18,7 +18,7 @@ from interactions.actions.reports import (
     report,
 )
 from interactions.actions.reposts import count_repost
-from interactions.actions.subjects import mark_post_deleted
+from interactions.actions.subjects import ensure_subject, mark_post_deleted
 from interactions.actions.threads import PIN_MAX, pin, set_comment_status, unpin
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "delete_comment",
     "delete_reported",
     "dismiss_reports",
+    "ensure_subject",
     "fold_likes",
     "like",
     "mark_post_deleted",

@@ -1,6 +1,7 @@
 """Likes, bookmarks, comments, notifications; a `Subject` is whatever has them (A36)."""
 
 from interactions.models.bookmarks import Bookmark
+from interactions.models.checks import CountCheck
 from interactions.models.comments import Comment, CommentContent
 from interactions.models.likes import Like, LikeChange
 from interactions.models.notifications import (
@@ -17,6 +18,7 @@ __all__ = [
     "Case",
     "Comment",
     "CommentContent",
+    "CountCheck",
     "Like",
     "LikeChange",
     "Notification",

@@ -20,7 +20,11 @@ class Bookmark(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "post_id"], name="uk_bookmark")]
-        indexes = [models.Index(fields=["user", "position", "post_id"], name="ix_bookmarks")]
+        indexes = [
+            models.Index(fields=["user", "position", "post_id"], name="ix_bookmarks"),
+            # Who keeps one post: their number is held to it (`recount`).
+            models.Index(fields=["post_id"], name="ix_bookmarked"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user_id} keeps {self.post_id}"
