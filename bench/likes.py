@@ -87,7 +87,7 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
 
     from feeds import actions as feeds
     from interactions import actions
-    from interactions.models import Like, LikeChange, Subject, SubjectType
+    from interactions.models import CountChange, Like, Subject, SubjectType
 
     posts = [feeds.publish(author, content="hello").pk for _ in range(options.posts + 2)]
     hot, old, *spread = posts
@@ -130,10 +130,10 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
     head = [f"likes/s of {WRITERS} writers", "least", "median", "most", "× spread"]
     report.rows(rows, head, title="Likes and unlikes a second")
     report.goal("likes/s on one post / spread over many", ratios["one post"], at_least=SPREAD_MIN)
-    waiting = LikeChange.objects.filter(subj_id=hot).count()
+    waiting = CountChange.objects.filter(subj_id=hot).count()
     report.say(f"\n- changes of the hot post that were not folded yet, no relay running: {waiting}")
     for post in posts:
-        while actions.fold_likes(SubjectType.POST, post):
+        while actions.fold_counts(SubjectType.POST, post):
             pass
     wrong = sum(
         subject.like_count != Like.objects.filter(subj_type=1, subj_id=subject.subj_id).count()

@@ -1,5 +1,7 @@
 """Admin of interactions: the queue of reports, the rest to look at; all is done by actions."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -7,19 +9,57 @@ from django.http import HttpRequest
 from accounts.devices import address_of
 from interactions import (
     actions,
+    queries,
     queue_admin,  # noqa: F401  (registers the queue)
 )
-from interactions.models import Comment, Like, Notification, NotificationCause, Subject
+from interactions.models import (
+    Comment,
+    Counted,
+    Like,
+    Notification,
+    NotificationCause,
+    Subject,
+    SubjectType,
+)
 from socialsite.core.admin import ReadOnlyAdmin
 
 
 @admin.register(Subject)
 class SubjectAdmin(ReadOnlyAdmin):
-    """What is liked and talked about, and its counts."""
+    """Posts as what is liked, talked about, reposted and kept, and how often they are."""
 
-    list_display = ("id", "subj_type", "subj_id", "like_count", "comment_count", "status")
+    list_display = (
+        *("id", "subj_type", "subj_id", "likes", "comment_count", "reposts", "bookmarks"),
+        "status",
+    )
+    fields = (*list_display[1:], "pins", "created_at", "updated_at")
+    readonly_fields = ("likes", "reposts", "bookmarks")
     list_filter = ("subj_type", "status")
     search_fields = ("=subj_id",)
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Subject]":
+        """Add what is not folded into the counts yet."""
+        likes, reposts, bookmarks = (
+            queries.number_of(counted, SubjectType.POST, "subj_id")
+            for counted in (Counted.LIKE, Counted.REPOST, Counted.BOOKMARK)
+        )
+        found = super().get_queryset(request)
+        return found.annotate(likes=likes, reposts=reposts, bookmarks=bookmarks)
+
+    @admin.display(ordering="like_count")
+    def likes(self, subject: Any) -> int:
+        """Return the number of likes."""
+        return int(subject.likes)
+
+    @admin.display(ordering="repost_count")
+    def reposts(self, subject: Any) -> int:
+        """Return the number of reposts."""
+        return int(subject.reposts)
+
+    @admin.display(ordering="bookmark_count")
+    def bookmarks(self, subject: Any) -> int:
+        """Return the number of bookmarks."""
+        return int(subject.bookmarks)
 
 
 @admin.register(Like)
@@ -36,11 +76,23 @@ class LikeAdmin(ReadOnlyAdmin):
 class CommentAdmin(ReadOnlyAdmin):
     """Comments and their words; staff may delete them."""
 
-    list_display = ("id", "author", "words", "like_count", "reply_count", "deleted")
+    list_display = ("id", "author", "words", "likes", "reply_count", "deleted")
+    exclude = ("like_count",)
+    readonly_fields = ("likes",)
     list_filter = ("deleted",)
     list_select_related = ("author", "content_row")
     search_fields = ("=id", "=author__username_key")
     actions = ("delete_comments",)
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Comment]":
+        """Add what is not folded into the counts yet."""
+        likes = queries.number_of(Counted.LIKE, SubjectType.COMMENT, "id")
+        return super().get_queryset(request).annotate(likes=likes)
+
+    @admin.display(ordering="like_count")
+    def likes(self, comment: Any) -> int:
+        """Return the number of likes."""
+        return int(comment.likes)
 
     @admin.display(description="words")
     def words(self, comment: Comment) -> str:

@@ -27,6 +27,7 @@ from interactions.models import (
     Case,
     Comment,
     CountCheck,
+    Counted,
     Like,
     Report,
     Subject,
@@ -133,6 +134,13 @@ def _kept(column: str) -> Combinable:
     return Cast(F(column), IntegerField())
 
 
+def _now(
+    counted: Counted, subj_type: SubjectType = SubjectType.POST, ident: str = "subj_id"
+) -> Combinable:
+    """Return the expression of a count with what is not folded into it yet."""
+    return queries.number_of(counted, subj_type, ident)
+
+
 def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
     """Look at posts; nothing else has a subject."""
     likes = Like.objects.filter(subj_type=SubjectType.POST, subj_id=OuterRef("subj_id"))
@@ -141,10 +149,10 @@ def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
     bookmarks = Bookmark.objects.filter(post_id=OuterRef("subj_id"))
     return _off(
         rows,
-        likes=queries.like_count(SubjectType.POST, "subj_id") - _number(likes, "subj_id"),
+        likes=_now(Counted.LIKE) - _number(likes, "subj_id"),
         comments=_kept("comment_count") - _number(comments, "subject_id"),
-        reposts=_kept("repost_count") - _number(reposts, "ref_post_id"),
-        bookmarks=_kept("bookmark_count") - _number(bookmarks, "post_id"),
+        reposts=_now(Counted.REPOST) - _number(reposts, "ref_post_id"),
+        bookmarks=_now(Counted.BOOKMARK) - _number(bookmarks, "post_id"),
     )
 
 
@@ -156,7 +164,7 @@ def _look_at_comments(rows: "QuerySet[Comment]") -> dict[int, Off]:
     replies = models.Case(models.When(root__isnull=True, then=thread), default=answers)
     return _off(
         rows,
-        comment_likes=queries.like_count(SubjectType.COMMENT, "id") - _number(likes, "subj_id"),
+        comment_likes=_now(Counted.LIKE, SubjectType.COMMENT, "pk") - _number(likes, "subj_id"),
         replies=_kept("reply_count") - replies,
     )
 
@@ -246,7 +254,7 @@ def _mend(kept: _Kept, key: int) -> None:
     if kept is not CASES:
         # What is folded first cannot fall below nothing once the count is right.
         subject = (row.subj_type, row.subj_id) if kept is SUBJECTS else (SubjectType.COMMENT, key)
-        while actions.fold_likes(*subject):
+        while actions.fold_counts(*subject):
             pass
         row.refresh_from_db()
     off = kept.look(rows).get(key, {})

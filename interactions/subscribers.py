@@ -31,10 +31,23 @@ def close_subject(event: PostDeleted) -> None:
     actions.mark_post_deleted(event.id)
 
 
+# Of what is committed for one thing the first of many events folds all.
 @on(Liked, Unliked)
 def fold_likes(event: Liked | Unliked) -> None:
-    """Add what is committed of likes of this to its count: of many events the first has it all."""
-    actions.fold_likes(event.subj_type, event.subj_id)
+    """Add likes to the kept count."""
+    actions.fold_counts(event.subj_type, event.subj_id)
+
+
+@on(Bookmarked, Unbookmarked)
+def fold_bookmarks(event: Bookmarked | Unbookmarked) -> None:
+    """Add bookmarks to the kept count."""
+    actions.fold_counts(SubjectType.POST, event.post_id)
+
+
+@on(PostReposted, RepostDeleted)
+def fold_reposts(event: PostReposted | RepostDeleted) -> None:
+    """Add reposts to the kept count."""
+    actions.fold_counts(SubjectType.POST, event.ref_id)
 
 
 @on(PostReposted, RepostDeleted, within=True)

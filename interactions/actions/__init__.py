@@ -1,12 +1,14 @@
 """Writes of interactions.
 
 Locks are taken in one order, so that writers wait for each other but never in a circle: the subject
-of the post first, then comments. Likes of one thing do not wait for it nor for each other.
+of the post first, then comments. Likes, reposts and bookmarks of one thing do not wait for it nor
+for each other.
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
-from interactions.actions.likes import fold_likes, like, unlike
+from interactions.actions.counts import fold_counts
+from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
 from interactions.actions.reports import (
     ban_reported,
@@ -36,7 +38,7 @@ __all__ = [
     "delete_reported",
     "dismiss_reports",
     "ensure_subject",
-    "fold_likes",
+    "fold_counts",
     "like",
     "mark_post_deleted",
     "pin",

@@ -1,16 +1,16 @@
 """Keep a post for oneself, and no longer.
 
-`Subject.bookmark_count` moves in the transaction of the row, and only when the row was really
-written, as with likes (T52).
+A bookmark moves the number of bookmarks only when its row was really written (T52), as `counts`
+says.
 """
 
 from typing import TYPE_CHECKING
 
 from feeds import queries as feeds
 from interactions import cache
-from interactions.actions.subjects import locked_subject
+from interactions.actions.counts import change_count, read_count, set_row
 from interactions.events import Bookmarked, Unbookmarked
-from interactions.models import Bookmark
+from interactions.models import Bookmark, Counted, SubjectType
 from socialsite.core import db
 from socialsite.core.events import publish
 
@@ -37,21 +37,13 @@ def unbookmark(user: "User", post_id: int) -> int:
 
 
 def _set(user: "User", post_id: int, *, kept: bool) -> int:
-    now = db.now_ms()
     feeds.visible_post(user, post_id)
-    subject = locked_subject(post_id)
-    rows = Bookmark.objects.filter(user_id=user.pk, post_id=post_id)
-    row = rows.first()
-    if (row is not None) == kept:
-        return subject.bookmark_count
-    if row is None:
-        Bookmark.objects.create(user_id=user.pk, post_id=post_id, position=now)
-        subject.bookmark_count += 1
-        publish(Bookmarked(post_id=post_id, user_id=user.pk))
-    else:
-        row.delete()
-        subject.bookmark_count -= 1
-        publish(Unbookmarked(post_id=post_id, user_id=user.pk))
-    subject.save(update_fields=["bookmark_count", "updated_at"])
-    cache.post_changed(post_id, user.pk)
-    return subject.bookmark_count
+    key = {"user_id": user.pk, "post_id": post_id}
+    row = set_row(
+        Bookmark(**key, position=db.now_ms()), Bookmark.objects.filter(**key), wanted=kept
+    )
+    if row is not None:
+        change_count(Counted.BOOKMARK, SubjectType.POST, post_id, 1 if kept else -1)
+        publish((Bookmarked if kept else Unbookmarked)(**key))
+        cache.post_changed(post_id, user.pk)
+    return read_count(Counted.BOOKMARK, SubjectType.POST, post_id)

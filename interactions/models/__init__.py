@@ -3,7 +3,8 @@
 from interactions.models.bookmarks import Bookmark
 from interactions.models.checks import CountCheck
 from interactions.models.comments import Comment, CommentContent
-from interactions.models.likes import Like, LikeChange
+from interactions.models.counts import COLUMNS, CountChange, Counted
+from interactions.models.likes import Like
 from interactions.models.notifications import (
     Notification,
     NotificationCause,
@@ -13,14 +14,16 @@ from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Repor
 from interactions.models.subjects import Subject, SubjectType
 
 __all__ = [
+    "COLUMNS",
     "REPORTABLE",
     "Bookmark",
     "Case",
     "Comment",
     "CommentContent",
+    "CountChange",
     "CountCheck",
+    "Counted",
     "Like",
-    "LikeChange",
     "Notification",
     "NotificationCause",
     "NotificationReader",

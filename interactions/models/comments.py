@@ -33,7 +33,7 @@ class Comment(models.Model):
         "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     position = models.BigIntegerField(help_text="Unix ms")
-    # As of the last fold: `hot` goes by it, what is shown has the changes since (`LikeChange`).
+    # As of the last fold: `hot` goes by it, what is shown has the changes since (`CountChange`).
     like_count = models.PositiveIntegerField(default=0)
     reply_count = models.PositiveIntegerField(default=0)
     deleted = models.BooleanField(default=False)

@@ -1,4 +1,4 @@
-"""Likes (A33), and how they change the counts of what is liked."""
+"""Likes (A33)."""
 
 from django.db import models
 
@@ -34,23 +34,3 @@ class Like(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} likes {self.subj_type}:{self.subj_id}"
-
-
-class LikeChange(models.Model):
-    """A like begun or taken back that the count of its subject does not have yet.
-
-    Written with the row of the like, so the kept count and its changes make the number of likes at
-    any moment; only added, so that those who like one thing do not wait for each other. Folded into
-    the count by `actions.fold_likes`.
-    """
-
-    id = models.BigAutoField(primary_key=True)
-    subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
-    subj_id = models.BigIntegerField()
-    by = models.SmallIntegerField(help_text="1 or -1")
-
-    class Meta:
-        indexes = [models.Index(fields=["subj_type", "subj_id", "id", "by"], name="ix_like_change")]
-
-    def __str__(self) -> str:
-        return f"{self.by:+d} on {self.subj_type}:{self.subj_id}"

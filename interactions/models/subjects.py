@@ -30,7 +30,7 @@ class Subject(models.Model):
     subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
     subj_id = models.BigIntegerField()
     comment_count = models.PositiveIntegerField(default=0)
-    # As of the last fold; what is shown has the changes since (`LikeChange`).
+    # These as of the last fold; what is shown has the changes since (`CountChange`).
     like_count = models.PositiveIntegerField(default=0)
     repost_count = models.PositiveIntegerField(default=0)
     bookmark_count = models.PositiveIntegerField(default=0)

@@ -13,9 +13,10 @@ from interactions.queries.comments import (
     thread_of,
     visible_comment,
 )
+from interactions.queries.counts import number_of
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likers import likers
-from interactions.queries.likes import like_count, liked_ids
+from interactions.queries.likes import liked_ids
 from interactions.queries.notifications import (
     Item,
     Unread,
@@ -39,10 +40,10 @@ __all__ = [
     "comments",
     "decorate",
     "discussion",
-    "like_count",
     "liked_ids",
     "likers",
     "notifications",
+    "number_of",
     "preferences",
     "replies",
     "thread_of",

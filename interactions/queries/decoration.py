@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef, QuerySet, Value
 from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
-from interactions.models import Bookmark, Like, Subject, SubjectType
-from interactions.queries.likes import like_count
+from interactions.models import Bookmark, Counted, Like, Subject, SubjectType
+from interactions.queries.counts import number_of
 from socialsite.core.leased import Asked
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
@@ -140,14 +140,17 @@ def _counted(
     reposted: Exists | Value,
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-    likes = like_count(SubjectType.POST, "subj_id")
+    likes, reposts, bookmarks = (
+        number_of(counted, SubjectType.POST, "subj_id")
+        for counted in (Counted.LIKE, Counted.REPOST, Counted.BOOKMARK)
+    )
     mine = {"liked": liked, "bookmarked": bookmarked, "reposted": reposted}
-    return subjects.annotate(likes=likes, **mine).values_list(
+    return subjects.annotate(likes=likes, reposts=reposts, bookmarks=bookmarks, **mine).values_list(
         "subj_id",
         "likes",
         "comment_count",
-        "repost_count",
-        "bookmark_count",
+        "reposts",
+        "bookmarks",
         "liked",
         "bookmarked",
         "reposted",

@@ -1,19 +1,14 @@
-"""Who likes what, and how many do.
-
-The number of likes is what is kept with the subject and what is not folded into it yet, read in one
-statement: a fold moves both in one transaction, so no reader sees a change twice or not at all.
-"""
+"""Who likes what."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import F, IntegerField, OuterRef, QuerySet, Subquery, Sum
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from interactions import cache
-from interactions.models import Comment, Like, LikeChange, SubjectType
+from interactions.models import Comment, Like, SubjectType
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
@@ -76,12 +71,3 @@ def _liked_in(user_id: int, thread: int, *, limit: int) -> "QuerySet[Like, Any]"
     rows = Like.objects.filter(user_id=user_id, thread=thread)
     rows = rows.annotate(kept=Coalesce(Subquery(likes), 0)).order_by("-kept", "-subj_id")
     return rows.values_list("kept", "subj_id", "pk")[:limit]
-
-
-def like_count(subj_type: SubjectType, ident: str) -> Combinable:
-    """Return the expression of the likes of a row with a `like_count`; `ident` is its column."""
-    changes = LikeChange.objects.filter(subj_type=subj_type, subj_id=OuterRef(ident)).order_by()
-    total = changes.values("subj_id").annotate(total=Sum("by")).values("total")
-    # MariaDB sums into a DECIMAL, and refuses to take from what is unsigned.
-    pending = Coalesce(Cast(Subquery(total), IntegerField()), 0)
-    return Cast(F("like_count"), IntegerField()) + pending

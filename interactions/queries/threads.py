@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from django.db.models import Q, QuerySet
 
-from interactions.models import Comment, SubjectType
-from interactions.queries.likes import like_count
+from interactions.models import Comment, Counted, SubjectType
+from interactions.queries.counts import number_of
 from interactions.visibility import visible_to
 from socialsite.core.pagination import Page, Position, before, cut
 
@@ -47,7 +47,8 @@ _COLUMNS = (
 
 def values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, Row]":
     """Return the rows of comments as they are hydrated."""
-    return comments.annotate(likes=like_count(SubjectType.COMMENT, "id")).values(*_COLUMNS)
+    likes = number_of(Counted.LIKE, SubjectType.COMMENT, "id")
+    return comments.annotate(likes=likes).values(*_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)

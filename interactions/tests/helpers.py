@@ -4,7 +4,15 @@ from typing import Any
 
 from accounts.models import User
 from feeds.models import Post
-from interactions.models import Bookmark, Comment, Like, LikeChange, Subject, SubjectType
+from interactions.models import (
+    COLUMNS,
+    Bookmark,
+    Comment,
+    CountChange,
+    Like,
+    Subject,
+    SubjectType,
+)
 from relations.models import BLOCKED, Relationship
 from socialsite.core.models import Event
 
@@ -18,8 +26,10 @@ def drift() -> list[tuple[Any, ...]]:
             found.append((row, column, getattr(row, column), true))
 
     def add_pending(row: Any, subj_type: int, subj_id: int) -> None:
-        rows = LikeChange.objects.filter(subj_type=subj_type, subj_id=subj_id)
-        row.like_count += sum(rows.values_list("by", flat=True))
+        rows = CountChange.objects.filter(subj_type=subj_type, subj_id=subj_id)
+        for counted, by in rows.values_list("counted", "by"):
+            column = COLUMNS[counted]
+            setattr(row, column, getattr(row, column) + by)
 
     for subject in Subject.objects.all():
         add_pending(subject, subject.subj_type, subject.subj_id)

@@ -12,7 +12,7 @@ from typing import Any
 from unittest import mock
 
 from interactions import actions, cache, queries
-from interactions.models import Like, LikeChange, SubjectType
+from interactions.models import CountChange, Like, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.helpers import drift
 from socialsite.core import redis, relay
@@ -61,7 +61,7 @@ class Storm:
                     self.found.drift += drift()
                 tell(step)
             self.drain()
-        self.found.drift += [*drift(), *LikeChange.objects.all()]
+        self.found.drift += [*drift(), *CountChange.objects.all()]
         for person in self.people:
             self.look(person)
         return self.found

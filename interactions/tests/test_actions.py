@@ -7,12 +7,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from feeds import actions as feeds
 from interactions import actions
 from interactions.models import (
     Comment,
     CommentContent,
+    CountChange,
     Like,
-    LikeChange,
     Subject,
     SubjectType,
 )
@@ -373,7 +374,7 @@ class TestThreads:
         post = make_post(author).pk
         ident = post if kind == POST else actions.comment(author, post, "hello").pk
         actions.like(first, kind, ident)
-        kept = actions.likes._kept(kind, ident)
+        kept = actions.counts._kept(kind, ident)
         with transaction.atomic():
             held = kept.select_for_update().get().like_count
             counts = self.run([partial(actions.like, p, kind, ident) for p in others])
@@ -383,13 +384,35 @@ class TestThreads:
         while relay.relay():
             pass
         assert kept.get().like_count == 3
-        assert not LikeChange.objects.exists()
+        assert not CountChange.objects.exists()
+
+    def test_reposts_and_bookmarks_wait_for_nobody_who_holds_the_post(
+        self, make_user, make_post, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(actions.counts, "FOLD_AT", 7)
+        author, first, *others = [make_user() for _ in range(4)]
+        post = make_post(author).pk
+        actions.bookmark(first, post)
+        feeds.repost(first, post)
+        kept = actions.counts._kept(POST, post)
+        with transaction.atomic():
+            kept.select_for_update().get()
+            counts = self.run([partial(actions.bookmark, p, post) for p in others])
+            assert set(counts) <= {2, 3}
+            assert self.run([partial(actions.unbookmark, first, post)]) == [2]
+            self.run([partial(feeds.repost, p, post) for p in others])
+            self.run([partial(feeds.undo_repost, first, post)])
+            assert CountChange.objects.count() == 8
+        actions.like(first, POST, post)  # whoever makes the seventh, or a later one, folds all
+        assert kept.values_list("like_count", "repost_count", "bookmark_count").get() == (1, 2, 2)
+        assert not CountChange.objects.exists()
+        assert drift() == []
 
     def test_kept_counts_and_their_changes_are_the_likes_at_every_moment(
         self, make_user, make_post, monkeypatch
     ) -> None:
-        monkeypatch.setattr(actions.likes, "FOLD_AT", 3)
-        monkeypatch.setattr(actions.likes, "FOLD_MAX", 2)
+        monkeypatch.setattr(actions.counts, "FOLD_AT", 3)
+        monkeypatch.setattr(actions.counts, "FOLD_MAX", 2)
         people = [make_user() for _ in range(THREADS)]
         post = make_post(people[0]).pk
         subjects = [(POST, post), (COMMENT, actions.comment(people[0], post, "hello").pk)]
@@ -400,16 +423,21 @@ class TestThreads:
             dice = random.Random(number)
             try:
                 for _ in range(40):
-                    act = dice.choice([actions.like, actions.unlike])
-                    # Each likes for two people, so that they meet over one like too.
-                    act(people[(number + dice.randrange(2)) % 4], *dice.choice(subjects))
+                    # Each acts for two people, so that they meet over one like too.
+                    person = people[(number + dice.randrange(2)) % 4]
+                    if dice.random() < 0.6:
+                        act = dice.choice([actions.like, actions.unlike])
+                        act(person, *dice.choice(subjects))
+                    else:
+                        keep = dice.choice([actions.bookmark, actions.unbookmark])
+                        dice.choice([keep, feeds.repost, feeds.undo_repost])(person, post)
             finally:
                 done.append(number)
 
         def fold() -> None:
             while len(done) < 4:
                 for subject in subjects:
-                    actions.fold_likes(*subject)
+                    actions.fold_counts(*subject)
 
         def watch() -> None:
             while len(done) < 4:
@@ -420,7 +448,7 @@ class TestThreads:
         assert wrong == []
         while relay.relay():
             pass
-        assert not LikeChange.objects.exists()
+        assert not CountChange.objects.exists()
         assert drift() == []
 
     def test_one_person_clicking_in_many_windows(self, make_user, make_post) -> None:

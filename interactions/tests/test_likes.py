@@ -6,7 +6,7 @@ import pytest
 
 from accounts import actions as accounts
 from interactions import actions, cache, queries
-from interactions.models import Comment, Like, LikeChange, Subject, SubjectType
+from interactions.models import Comment, Counted, Like, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.likes_storm import Storm
 from relations import actions as relations
@@ -45,8 +45,8 @@ def liked(viewer: Any, post: int, sort: str = "hot") -> set[int]:
 def set_likes(comment: int, number: int) -> None:
     """Let a comment have so many likes by people who are of no interest here."""
     kept = Like.objects.filter(subj_type=COMMENT, subj_id=comment).count()
-    LikeChange.objects.create(subj_type=COMMENT, subj_id=comment, by=number - kept)
-    actions.fold_likes(COMMENT, comment)
+    actions.counts.change_count(Counted.LIKE, COMMENT, comment, number - kept)
+    actions.fold_counts(COMMENT, comment)
 
 
 def kept(reader: Any, post: int) -> dict[str, int]:

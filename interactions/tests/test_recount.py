@@ -19,8 +19,8 @@ from interactions import actions, recount, tasks
 from interactions.models import (
     Case,
     Comment,
+    CountChange,
     CountCheck,
-    LikeChange,
     ReportedKind,
     Subject,
     SubjectType,
@@ -95,11 +95,11 @@ def command(*arguments: str) -> tuple[str, int]:
 
 
 def test_counts_that_are_right_are_left_alone_folded_or_not(post) -> None:
-    assert LikeChange.objects.exists()
-    rows = [list(model.objects.values()) for model in (Subject, Comment, Case, LikeChange)]
+    assert CountChange.objects.exists()
+    rows = [list(model.objects.values()) for model in (Subject, Comment, Case, CountChange)]
     found = recount.run(fix=True)
     assert (found.rows, found.wrong, dict(found.drift)) == (6, 0, {})
-    assert [list(m.objects.values()) for m in (Subject, Comment, Case, LikeChange)] == rows
+    assert [list(m.objects.values()) for m in (Subject, Comment, Case, CountChange)] == rows
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -155,7 +155,7 @@ def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, 
     wrong = recount._look_at_subjects(rows)
     for person in people[:3]:
         actions.unlike(person, POST, post)
-    actions.fold_likes(POST, post)
+    actions.fold_counts(POST, post)
     assert wrong == {rows.get().pk: {"likes": -3}}
     found = recount.Found()
     recount._judge(recount.SUBJECTS, wrong, found, fix=True)
@@ -206,7 +206,7 @@ def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) ->
                     made = feeds.repost(person, post)[0]
                     feeds.delete(person, made.pk)
                 case 5:
-                    actions.fold_likes(POST, post)
+                    actions.fold_counts(POST, post)
 
     def mend() -> None:
         recount.run(fix=True)

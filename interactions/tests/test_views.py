@@ -1,5 +1,6 @@
 """The like button and the comment section with and without JavaScript, and the admin."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import Role, User
+from feeds import actions as feeds
 from interactions import actions
-from interactions.models import Comment, Like, SubjectType
+from interactions.models import Comment, Like, Subject, SubjectType
 from relations import actions as relations
 from socialsite.core import errors
 
@@ -358,6 +360,21 @@ def test_staff_look_at_every_table_and_change_none(staff, post, me) -> None:
     detail = staff.get(f"/admin/interactions/comment/{comment.pk}/change/")
     assert detail.status_code == 200
     assert 'name="_save"' not in text_of(detail)
+
+
+def test_staff_see_the_counts_that_readers_see_also_what_is_not_folded(staff, post, me) -> None:
+    for person in (me, post.author):
+        actions.like(person, SubjectType.POST, post.pk)
+        actions.bookmark(person, post.pk)
+    feeds.repost(me, post.pk)
+    subject = Subject.objects.get()
+    assert (subject.like_count, subject.bookmark_count, subject.repost_count) == (0, 0, 0)
+    shown = {"likes": 2, "reposts": 1, "bookmarks": 2}
+    page = text_of(staff.get("/admin/interactions/subject/"))
+    detail = text_of(staff.get(f"/admin/interactions/subject/{subject.pk}/change/"))
+    for name, number in shown.items():
+        assert f'<td class="field-{name}">{number}</td>' in page
+        assert re.search(rf'field-{name}\b.*?readonly">{number}</div>', detail, re.DOTALL)
 
 
 def test_staff_delete_comments_through_the_action(staff, post, me) -> None:
