@@ -151,7 +151,7 @@ class FanOutAdmin(ReadOnlyAdmin):
     list_display = ("post_id", "author", "mode", "state", "chunks", "delivered", "leases", "age")
     list_filter = ("state", "mode")
     list_select_related = ("author",)
-    search_fields = ("=post_id", "=author__username_key")
+    search_fields = ("=post__id", "=author__username_key")
     ordering = ("state", "-post_id")
     inlines = (ChunksInline,)
     fields = readonly_fields = (
@@ -196,7 +196,7 @@ class FanOutChunkAdmin(ReadOnlyAdmin):
 
     list_display = ("fanout_id", "number", "lower", "upper", "delivered", "done", "uncached")
     list_filter = ("done", "uncached")
-    search_fields = ("=fanout_id",)
+    search_fields = ("=fanout__post__id",)
 
 
 @admin.register(RecommendedAuthor)

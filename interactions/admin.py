@@ -122,4 +122,4 @@ class NotificationCauseAdmin(ReadOnlyAdmin):
 
     list_display = ("id", "user_id", "kind", "subject_id", "actor_id", "stands", "shown", "muted")
     list_filter = ("kind",)
-    search_fields = ("=subject_id", "=user_id", "=actor_id")
+    search_fields = ("=subject_id", "=user__username_key", "=actor__username_key")
