@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from accounts import sockets
+from accounts.models import User
 from relations import queries as relations
 
 BATCH = 1000
@@ -25,8 +26,8 @@ def tell(ids: Iterable[int]) -> None:
 
 
 def online_followers(author_id: int) -> Iterable[list[int]]:
-    """Yield the followers of an author who have a page open, in batches."""
-    if not anybody():
+    """Yield the followers of an author who have a page open, in batches; nobody of one banned."""
+    if not anybody() or not User.objects.active().filter(pk=author_id).exists():
         return
     everybody = sorted(sockets.all_online() - {author_id})
     for start in range(0, len(everybody), BATCH):
