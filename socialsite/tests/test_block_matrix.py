@@ -1,411 +1,105 @@
 """Who may see whom: every address, every kind of reader, with caches warm, cold and dead (T42).
 
 Somebody ("Hidden") did all that one can do on the site, is blocked with some readers and not with
-others. For each address the table below says how it is called and what it may show. An address
-that is not in the table fails `test_every_address_is_in_the_matrix`: put it in, as
-
-- `Shows`: a page or list on which what Hidden did may stand. It is read by everybody; nobody finds
-  a word, a name or an id that is not for them. `sees` are what the follower must find, so that a
-  page that shows nothing at all does not count as proof.
-- `Of`: something of Hidden's own. For whom it is not, the answer is that of what does not exist,
-  to the letter. What changes something is asked only of those who must be refused.
-- `Free`: what people may do about somebody all the same (block, unblock, unfollow), undone
-  afterwards; the answer must show nothing but what `names` allows.
-- `NOBODY`, with the reason: shows nobody but the one who asks.
-
-What somebody banned did is looked for as well: nobody may find it.
+others. `block_matrix` says what each address may show, and who must find it there. What somebody
+banned did is looked for as well: nobody may find it. Nobody but staff finds anything in the admin,
+and what staff were told. What sockets are told is in `test_block_sockets`.
 """
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
+from django.apps import apps
+from django.contrib import admin
 from django.db import connection, transaction
 from django.test import Client
 from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
 from accounts import actions as accounts
-from accounts.models import Role, User
 from feeds import actions as feeds
-from interactions import actions
-from interactions.models import SubjectType
 from interactions.tasks import fold_notifications
-from relations import actions as relations
 from socialsite.core import redis
-
-READERS = (
-    *("anonymous", "stranger", "follower", "blocked"),
-    *("blocker", "mutual", "banned", "staff"),
+from socialsite.tests.block_matrix import (
+    ADMIN,
+    ADMIN_PAGES,
+    APART,
+    MATRIX,
+    MEMBERS,
+    NAMES,
+    NOBODY,
+    OUT,
+    PAGES,
+    READERS,
+    V1,
+    Call,
+    Of,
+    Shows,
 )
-# Hidden is not for them, nor they for Hidden.
-APART = ("blocked", "blocker", "mutual")
-# Nobody is signed in.
-OUT = ("anonymous", "banned")
-NAMES = ("username", "nickname", "hidden")
-NOTHING = 1234567890123456789
+from socialsite.tests.block_world import World
 
-
-@dataclass(frozen=True, eq=False)
-class Call:
-    """One request; `{name}` in path and data stands for what the World has by that name."""
-
-    method: str
-    path: str
-    data: Mapping[str, str] = field(default_factory=dict)
-    # What the follower must find.
-    sees: tuple[str, ...] = ()
-    # Of whom Hidden's names are told all the same.
-    names: tuple[str, ...] = ()
-    # For followers only.
-    private: bool = False
-    # Asked in place.
-    htmx: bool = False
-
-
-class Shows(Call):
-    """A page or list of several people's doings."""
-
-
-class Of(Call):
-    """Something of Hidden's own."""
-
-
-class Free(Call):
-    """Allowed whatever is between the two."""
-
-
-def both(path: str, **more: Any) -> list[Call]:
-    return [Of("put", path, **more), Of("delete", path, **more)]
-
-
-V1 = "api/v1/"
-THREAD = ("comment", "reply")
-FORM = {"next": "/"}
-
-NOBODY: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            *("auth/register", "auth/login", "auth/refresh", "auth/logout", "auth/password"),
-            *("auth/email", "auth/email/confirm", "auth/recover", "auth/recover/confirm"),
-            *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
-            *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
-            *("users/me", "users/me/notification-preferences", "media", "posts"),
-            "notifications/read",
-        ),
-        "one's own",
-    ),
-    **dict.fromkeys(
-        (
-            *("login", "login/code", "register", "logout", "recover", "recover/<str:token>"),
-            *("email/<str:token>", "settings/email", "settings/password", "settings/devices"),
-            *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
-            *("settings/two-factor/off", "settings/notifications", "settings/profile"),
-        ),
-        "one's own",
-    ),
-    **dict.fromkeys(
-        (
-            *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
-            *("api/schema/", "api/docs/", "^api/"),
-        ),
-        "of no person",
-    ),
-    "media/<path:path>": "pictures under random names, which only pages that show them tell",
-}
-
-MATRIX: dict[str, list[Call]] = {
-    # --- API: feeds -----------------------------------------------------------------------------
-    "feed": [Shows("get", "feed?size=20", sees=("post", "private", "nickname", "mention"))],
-    "feed/recommended": [Shows("get", "feed/recommended?size=20", sees=("post", "nickname"))],
-    "feed/new-count": [Shows("get", "feed/new-count")],
-    "users/<str:user_id>/posts": [
-        Of("get", "users/{hidden}/posts", sees=("post", "private")),
-        Shows("get", "users/{third}/posts", sees=("post", "nickname")),
-        Shows("get", "users/{me}/posts"),
-    ],
-    "posts/<str:post_id>": [
-        Of("get", "posts/{post_id}", sees=("post",)),
-        Of("get", "posts/{private_id}", sees=("private",), private=True),
-        Of("delete", "posts/{post_id}"),
-        Shows("get", "posts/{quote_id}", sees=("post",)),
-    ],
-    # --- API: people ----------------------------------------------------------------------------
-    "users": [Shows("get", "users?q={username}", sees=NAMES)],
-    "users/by-name/<str:username>": [
-        Of("get", "users/by-name/{username}", sees=NAMES, names=("blocker",))
-    ],
-    "users/<str:user_id>": [Of("get", "users/{hidden}", sees=NAMES, names=("blocker",))],
-    "users/me/blocked": [Shows("get", "users/me/blocked", names=("blocker", "mutual"))],
-    "users/<str:user_id>/follow": [
-        Free("post", "users/{hidden}/follow"),
-        Free("delete", "users/{hidden}/follow"),
-    ],
-    "users/<str:user_id>/block": [
-        Free("post", "users/{hidden}/block"),
-        Free("delete", "users/{hidden}/block"),
-    ],
-    **{
-        f"users/<str:user_id>/{kind}": [
-            Of("get", f"users/{{hidden}}/{kind}"),
-            Shows("get", f"users/{{third}}/{kind}", sees=NAMES),
-        ]
-        for kind in ("following", "followers", "friends")
-    },
-    "relations": [Shows("get", "relations?ids={hidden}")],
-    # --- API: interactions ----------------------------------------------------------------------
-    "posts/<str:post_id>/like": both("posts/{post_id}/like"),
-    "posts/<str:post_id>/bookmark": both("posts/{post_id}/bookmark"),
-    "posts/<str:post_id>/repost": [
-        Of("post", "posts/{post_id}/repost", {"content": "look"}),
-        Of("post", "posts/{quote_id}/repost", {"content": "look"}),
-        Of("delete", "posts/{post_id}/repost"),
-    ],
-    "posts/<str:post_id>/likes": [
-        Of("get", "posts/{post_id}/likes"),
-        Shows("get", "posts/{third_post}/likes", sees=NAMES),
-        Shows("get", "posts/{mine}/likes", sees=NAMES),
-    ],
-    "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
-    "reports": [
-        Of("post", "reports", {"type": "post", "id": "{post_id}", "reason": "spam"}),
-        Of("post", "reports", {"type": "comment", "id": "{comment_id}", "reason": "spam"}),
-    ],
-    "posts/<str:post_id>/comments": [
-        Of("get", "posts/{post_id}/comments"),
-        Of("post", "posts/{post_id}/comments", {"content": "hm"}),
-        Of("post", "posts/{third_post}/comments", {"content": "hm", "parent": "{comment_id}"}),
-        Shows("get", "posts/{third_post}/comments", sees=("comment", "nickname")),
-        Shows("get", "posts/{third_post}/comments?sort=new", sees=("comment",)),
-        Shows("get", "posts/{mine}/comments", sees=("comment",)),
-    ],
-    "posts/<str:post_id>/comment-settings": [
-        Of("get", "posts/{post_id}/comment-settings"),
-        Of("patch", "posts/{post_id}/comment-settings", {"status": "closed"}),
-    ],
-    "comments/<str:comment_id>/pin": both("comments/{comment_id}/pin"),
-    "comments/<str:comment_id>": [Of("delete", "comments/{comment_id}")],
-    "comments/<str:comment_id>/like": both("comments/{comment_id}/like"),
-    "comments/<str:comment_id>/likes": [
-        Of("get", "comments/{comment_id}/likes"),
-        Shows("get", "comments/{third_comment}/likes", sees=NAMES),
-    ],
-    "comments/<str:comment_id>/replies": [
-        Of("get", "comments/{comment_id}/replies"),
-        Shows("get", "comments/{third_comment}/replies", sees=("reply", "nickname")),
-    ],
-    "notifications": [Shows("get", "notifications", sees=("nickname",))],
-    "notifications/unread-count": [Shows("get", "notifications/unread-count")],
-}
-
-PAGES: dict[str, list[Call]] = {
-    # --- pages: feeds ---------------------------------------------------------------------------
-    "": [Shows("get", "", sees=("post", "private", "nickname", "mention"))],
-    "recommended": [Shows("get", "recommended", sees=("post", "nickname"))],
-    "search": [Shows("get", "search?q={username}", sees=NAMES)],
-    "@<str:username>": [
-        Of("get", "@{username}", sees=("post", "private", "nickname"), names=("blocker",)),
-        Shows("get", "@{third_name}", sees=("post", "nickname")),
-    ],
-    "posts": [],
-    "posts/<str:post_id>": [
-        Of("get", "posts/{post_id}", sees=("post", "nickname")),
-        Of("get", "posts/{private_id}", sees=("private",), private=True),
-        Shows("get", "posts/{quote_id}", sees=("post",)),
-        Shows("get", "posts/{third_post}", sees=("comment", "nickname")),
-        Shows("get", "posts/{mine}", sees=("comment",)),
-    ],
-    "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete")],
-    # --- pages: people --------------------------------------------------------------------------
-    **{
-        f"@<str:username>/{kind}": [
-            Of("get", f"@{{username}}/{kind}", names=("blocker",)),
-            Shows("get", f"@{{third_name}}/{kind}", sees=("nickname",)),
-        ]
-        for kind in ("following", "followers", "friends")
-    },
-    "@<str:username>/follow": [Free("post", "@{username}/follow", {"follow": "1"})],
-    "@<str:username>/block": [
-        Free("get", "@{username}/block"),
-        Free("post", "@{username}/block", {"block": "1"}),
-        Free("post", "@{username}/block", {"block": "0"}),
-    ],
-    "settings/blocked": [Shows("get", "settings/blocked", names=("blocker", "mutual"))],
-    # --- pages: interactions --------------------------------------------------------------------
-    "posts/<str:post_id>/like": [Of("post", "posts/{post_id}/like", {"liked": "1"})],
-    "posts/<str:post_id>/bookmark": [Of("post", "posts/{post_id}/bookmark", {"bookmarked": "1"})],
-    "posts/<str:post_id>/repost": [
-        Of("get", "posts/{post_id}/repost", sees=("post", "nickname")),
-        Of("post", "posts/{post_id}/repost", FORM),
-    ],
-    "posts/<str:post_id>/repost/undo": [Of("post", "posts/{post_id}/repost/undo", FORM)],
-    "report/<str:kind>/<str:subject_id>": [
-        Of("get", "report/post/{post_id}"),
-        Of("get", "report/comment/{comment_id}"),
-        Of("post", "report/comment/{comment_id}", {"reason": "spam"}),
-    ],
-    "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
-    "posts/<str:post_id>/comments": [Of("post", "posts/{post_id}/comments", {"content": "hm"})],
-    "posts/<str:post_id>/likes": [
-        Of("get", "posts/{post_id}/likes"),
-        Shows("get", "posts/{third_post}/likes", sees=("username", "nickname")),
-    ],
-    "posts/<str:post_id>/comment-settings": [
-        Of("post", "posts/{post_id}/comment-settings", {"status": "closed"})
-    ],
-    "comments/<str:comment_id>/like": [Of("post", "comments/{comment_id}/like", {"liked": "1"})],
-    "comments/<str:comment_id>/likes": [
-        Of("get", "comments/{comment_id}/likes"),
-        Shows("get", "comments/{third_comment}/likes", sees=("username", "nickname")),
-    ],
-    "comments/<str:comment_id>/reply": [Of("get", "comments/{comment_id}/reply", htmx=True)],
-    "comments/<str:comment_id>/replies": [
-        Of("get", "comments/{comment_id}/replies"),
-        Shows("get", "comments/{third_comment}/replies", sees=("reply", "nickname")),
-    ],
-    "comments/<str:comment_id>/pin": [Of("post", "comments/{comment_id}/pin", {"pinned": "1"})],
-    "comments/<str:comment_id>/delete": [Of("post", "comments/{comment_id}/delete")],
-    "notifications": [Shows("get", "notifications", sees=("nickname",))],
-    "notifications/read": [],
-}
+TABLES = ((True, MATRIX), (False, PAGES))
+IN_ADMIN = "admin/"
+PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
+METHODS = ("get", "post", "put", "patch", "delete")
 
 
 # --- the addresses ------------------------------------------------------------------------------
-def addresses(patterns: Any = None, before: str = "") -> Iterator[str]:
+def routes(patterns: Any = None, before: str = "") -> Iterator[tuple[str, Any]]:
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         address = before + str(pattern.pattern)
         if isinstance(pattern, URLPattern):
-            yield address
+            yield address, pattern.callback
         else:
-            yield from addresses(pattern.url_patterns, address)
+            yield from routes(pattern.url_patterns, address)
+
+
+def addresses() -> list[str]:
+    return [address for address, _view in routes()]
 
 
 def test_every_address_is_in_the_matrix() -> None:
     known = {*NOBODY, *(f"{V1}{address}" for address in (*NOBODY, *MATRIX)), *PAGES}
-    lacking = [a for a in addresses() if a not in known and not a.startswith("admin/")]
-    assert not lacking, f"say in MATRIX or PAGES who is shown what at {lacking}"
+    known |= {IN_ADMIN + address for address in ADMIN_PAGES}
+    models = {f"{model._meta.app_label}/{model._meta.model_name}" for model in admin.site._registry}
+    assert models == set(ADMIN), "say in ADMIN what staff find there"
     there = set(addresses())
+    of_models = {a for a in there if (match := PER_MODEL.fullmatch(a)) and match[1] in models}
+    lacking = there - known - of_models
+    assert not lacking, f"say in the tables of block_matrix who is shown what at {lacking}"
     gone = [a for a in MATRIX if V1 + a not in there] + [a for a in PAGES if a not in there]
     assert not gone, f"these are no addresses: {gone}"
 
 
-# --- the world ----------------------------------------------------------------------------------
-class World:
-    """Hidden, who did everything; somebody banned, who did too; a third person; the readers."""
-
-    def __init__(self, make_user: Callable[..., User]) -> None:
-        self.hidden = make_user("xanadu77", nickname="Xanthippe")
-        self.gone = make_user("vulgar88", nickname="Voldemort")
-        self.third = make_user("third1")
-        self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
-        accounts.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
-        self.mine: dict[str, int] = {}
-        self.marks: dict[str, str] = {}
-        # What nobody may find, and what will be that of the one who is to be banned.
-        self.never: list[str] = []
-        self._of_gone: list[str] = []
-        self.names: dict[str, Any] = {
-            "hidden": self.hidden.pk,
-            "username": self.hidden.username,
-            "third": self.third.pk,
-            "third_name": self.third.username,
-        }
-        self._meet()
-        self._write()
-
-    def _meet(self) -> None:
-        people = self.users.values()
-        for person in (self.hidden, self.gone):
-            relations.follow(self.third, person)
-            relations.follow(person, self.third)
-        for name, reader in self.users.items():
-            relations.follow(reader, self.third)
-            relations.follow(self.gone, reader)
-            # Of a block that ends no follow nothing but the block itself is told.
-            if name != "blocker":
-                relations.follow(self.hidden, reader)
-            if name not in ("stranger", "staff", "blocker"):
-                relations.follow(reader, self.hidden)
-        names = {"username": self.hidden.username, "nickname": self.hidden.nickname}
-        self.marks = {**names, "hidden": str(self.hidden.pk)}
-        self._of_gone = [self.gone.username, self.gone.nickname, str(self.gone.pk)]
-        for reader in people:
-            post = feeds.publish(reader, content="one's own")
-            self.mine[reader.username.removesuffix("1")] = post.pk
-
-    def _write(self) -> None:
-        third = feeds.publish(self.third, content="of somebody else").pk
-        answered = actions.comment(self.third, third, "what do you think?").pk
-        self.names |= {"third_post": third, "third_comment": answered}
-        for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
-            ids: dict[str, int] = {}
-            texts = {kind: f"{mark}{kind}" for kind in ("post", "private", "comment", "reply")}
-            ids["post"] = feeds.publish(person, content=texts["post"]).pk
-            ids["private"] = feeds.publish(
-                person, content=texts["private"], visibility="followers"
-            ).pk
-            ids["comment"] = actions.comment(person, third, texts["comment"]).pk
-            ids["reply"] = actions.comment(person, third, texts["reply"], answered).pk
-            ids["repost"] = feeds.repost(person, third)[0].pk
-            quote = feeds.repost(self.third, ids["post"], "look at this")[0].pk
-            actions.like(person, SubjectType.POST, third)
-            actions.like(person, SubjectType.COMMENT, answered)
-            for name, reader in self.users.items():
-                mention = feeds.publish(person, content=f"{mark}mention @{reader.username}")
-                ids[f"mention {name}"] = mention.pk
-                actions.like(person, SubjectType.POST, self.mine[name])
-                actions.comment(person, self.mine[name], f"{texts['comment']} too")
-                actions.bookmark(reader, ids["post"])
-                actions.bookmark(reader, quote)
-                actions.like(reader, SubjectType.POST, ids["post"])
-                actions.comment(reader, ids["post"], "me too")
-            texts["mention"] = f"{mark}mention"
-            if person is self.hidden:
-                self.marks |= texts
-                self.marks |= {f"{kind}_id": str(ident) for kind, ident in ids.items()}
-                self.names |= {f"{kind}_id": ident for kind, ident in ids.items()}
-                self.names["quote_id"] = quote
-            else:
-                self._of_gone += [*texts.values(), *map(str, ids.values())]
-
-    def ban(self) -> None:
-        """Nobody finds them from now on."""
-        accounts.ban(self.gone)
-        accounts.ban(self.users["banned"])
-        self.never = self._of_gone
-
-    def block(self) -> None:
-        """Let the blocks happen."""
-        relations.block(self.hidden, self.users["blocked"])
-        relations.block(self.users["blocker"], self.hidden)
-        relations.block(self.hidden, self.users["mutual"])
-        relations.block(self.users["mutual"], self.hidden)
-
-    def filled(self, text: str, reader: str, nothing: bool = False) -> str:
-        """Put what there is into a path or a value; `nothing`: what there is not, of Hidden's."""
-        names = {**self.names, "mine": self.mine.get(reader, self.names["third_post"])}
-        names["me"] = self.users[reader].pk if reader in self.users else self.third.pk
-        if nothing:
-            for name in names:
-                if name in ("hidden", "post_id", "private_id", "comment_id"):
-                    names[name] = NOTHING
-            names["username"] = "nobody99"
-        return text.format(**names)
+def test_every_method_is_called_and_proves_something() -> None:
+    views = dict(routes())
+    for is_api, table in TABLES:
+        for address, calls in table.items():
+            view = views[V1 + address if is_api else address]
+            kind = getattr(view, "cls", None) or getattr(view, "view_class", None)
+            called = {call.method for call in calls}
+            assert called, f"{address} is never called"
+            if is_api:
+                lacks = {name for name in METHODS if hasattr(kind, name)} - called
+                assert not lacks, f"{address} is never called by {lacks}"
+            for call in calls:
+                assert call.method != "get" or call.sees, f"{call.path} proves nothing"
 
 
 class Walk:
     """Calls addresses as readers, and collects what is wrong."""
 
     def __init__(self, world: World, api_for: Callable[..., Any]) -> None:
-        self.world, self.wrong, self.count = world, [], 0
+        self.world, self.wrong = world, []
         self.state = ""
+        self.proven: set[tuple[str, bool, Call]] = set()
         self.clients: dict[tuple[str, bool], Any] = {}
         self.nothing: dict[tuple[str, Call, bool], tuple[int, str]] = {}
-        for name in READERS:
-            user = world.users.get(name)
+        for name in (*READERS, *world.owners):
+            user = world.users.get(name) or world.owners.get(name)
             browser = Client()
             if user is not None:
                 pair = accounts.sign_in(user, "chrome")
@@ -413,21 +107,25 @@ class Walk:
             self.clients[name, False] = browser
             self.clients[name, True] = APIClient() if user is None else api_for(user)
 
+    def send(
+        self, reader: str, is_api: bool, method: str, path: str, *args: Any, **more: Any
+    ) -> Any:
+        """Send one request; what everything here goes through."""
+        return getattr(self.clients[reader, is_api], method)(path, *args, **more)
+
     def ask(self, reader: str, call: Call, is_api: bool, nothing: bool = False) -> tuple[int, str]:
-        """Return status and text, without what is different each time."""
-        self.count += 1
+        """Return status and text, the address that it leads to included."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", reader, nothing)
         data = {k: self.world.filled(v, reader, nothing) for k, v in call.data.items()}
         options: dict[str, Any] = {"format": "json"} if is_api and call.method != "get" else {}
         if call.htmx:
             options["headers"] = {"HX-Request": "true"}
-        send = getattr(self.clients[reader, is_api], call.method)
-        answer = send(path, *([data] if data else []), **options)
+        answer = self.send(reader, is_api, call.method, path, *([data] if data else []), **options)
         text = answer.content.decode() + answer.headers.get("Location", "")
         return answer.status_code, text
 
     def check(self, reader: str, call: Call, is_api: bool) -> None:
-        """Call it, and look for what this reader must not find."""
+        """Call it, and look for what this reader must not find, or must."""
         status, text = self.ask(reader, call, is_api)
         where = f"{self.state}: {reader} {call.method} {V1 if is_api else '/'}{call.path}"
         if status >= 500:
@@ -441,25 +139,47 @@ class Walk:
         found += [mark for mark in self.world.never if mark in text]
         if found:
             self.wrong.append(f"{where}: shows {found}")
-        if reader == "follower" and call.method == "get":
-            lacks = [name for name in call.sees if self.world.marks[name] not in text]
-            if lacks:
-                self.wrong.append(f"{where}: {status}, lacks {lacks}")
-        signed_out = (reader == "anonymous" and call.method != "get") or (
-            reader == "banned" and is_api
-        )
-        if isinstance(call, Of) and not signed_out and self._refused(reader, call):
+        if reader in call.proof:
+            self._prove(reader, call, is_api, status, text, where)
+        elif self._signed_out(reader, call, is_api):
+            if status < 300 or (is_api and status != 401):
+                self.wrong.append(f"{where}: {status} without a sign-in")
+        elif isinstance(call, Of) and self._refused(reader, call):
             self._compare(reader, call, is_api, status, text, where)
+
+    def _prove(
+        self, reader: str, call: Call, is_api: bool, status: int, text: str, where: str
+    ) -> None:
+        """Find what must be found: an answer that shows nothing to anybody proves nothing."""
+        self.proven.add((reader, is_api, call))
+        marks, hidden = self.world.marks, self._hidden_from(reader, call)
+        wanted = {
+            name: marks.get(name) or self.world.filled(name, reader)
+            for name in call.sees
+            if name not in hidden
+        }
+        lacks = [name for name, text_of in wanted.items() if text_of not in text]
+        if lacks:
+            self.wrong.append(f"{where}: {status}, lacks {lacks}")
+        if call.method != "get" and not call.sees and status >= 400:
+            self.wrong.append(f"{where}: {status}, although it is allowed")
+
+    @staticmethod
+    def _signed_out(reader: str, call: Call, is_api: bool) -> bool:
+        if reader == "banned" and is_api:
+            return True
+        return reader in OUT and call.method != "get"
 
     def _hidden_from(self, reader: str, call: Call) -> dict[str, str]:
         marks = self.world.marks
+        secret = {"secret": marks["secret"]}
         if reader in call.names:
             return {name: mark for name, mark in marks.items() if name not in NAMES}
         if reader in APART:
             return marks
-        if reader == "follower":
-            return {}
-        return {name: marks[name] for name in ("private", "private_id")}
+        if reader in ("follower", *self.world.owners):
+            return secret
+        return {name: marks[name] for name in ("private", "private_id")} | secret
 
     def _refused(self, reader: str, call: Call) -> bool:
         if reader in call.names:
@@ -473,7 +193,9 @@ class Walk:
         if key not in self.nothing:
             there_is_none, other = self.ask(reader, call, is_api, nothing=True)
             self.nothing[key] = there_is_none, self._plain(other, reader, call, nothing=True)
-        if (status, self._plain(text, reader, call)) != self.nothing[key] or status != 404:
+        refused = (302, 404) if reader in OUT and not is_api else (404,)
+        same = (status, self._plain(text, reader, call)) == self.nothing[key]
+        if not same or status not in refused:
             self.wrong.append(f"{where}: {status} and not {self.nothing[key][0]}, or other words")
 
     def _plain(self, text: str, reader: str, call: Call, *, nothing: bool = False) -> str:
@@ -486,37 +208,97 @@ class Walk:
 
     def remember(self) -> None:
         """Let those read everything who must not see it later."""
-        for is_api, table in ((True, MATRIX), (False, PAGES)):
+        for is_api, table in TABLES:
             for call in (call for calls in table.values() for call in calls):
                 if call.method == "get":
                     for reader in (*APART, "banned"):
                         self.ask(reader, call, is_api)
 
-    def count_unread(self, readers: tuple[str, ...]) -> None:
-        """Hold the number of unread notifications against those that the reader is shown."""
+    def count(self, readers: Iterable[str]) -> None:
+        """Hold the numbers of what is unread and new against what the reader is shown of it."""
+        readers = [reader for reader in readers if reader not in OUT]
         for reader in readers:
-            if reader in OUT:
-                continue
-            client = self.clients[reader, True]
-            page = client.get(f"/{V1}notifications?size=100").json()["items"]
-            count = client.get(f"/{V1}notifications/unread-count").json()["count"]
-            if count != sum(not item["read"] for item in page):
-                self.wrong.append(f"{self.state}: {reader} is told of {count} unread")
+            self._read(reader, "feed")
+            page = self._read(reader, "notifications?size=100")["items"]
+            unread = sum(not item["read"] for item in page)
+            if self._read(reader, "notifications/unread-count")["count"] != unread:
+                self.wrong.append(f"{self.state}: {reader} is told of other than {unread} unread")
+            if reader in MEMBERS and not unread:
+                self.wrong.append(f"{self.state}: {reader} has nothing unread")
+        world = self.world
+        fresh = {str(feeds.publish(person, content="new").pk) for person in world.owners.values()}
+        fresh.add(str(feeds.repost(world.third, world.names["post_id"], "again")[0].pk))
+        for reader in readers:
+            count = self._read(reader, "feed/new-count")["count"]
+            shown = sum(item["id"] in fresh for item in self._read(reader, "feed?size=20")["items"])
+            if count != shown:
+                self.wrong.append(f"{self.state}: {reader} is told of {count} new, shown {shown}")
+            if reader in MEMBERS and count != (3 if reader == "follower" else 2):
+                self.wrong.append(f"{self.state}: {reader} is told of {count} new")
+
+    def _read(self, reader: str, path: str) -> Any:
+        return self.send(reader, True, "get", f"/{V1}{path}").json()
 
     def all(self, readers: tuple[str, ...] = READERS, *, reads_only: bool = False) -> None:
-        """Walk the whole table."""
-        for is_api, table in ((True, MATRIX), (False, PAGES)):
+        """Walk the whole table; who can do what others are refused does it once."""
+        for is_api, table in TABLES:
             for call in (call for calls in table.values() for call in calls):
                 for reader in readers:
                     if call.method == "get":
                         self.check(reader, call, is_api)
-                    elif reads_only or reader not in (*APART, *OUT):
-                        continue
-                    elif isinstance(call, Free):
+                    elif not reads_only and (isinstance(call, Shows) or reader in (*APART, *OUT)):
                         with undone():
                             self.check(reader, call, is_api)
-                    else:
-                        self.check(reader, call, is_api)
+                for reader in call.proof:
+                    if call.method != "get" and (reader, is_api, call) not in self.proven:
+                        with undone():
+                            self.check(reader, call, is_api)
+
+    # --- the admin ------------------------------------------------------------------------------
+    def staff_find(self) -> list[str]:
+        """Let staff read the admin, as by clicking; returns all of its addresses."""
+        paths = []
+        for name, listed in ADMIN.items():
+            base = f"/{IN_ADMIN}{name}/"
+            text = self._find(f"{base}?q={listed.asked}", listed.in_list)
+            links = re.findall(rf"{base}(\d+)/change/", text)
+            model = apps.get_model(name.replace("/", "."))
+            links.append(str(model._default_manager.latest("pk").pk))  # of a list without links
+            hidden = self.world.marks["hidden"]
+            row = hidden if hidden in links else links[0]
+            self._find(f"{base}{row}/change/", listed.on_page)
+            ends = ("", "history/", "delete/", "change/")
+            paths += [base, f"{base}add/", *(f"{base}{row}/{end}" for end in ends)]
+        for page in ADMIN_PAGES.values():
+            path = self.world.filled(f"/{IN_ADMIN}{page.asked}", "staff")
+            self._find(path, page.in_list)
+            paths.append(path)
+        return paths
+
+    def _find(self, path: str, wanted: Iterable[str]) -> str:
+        path = self.world.filled(path, "staff")
+        answer = self.send("staff", False, "get", path)
+        text = answer.content.decode()
+        marks = self.world.marks
+        # The field of the search has its words too.
+        seen = text.replace(f'value="{path.partition("?q=")[2]}"', "")
+        lacks = [n for n in wanted if (marks.get(n) or self.world.filled(n, "staff")) not in seen]
+        if lacks or answer.status_code >= 500:
+            self.wrong.append(f"{self.state}: staff {path}: {answer.status_code}, lacks {lacks}")
+        return text
+
+    def keep_out(self, readers: Sequence[str], paths: Iterable[str]) -> None:
+        """Ask for pages of the admin as those who are no staff: nothing is shown or done."""
+        marks = [*self.world.marks.values(), *self.world.of_gone]
+        asked = [("get", reader) for reader in readers] + [("post", readers[-1])]
+        for path in paths:
+            for method, reader in asked:
+                answer = self.send(reader, False, method, path)
+                text = answer.content.decode() + answer.headers.get("Location", "")
+                found = [mark for mark in marks if mark in text and mark not in path]
+                if found or not 300 <= answer.status_code < 500:
+                    where = f"{self.state}: {reader} {method} {path}: {answer.status_code}"
+                    self.wrong.append(f"{where}, shows {found}")
 
 
 @contextlib.contextmanager
@@ -529,7 +311,12 @@ def undone() -> Iterator[None]:
 # A ban makes all cached readers stale: what a block alone does is seen before.
 OTHERS = tuple(name for name in READERS if name != "banned")
 EVERYBODY = {"blocked": OTHERS, "banned": (*APART, "banned"), "cold": READERS, "dead": READERS}
-FEW = {"blocked": (*APART, "follower"), "cold": ("mutual",), "dead": ("blocked", "anonymous")}
+FEW = {
+    "blocked": (*APART, "follower"),
+    "banned": ("banned",),
+    "cold": ("mutual", "stranger"),
+    "dead": ("blocked", "anonymous"),
+}
 
 
 @pytest.mark.django_db
@@ -558,6 +345,7 @@ def test_nobody_finds_anything_that_is_not_for_them(
     walk = Walk(world, api_for)
     walk.remember()  # the caches know what is about to be forbidden
     world.block()
+    staff_pages = walk.staff_find()
     for state, some in readers.items():
         walk.state = state
         with contextlib.ExitStack() as stack:
@@ -569,20 +357,23 @@ def test_nobody_finds_anything_that_is_not_for_them(
                 stack.enter_context(emptied(monkeypatch))
             elif state == "dead":
                 stack.enter_context(dead_redis())
-            walk.count_unread(some)
+            walk.count(some)
             walk.all(some, reads_only=state in ("banned", "cold"))
+            members = [name for name in some if name != "staff"]
+            if state != "cold":
+                walk.keep_out(members if state == "blocked" else members[-1:], staff_pages)
     assert not walk.wrong, "\n".join(walk.wrong)
 
 
 @contextlib.contextmanager
 def emptied(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let every request find an empty Redis."""
-    ask = Walk.ask
+    send = Walk.send
 
-    def ask_cold(self: Walk, *args: Any, **kwargs: Any) -> Any:
+    def send_cold(self: Walk, *args: Any, **kwargs: Any) -> Any:
         redis.call(lambda connection: connection.flushdb())
-        return ask(self, *args, **kwargs)
+        return send(self, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Walk, "ask", ask_cold)
+        patch.setattr(Walk, "send", send_cold)
         yield

@@ -1,0 +1,351 @@
+"""Which address shows what to whom: the table that `test_block_matrix` walks (T42).
+
+For each address it says how it is called and what it may show. One that is not in the table fails
+`test_every_address_is_in_the_matrix`, and so does a method that none of its calls uses. A call is
+
+- `Shows`: a page or list on which what Hidden did may stand. It is read by everybody; nobody finds
+  a word, a name or an id that is not for them.
+- `Of`: something of Hidden's own. For whom it is not, the answer is that of what does not exist,
+  to the letter. What changes something is asked of those who must be refused, and undone.
+- `Free`: what people may do about somebody all the same (block, unblock, unfollow), undone
+  afterwards; the answer must show nothing but what `names` allows.
+
+Nothing proves anything by being empty: whoever is named by `by` must find what `sees` names, and
+succeed in what changes something. Addresses in NOBODY, with the reason, show nobody but the one who
+asks; ADMIN says what staff find, where nobody else finds anything at all.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+READERS = (
+    *("anonymous", "stranger", "follower", "blocked"),
+    *("blocker", "mutual", "banned", "staff"),
+)
+# Hidden is not for them, nor they for Hidden.
+APART = ("blocked", "blocker", "mutual")
+# Nobody is signed in.
+OUT = ("anonymous", "banned")
+MEMBERS = ("stranger", "follower", "staff")
+ALL = ("anonymous", *MEMBERS)
+FOLLOWER = ("follower",)
+OWNER = ("hidden",)
+BLOCKING = ("blocker", "mutual")
+NAMES = ("username", "nickname", "hidden")
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """One request; `{name}` in path and data stands for what the World has by that name."""
+
+    method: str
+    path: str
+    data: Mapping[str, str] = field(default_factory=dict)
+    # What must be found: marks of the World, other texts as they are; but what is for followers
+    # only by these alone.
+    sees: tuple[str, ...] = ()
+    # By whom, or who succeeds in what changes something.
+    by: tuple[str, ...] = ()
+    # Of whom Hidden's names are told all the same.
+    names: tuple[str, ...] = ()
+    # For followers only.
+    private: bool = False
+    # Asked in place.
+    htmx: bool = False
+
+    @property
+    def proof(self) -> tuple[str, ...]:
+        """Who shows by succeeding that it is not refused to everybody."""
+        return self.by or (MEMBERS if self.method == "get" and not self.private else FOLLOWER)
+
+
+class Shows(Call):
+    """A page or list of several people's doings."""
+
+
+class Of(Call):
+    """Something of Hidden's own."""
+
+
+class Free(Call):
+    """Allowed whatever is between the two."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A model in the admin, or a page of it."""
+
+    asked: str
+    in_list: tuple[str, ...] = ()
+    on_page: tuple[str, ...] = ()
+
+
+def both(path: str, **more: Any) -> list[Call]:
+    return [Of("put", path, **more), Of("delete", path, **more)]
+
+
+V1 = "api/v1/"
+FORM = {"next": "/"}
+REPORT = {"reason": "spam"}
+UNTIL = {"until": "2020-01-01T00:00:00.000Z"}
+
+NOBODY: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *("auth/register", "auth/login", "auth/refresh", "auth/logout", "auth/password"),
+            *("auth/email", "auth/email/confirm", "auth/recover", "auth/recover/confirm"),
+            *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
+            *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
+            *("users/me", "users/me/notification-preferences", "media"),
+        ),
+        "one's own",
+    ),
+    **dict.fromkeys(
+        (
+            *("login", "login/code", "register", "logout", "recover", "recover/<str:token>"),
+            *("email/<str:token>", "settings/email", "settings/password", "settings/devices"),
+            *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
+            *("settings/two-factor/off", "settings/notifications", "settings/profile"),
+        ),
+        "one's own",
+    ),
+    **dict.fromkeys(
+        (
+            *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
+            *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
+            *("admin/password_change/", "admin/password_change/done/"),
+        ),
+        "of no person",
+    ),
+    "media/<path:path>": "pictures under random names, which only pages that show them tell",
+}
+
+MATRIX: dict[str, list[Call]] = {
+    # --- API: feeds -----------------------------------------------------------------------------
+    "feed": [
+        Shows("get", "feed?size=20", sees=("private", "mention"), by=FOLLOWER),
+        Shows("get", "feed?size=20", sees=("post", "nickname")),
+    ],
+    "feed/recommended": [
+        Shows("get", "feed/recommended?size=20", sees=("post", "nickname"), by=ALL)
+    ],
+    # `Walk.count` holds it against the page.
+    "feed/new-count": [Shows("get", "feed/new-count", sees=('"count"',))],
+    "posts": [Shows("post", "posts", {"content": "hello @{username}"}, by=MEMBERS)],
+    "users/<str:user_id>/posts": [
+        Of("get", "users/{hidden}/posts?size=20", sees=("post", "private"), by=ALL),
+        Shows("get", "users/{third}/posts", sees=("post", "nickname"), by=ALL),
+        Shows("get", "users/{me}/posts", sees=("one's own",)),
+    ],
+    "posts/<str:post_id>": [
+        Of("get", "posts/{post_id}", sees=("post", *NAMES), by=ALL),
+        Of("get", "posts/{private_id}", sees=("private", *NAMES), private=True),
+        Of("delete", "posts/{post_id}", by=OWNER),
+        Shows("get", "posts/{quote_id}", sees=("post", *NAMES), by=ALL),
+    ],
+    # --- API: people ----------------------------------------------------------------------------
+    "users": [Shows("get", "users?q={username}", sees=NAMES, by=ALL)],
+    "users/by-name/<str:username>": [
+        Of("get", "users/by-name/{username}", sees=NAMES, by=(*ALL, "blocker"), names=("blocker",))
+    ],
+    "users/<str:user_id>": [
+        Of("get", "users/{hidden}", sees=NAMES, by=(*ALL, "blocker"), names=("blocker",))
+    ],
+    "users/me/blocked": [Shows("get", "users/me/blocked", sees=NAMES, by=BLOCKING, names=BLOCKING)],
+    "users/<str:user_id>/follow": [
+        Free("post", "users/{hidden}/follow"),
+        Free("delete", "users/{hidden}/follow"),
+    ],
+    "users/<str:user_id>/block": [
+        Free("post", "users/{hidden}/block"),
+        Free("delete", "users/{hidden}/block"),
+    ],
+    **{
+        f"users/<str:user_id>/{kind}": [
+            Of("get", f"users/{{hidden}}/{kind}", sees=("{third_name}",), by=ALL),
+            Shows("get", f"users/{{third}}/{kind}", sees=NAMES, by=ALL),
+        ]
+        for kind in ("following", "followers", "friends")
+    },
+    "relations": [Shows("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
+    # --- API: interactions ----------------------------------------------------------------------
+    "posts/<str:post_id>/like": both("posts/{post_id}/like"),
+    "posts/<str:post_id>/bookmark": both("posts/{post_id}/bookmark"),
+    "posts/<str:post_id>/repost": [
+        Of("post", "posts/{post_id}/repost", {"content": "look"}),
+        Of("post", "posts/{quote_id}/repost", {"content": "look"}),
+        Of("delete", "posts/{post_id}/repost"),
+    ],
+    "posts/<str:post_id>/likes": [
+        Of("get", "posts/{post_id}/likes", sees=("{third_name}",), by=ALL),
+        Shows("get", "posts/{third_post}/likes", sees=NAMES, by=ALL),
+        Shows("get", "posts/{mine}/likes", sees=NAMES),
+    ],
+    "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
+    "reports": [
+        Of("post", "reports", {"type": "post", "id": "{post_id}", **REPORT}),
+        Of("post", "reports", {"type": "post", "id": "{private_id}", **REPORT}, private=True),
+        Of("post", "reports", {"type": "comment", "id": "{comment_id}", **REPORT}),
+        Of("post", "reports", {"type": "user", "id": "{hidden}", **REPORT}, names=("blocker",)),
+    ],
+    "posts/<str:post_id>/comments": [
+        Of("get", "posts/{post_id}/comments", sees=("me too",), by=ALL),
+        Of("post", "posts/{post_id}/comments", {"content": "hm"}),
+        Of("post", "posts/{third_post}/comments", {"content": "hm", "parent": "{comment_id}"}),
+        Shows("get", "posts/{third_post}/comments", sees=("comment", *NAMES), by=ALL),
+        Shows("get", "posts/{third_post}/comments?sort=new", sees=("comment",), by=ALL),
+        Shows("get", "posts/{mine}/comments", sees=("comment", *NAMES)),
+    ],
+    "posts/<str:post_id>/comment-settings": [
+        Of("get", "posts/{post_id}/comment-settings", sees=('"open"',), by=ALL),
+        Of("patch", "posts/{post_id}/comment-settings", {"status": "closed"}, by=OWNER),
+    ],
+    "comments/<str:comment_id>/pin": both("comments/{comment_id}/pin", by=("third",)),
+    "comments/<str:comment_id>": [Of("delete", "comments/{comment_id}", by=("hidden", "third"))],
+    "comments/<str:comment_id>/like": both("comments/{comment_id}/like"),
+    "comments/<str:comment_id>/likes": [
+        Of("get", "comments/{comment_id}/likes", sees=("{third_name}",), by=ALL),
+        Shows("get", "comments/{third_comment}/likes", sees=NAMES, by=ALL),
+    ],
+    "comments/<str:comment_id>/replies": [
+        Of("get", "comments/{comment_id}/replies", sees=("me too",), by=ALL),
+        Shows("get", "comments/{third_comment}/replies", sees=("reply", *NAMES), by=ALL),
+    ],
+    "notifications": [Shows("get", "notifications", sees=("nickname",))],
+    # `Walk.count` holds it against the list.
+    "notifications/unread-count": [Shows("get", "notifications/unread-count", sees=('"count"',))],
+    "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
+}
+
+PAGES: dict[str, list[Call]] = {
+    # --- pages: feeds ---------------------------------------------------------------------------
+    "": [
+        Shows("get", "", sees=("private", "mention"), by=FOLLOWER),
+        Shows("get", "", sees=("post", "nickname"), by=ALL),
+    ],
+    "recommended": [Shows("get", "recommended", sees=("post", "nickname"), by=ALL)],
+    "search": [Shows("get", "search?q={username}", sees=NAMES, by=ALL)],
+    "@<str:username>": [
+        Of("get", "@{username}", sees=("post", "private"), by=ALL, names=("blocker",)),
+        Of("get", "@{username}", sees=("nickname",), by=(*ALL, "blocker"), names=("blocker",)),
+        Shows("get", "@{third_name}", sees=("post", "nickname"), by=ALL),
+    ],
+    # What is wrong with it is shown above the home feed.
+    "posts": [
+        Shows("post", "posts", {"content": ""}, sees=("post", "nickname"), by=MEMBERS),
+        Shows("post", "posts", {"content": "hello @{username}"}, by=MEMBERS),
+    ],
+    "posts/<str:post_id>": [
+        Of("get", "posts/{post_id}", sees=("post", "nickname"), by=ALL),
+        Of("get", "posts/{private_id}", sees=("private",), private=True),
+        Shows("get", "posts/{quote_id}", sees=("post", "nickname"), by=ALL),
+        Shows("get", "posts/{third_post}", sees=("comment", "nickname"), by=ALL),
+        Shows("get", "posts/{mine}", sees=("comment", "nickname")),
+    ],
+    "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete", by=OWNER)],
+    # --- pages: people --------------------------------------------------------------------------
+    **{
+        f"@<str:username>/{kind}": [
+            Of("get", f"@{{username}}/{kind}", sees=("{third_name}",), by=ALL, names=("blocker",)),
+            Shows("get", f"@{{third_name}}/{kind}", sees=("nickname",), by=ALL),
+        ]
+        for kind in ("following", "followers", "friends")
+    },
+    "@<str:username>/follow": [Free("post", "@{username}/follow", {"follow": "1"})],
+    "@<str:username>/block": [
+        Free("get", "@{username}/block", sees=("username",)),
+        Free("post", "@{username}/block", {"block": "1"}),
+        Free("post", "@{username}/block", {"block": "0"}),
+    ],
+    "settings/blocked": [
+        Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING)
+    ],
+    # --- pages: interactions --------------------------------------------------------------------
+    "posts/<str:post_id>/like": [Of("post", "posts/{post_id}/like", {"liked": "1"})],
+    "posts/<str:post_id>/bookmark": [Of("post", "posts/{post_id}/bookmark", {"bookmarked": "1"})],
+    "posts/<str:post_id>/repost": [
+        Of("get", "posts/{post_id}/repost", sees=("post", "nickname")),
+        Of("post", "posts/{post_id}/repost", FORM),
+    ],
+    "posts/<str:post_id>/repost/undo": [Of("post", "posts/{post_id}/repost/undo", FORM)],
+    "report/<str:kind>/<str:subject_id>": [
+        Of("get", "report/post/{post_id}", sees=("report/post",)),
+        Of("get", "report/post/{private_id}", sees=("report/post",), private=True),
+        Of("get", "report/comment/{comment_id}", sees=("report/comment",)),
+        Of("get", "report/user/{hidden}", sees=("report/user",), names=("blocker",)),
+        Of("post", "report/post/{post_id}", REPORT),
+        Of("post", "report/comment/{comment_id}", REPORT),
+        Of("post", "report/user/{hidden}", REPORT, names=("blocker",)),
+    ],
+    "bookmarks": [Shows("get", "bookmarks", sees=("post", "nickname"))],
+    "posts/<str:post_id>/comments": [Of("post", "posts/{post_id}/comments", {"content": "hm"})],
+    "posts/<str:post_id>/likes": [
+        Of("get", "posts/{post_id}/likes", sees=("{third_name}",), by=ALL),
+        Shows("get", "posts/{third_post}/likes", sees=("username", "nickname"), by=ALL),
+    ],
+    "posts/<str:post_id>/comment-settings": [
+        Of("post", "posts/{post_id}/comment-settings", {"status": "closed"}, by=OWNER)
+    ],
+    "comments/<str:comment_id>/like": [Of("post", "comments/{comment_id}/like", {"liked": "1"})],
+    "comments/<str:comment_id>/likes": [
+        Of("get", "comments/{comment_id}/likes", sees=("{third_name}",), by=ALL),
+        Shows("get", "comments/{third_comment}/likes", sees=("username", "nickname"), by=ALL),
+    ],
+    "comments/<str:comment_id>/reply": [
+        Of("get", "comments/{comment_id}/reply", sees=("<form", "{comment_id}"), htmx=True)
+    ],
+    "comments/<str:comment_id>/replies": [
+        Of("get", "comments/{comment_id}/replies", sees=("me too",), by=ALL),
+        Shows("get", "comments/{third_comment}/replies", sees=("reply", "nickname"), by=ALL),
+    ],
+    "comments/<str:comment_id>/pin": [
+        Of("post", "comments/{comment_id}/pin", {"pinned": "1"}, by=("third",))
+    ],
+    "comments/<str:comment_id>/delete": [
+        Of("post", "comments/{comment_id}/delete", by=("hidden", "third"))
+    ],
+    "notifications": [Shows("get", "notifications", sees=("nickname",))],
+    "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
+}
+
+
+# --- admin --------------------------------------------------------------------------------------
+# Of each model what a moderator finds in its list, searched for `asked`, and on the page of a row.
+ADMIN: dict[str, Listed] = {
+    "core/event": Listed("{hidden}"),
+    "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),
+    "accounts/auditentry": Listed("{username}", ("username",), ("username",)),
+    "accounts/tokenversion": Listed("{username}", ("username",), ("username",)),
+    "accounts/tokenbatch": Listed("{username}", ("username",), ("username",)),
+    "relations/relationship": Listed("{username}", ("username",), ("username",)),
+    "relations/relationlog": Listed("{username}", ("username",), ("username",)),
+    "relations/relationcount": Listed("{username}", ("username",), ("username",)),
+    "feeds/post": Listed("{private_id}", ("username", "private_id"), ("username", "private_id")),
+    "feeds/fanout": Listed("{private_id}", ("username", "private_id"), ("username",)),
+    "feeds/fanoutchunk": Listed("{private_id}", ("private_id",), ("private_id",)),
+    "feeds/recommendedauthor": Listed("", ("username",), ("username",)),
+    "interactions/case": Listed("{private_id}", ("username",), ("private", "secret")),
+    "interactions/subject": Listed("{post_id}", ("post_id",), ("post_id",)),
+    "interactions/like": Listed("{username}", ("username",), ("username",)),
+    "interactions/comment": Listed("{username}", ("username", "comment"), ("username",)),
+    "interactions/notification": Listed("{third_post}", ("{third_name}",), ("{third_name}",)),
+    "interactions/notificationcause": Listed("{username}", ("hidden",), ("username",)),
+}
+# Its other pages: what is asked for, and what a moderator finds there, if they may go there.
+ADMIN_PAGES: dict[str, Listed] = {
+    "": Listed("", ("accounts/user/",)),
+    "^(?P<app_label>core|accounts|relations|feeds|interactions)/$": Listed(
+        "accounts/", ("accounts/user/",)
+    ),
+    "jsi18n/": Listed("jsi18n/", ("gettext",)),
+    "feeds/post/explain/": Listed(
+        "feeds/post/explain/?viewer={third}&post={private_id}", ("{third_name}", "private_id")
+    ),
+    # For admins, of no use here, or nothing at all.
+    "accounts/user/<int:user_id>/roles/": Listed("accounts/user/{hidden}/roles/"),
+    "feeds/post/rebuild/<int:user_id>/": Listed("feeds/post/rebuild/{hidden}/"),
+    "autocomplete/": Listed("autocomplete/?term={username}"),
+    "r/<path:content_type_id>/<path:object_id>/": Listed("r/1/{post_id}/"),
+    "(?P<url>.*)$": Listed("nowhere"),
+}
