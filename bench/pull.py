@@ -97,9 +97,9 @@ class Bench:
     def measure(self, kind: str, count: int, viewer: int) -> None:
         """Time one reader at every place."""
         from feeds.models import Post
-        from feeds.refill import newest
         from relations import queries as relations
         from socialsite.core.pagination import Position
+        from socialsite.core.refill import newest
 
         authors = {viewer, *relations.following_ids(viewer)}
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)
@@ -117,7 +117,7 @@ class Bench:
 
         from feeds import pull
         from feeds.models import Post
-        from feeds.refill import newest
+        from socialsite.core.refill import newest
 
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)
         works: dict[str, Callable[[], Any]] = {

@@ -30,12 +30,12 @@ from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
 from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState
 from feeds.readers import Reader
-from feeds.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 from feeds.visibility import visible_to
 from socialsite.core import redis
 from socialsite.core.pagination import Page, Position, before
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch, Promise, RedisDown
+from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 
 # A few more than wanted, for what the gate hides.
 SLACK = 5
@@ -88,7 +88,7 @@ class Home:
         """Return the page, after the batch has run."""
         with redis.gathered():
             runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-            return fill(self.hydration, runs, self.size)
+            return fill(self.hydration.cards, runs, self.size)
 
     @property
     def reader(self) -> Reader:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from feeds import home, readers, refill
+from feeds import home, readers
 from feeds.cards import Card, Companion, Hydration
 from feeds.models import AuthorHead, Kind, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
+from socialsite.core import refill
 from socialsite.core.errors import NotFound
 from socialsite.core.pagination import Page, Position, before, cut
 
@@ -63,7 +64,7 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
     if picked:
         posts = posts.filter(author_id__in=picked)
     runs = refill.walk(partial(refill.newest, posts, "id"), cursor, size + 1)
-    return refill.fill(Hydration(readers.one(_id(viewer))), runs, size)
+    return refill.fill(Hydration(readers.one(_id(viewer))).cards, runs, size)
 
 
 def page_of(
@@ -79,7 +80,7 @@ def page_of(
     post's.
     """
     hydration = Hydration(readers.one(viewer.pk), companion)
-    return refill.fill(hydration, refill.walk(run, cursor, size + 1), size)
+    return refill.fill(hydration.cards, refill.walk(run, cursor, size + 1), size)
 
 
 def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:

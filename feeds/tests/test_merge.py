@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feeds import refill
 from feeds.merge import merge
+from socialsite.core import refill
 from socialsite.core.pagination import Position
 
 OFFSET = 10**18  # spec G's ids are short; ours have 19 digits
@@ -100,7 +100,7 @@ def test_a_page_of_hidden_posts_goes_on_below_the_last_one_that_was_looked_at(
         return [place for place in everything if cursor is None or place < cursor][:want]
 
     hidden: Any = Gate(*shown)
-    page = refill.fill(hidden, refill.walk(run, None, 3), 2)
+    page = refill.fill(hidden.cards, refill.walk(run, None, 3), 2)
     looked_at = sum(min(3 * 2**number, refill.ROUND_MAX) for number in range(refill.ROUNDS_MAX))
     last = everything[looked_at - 1]
     assert page.items == [ident for ident in shown if ident >= last.id]

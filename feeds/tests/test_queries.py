@@ -7,9 +7,10 @@ import pytest
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, queries, refill
+from feeds import actions, queries
 from feeds.models import RecommendedAuthor
 from relations import actions as relations
+from socialsite.core import refill
 from socialsite.core.pagination import Position
 
 pytestmark = pytest.mark.django_db

@@ -6,14 +6,12 @@ from feeds import queries as feeds
 from interactions.models import Like, SubjectType
 from interactions.queries.comments import visible_comment
 from relations import queries as relations
+from socialsite.core import refill
 from socialsite.core.errors import NotFound
-from socialsite.core.pagination import Page, Position, cut
+from socialsite.core.pagination import Page, Position
 
 if TYPE_CHECKING:
     from accounts.models import User
-
-# Each time a page is not full yet, this many times more likes are looked at, up to the maximum.
-REFILL_GROWTH, REFILL_MAX = 4, 1000
 
 
 def likers(
@@ -34,21 +32,18 @@ def likers(
     elif visible_comment(viewer, subj_id)[0].deleted:
         raise NotFound
     me = None if viewer is None else viewer.pk
-    found: list[tuple[Position, dict[str, Any]]] = []
     rows = Like.objects.filter(subj_type=subj_type, subj_id=subj_id).order_by("-pk")
-    # Ids go by time: the cursor's time is there for those who read it, and is not asked for.
-    last, limit = None if cursor is None else cursor.id, size + 1
-    while len(found) <= size:
-        some = rows if last is None else rows.filter(pk__lt=last)
+    who: dict[int, int] = {}
+
+    def run(after: Position | None, limit: int) -> list[Position]:
+        # Ids go by time: the cursor's time is there for those who read it, and is not asked for.
+        some = rows if after is None else rows.filter(pk__lt=after.id)
         likes = list(some.values_list("created_at", "pk", "user_id")[:limit])
-        people = relations.shown_people(me, [user_id for _, _, user_id in likes])
-        found += [
-            (Position(moment, ident), people[user_id])
-            for moment, ident, user_id in likes
-            if user_id in people
-        ]
-        if len(likes) < limit:
-            break
-        last, limit = likes[-1][1], min(limit * REFILL_GROWTH, REFILL_MAX)
-    page = cut(found, size, lambda item: item[0])
-    return page.with_items([person for _, person in page.items])
+        who.update({ident: user_id for _, ident, user_id in likes})
+        return [Position(moment, ident) for moment, ident, _ in likes]
+
+    def look(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
+        people = relations.shown_people(me, [who[ident] for ident in ids])
+        return {ident: people[who[ident]] for ident in ids if who[ident] in people}
+
+    return refill.fill(look, refill.walk(run, cursor, size + 1), size)

@@ -6,7 +6,8 @@ the reader may not see now. Groups of which nothing is left are passed over, and
 all the same.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db.models import Q
@@ -18,10 +19,10 @@ from interactions.models import Comment, Notification, NotificationCause, Notifi
 from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
 from interactions.visibility import shown_to, visible_to
 from relations import queries as relations
-from socialsite.core import redis
+from socialsite.core import redis, refill
 from socialsite.core.json import iso
 from socialsite.core.leased import Asked
-from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.pagination import Page, Position, before
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 UNREAD_MAX = 99
 ACTORS_SHOWN = 3
 PREVIEW_MAX = 100
-# As for comments: while a page is not full, so many times more groups are looked at.
-REFILL_GROWTH, REFILL_MAX = 4, 400
 
 
 class Item(TypedDict):
@@ -53,15 +52,8 @@ class Item(TypedDict):
 
 def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
     """Return a page of notifications, those with the newest actor first."""
-    found: list[tuple[Position, Item]] = []
-    for rows in _walk(viewer.pk, Q(position__gt=0), cursor, size + 1):
-        items = _shown(viewer.pk, rows)
-        found += [
-            (Position(row.position, row.pk), items[row.pk]) for row in rows if row.pk in items
-        ]
-        if len(found) > size:
-            break
-    return cut(found, size, lambda one: one[0]).with_items([item for _, item in found[:size]])
+    groups = _Groups(viewer.pk, Q(position__gt=0))
+    return refill.fill(groups.look, refill.walk(groups.run, cursor, size + 1), size)
 
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
@@ -128,10 +120,15 @@ class Unread:
 
 
 def count_unread(user_id: int) -> int:
-    """Count what is unread from the tables, UNREAD_MAX + 1 for more."""
-    count = 0
-    for rows in _walk(user_id, Q(is_unread=True), None, UNREAD_MAX + 1):
-        count += sum(not item["read"] for item in _shown(user_id, rows).values())
+    """Count what is unread from the tables, UNREAD_MAX + 1 for more.
+
+    What is below more that is hidden than ROUNDS_MAX rounds look at does not count.
+    """
+    count, groups = 0, _Groups(user_id, Q(is_unread=True))
+    runs = refill.walk(groups.run, None, UNREAD_MAX + 1)
+    for run in islice(runs, refill.ROUNDS_MAX):
+        found = groups.look([place.id for place in run])
+        count += sum(not item["read"] for item in found.values())
         if count > UNREAD_MAX:
             return UNREAD_MAX + 1
     return count
@@ -143,19 +140,22 @@ def has_seen_subject(user_id: int, rows: Sequence[Notification]) -> bool:
     return any(subjects.of(row) is not None for row in rows)
 
 
-def _walk(
-    user_id: int, which: Q, cursor: Position | None, limit: int
-) -> Iterator[list[Notification]]:
-    """Yield ever longer runs of a reader's groups after the cursor, newest first."""
-    rows = Notification.objects.filter(which, user_id=user_id).order_by("-position", "-id")
-    while True:
-        found = list(rows.filter(before(cursor))[:limit])
-        if found:
-            yield found
-        if len(found) < limit:
-            return
-        cursor = Position(found[-1].position, found[-1].pk)
-        limit = min(limit * REFILL_GROWTH, REFILL_MAX)
+class _Groups:
+    """A reader's groups by place: `run` reads some after a cursor, newest first, `look` shows."""
+
+    def __init__(self, user_id: int, which: Q) -> None:
+        self._id = user_id
+        rows = Notification.objects.filter(which, user_id=user_id)
+        self._rows = rows.order_by("-position", "-id")
+        self._read: dict[int, Notification] = {}
+
+    def run(self, after: Position | None, limit: int) -> list[Position]:
+        found = list(self._rows.filter(before(after))[:limit])
+        self._read = {row.pk: row for row in found}
+        return [Position(row.position, row.pk) for row in found]
+
+    def look(self, ids: Sequence[int], most: int = 0) -> dict[int, Item]:
+        return _shown(self._id, [self._read[ident] for ident in ids])
 
 
 # --- the gate -----------------------------------------------------------------------------------

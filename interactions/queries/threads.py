@@ -19,13 +19,12 @@ from django.db.models import Q, QuerySet
 from interactions.models import Comment, Counted, SubjectType
 from interactions.queries.counts import number_of
 from interactions.visibility import visible_to
-from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core import refill
+from socialsite.core.pagination import Page, Position, before
 
 Sort = Literal["new", "hot"]
 Row = dict[str, Any]
 
-# Each time a page is not full yet, this many times more comments are looked at, up to the maximum.
-REFILL_GROWTH, REFILL_MAX = 4, 1000
 # Looked at beyond a page at once: where few are hidden, no second look is needed.
 SPARE = 5
 # Above every time in ms and every number of likes, below the largest that a cursor holds.
@@ -116,27 +115,23 @@ class Thread:
         # number of likes, most of them none.
         return Q(like_count__lt=place.ts_ms) | Q(like_count=place.ts_ms, id__lt=place.id)
 
-    def rows(self, viewer_id: int | None, places: Sequence[Position]) -> dict[int, Row]:
-        """Return the rows at these places that the reader may see, by id."""
+    def rows(self, viewer_id: int | None, idents: Sequence[int]) -> dict[int, Row]:
+        """Return the rows of those comments that the reader may see, by id."""
         skipped = set() if self.order == "old" else set(self.pins)
-        ids = [place.id for place in places if place.id not in skipped]
+        ids = [ident for ident in idents if ident not in skipped]
         return {row["id"]: row for row in values(visible_to(viewer_id).filter(pk__in=ids))}
 
 
 def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size: int) -> Page[Row]:
-    """Return one full page of what the reader may see of a thread; short only at its end."""
-    found = thread.pinned(viewer_id, cursor)
+    """Return one page of what the reader may see of a thread.
+
+    It is full, or the thread ends with it, but for what `refill.fill` says.
+    """
+    pinned = thread.pinned(viewer_id, cursor)
     if cursor is not None and cursor.ts_ms >= PINNED and thread.order != "old":
         cursor = None
-    limit = size + 1 + SPARE
-    while len(found) <= size:
-        places = thread.places(cursor, limit)
-        if not places:
-            break
-        rows = thread.rows(viewer_id, places)
-        found += [(place, rows[place.id]) for place in places if place.id in rows]
-        if len(places) < limit:
-            break
-        cursor, limit = places[-1], min(limit * REFILL_GROWTH, REFILL_MAX)
-    page = cut(found, size, lambda item: item[0])
-    return page.with_items([row for _, row in page.items])
+    want = size + 1 + SPARE
+    runs = refill.walk(thread.places, cursor, want)
+    return refill.fill(
+        lambda ids, most: thread.rows(viewer_id, ids), runs, size, head=pinned, first=want
+    )
