@@ -12,6 +12,7 @@ from interactions.actions.counts import change_count, read_count, set_row
 from interactions.events import Bookmarked, Unbookmarked
 from interactions.models import Bookmark, Counted, SubjectType
 from socialsite.core import db
+from socialsite.core.errors import NotFound
 from socialsite.core.events import publish
 
 if TYPE_CHECKING:
@@ -31,19 +32,25 @@ def bookmark(user: "User", post_id: int) -> int:
 def unbookmark(user: "User", post_id: int) -> int:
     """Keep a post no longer; returns how many people do. A repeat changes nothing.
 
-    Emits Unbookmarked. Raises NotFound when the person may not see it: the number is not for them.
+    One's own can be taken back also when the person may not see the post any more: the number is
+    not for them then, so it is 0. Emits Unbookmarked. Raises NotFound when there is none either.
     """
     return _set(user, post_id, kept=False)
 
 
 def _set(user: "User", post_id: int, *, kept: bool) -> int:
-    feeds.visible_post(user, post_id)
     key = {"user_id": user.pk, "post_id": post_id}
-    row = set_row(
-        Bookmark(**key, position=db.now_ms()), Bookmark.objects.filter(**key), wanted=kept
-    )
+    own, shown = Bookmark.objects.filter(**key), True
+    try:
+        feeds.visible_post(user, post_id)
+    except NotFound:
+        if kept or not own.exists():
+            raise
+        shown = False
+    row = set_row(Bookmark(**key, position=db.now_ms()), own, wanted=kept)
     if row is not None:
         change_count(Counted.BOOKMARK, SubjectType.POST, post_id, 1 if kept else -1)
         publish((Bookmarked if kept else Unbookmarked)(**key))
         cache.post_changed(post_id, user.pk)
-    return read_count(Counted.BOOKMARK, SubjectType.POST, post_id)
+    count = read_count(Counted.BOOKMARK, SubjectType.POST, post_id)
+    return count if shown else 0

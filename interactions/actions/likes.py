@@ -35,26 +35,23 @@ def like(user: "User", subj_type: int, subj_id: int) -> int:
 def unlike(user: "User", subj_type: int, subj_id: int) -> int:
     """Take a like back; returns the number of likes. A repeat changes nothing (T52).
 
-    Emits Unliked. Raises NotFound when the person may not see it.
+    One's own can be taken back also when the person may not see it any more: the number is not for
+    them then, so it is 0. Emits Unliked. Raises NotFound when there is no such like either.
     """
     return _set_like(user, SubjectType(subj_type), subj_id, liked=False)
 
 
 def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool) -> int:
-    thread, by_author = 0, False
-    if subj_type == SubjectType.POST:
-        feeds.visible_post(user, subj_id)
-    else:
-        comment, post = queries.visible_comment(user, subj_id)
-        if comment.deleted:
-            raise NotFound
-        thread, by_author = comment.subject_id, post.author_id == user.pk
     key = {"subj_type": subj_type, "subj_id": subj_id, "user_id": user.pk}
-    row = set_row(
-        Like(**key, thread=thread, created_at=db.now_ms()),
-        Like.objects.filter(**key),
-        wanted=liked,
-    )
+    own, shown = Like.objects.filter(**key), True
+    try:
+        thread, by_author = _place(user, subj_type, subj_id)
+    except NotFound:
+        found = None if liked else own.first()
+        if found is None:
+            raise
+        thread, by_author, shown = found.thread, _is_below_own(user, subj_type, subj_id), False
+    row = set_row(Like(**key, thread=thread, created_at=db.now_ms()), own, wanted=liked)
     if row is not None:
         change_count(Counted.LIKE, subj_type, subj_id, 1 if liked else -1)
         publish((Liked if liked else Unliked)(id=row.pk, **key))
@@ -65,7 +62,27 @@ def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool
         else:
             cache.liked_changed(user.pk, thread)
             fold_counts(subj_type, subj_id, wait=False)
-    return read_count(Counted.LIKE, subj_type, subj_id)
+    count = read_count(Counted.LIKE, subj_type, subj_id)
+    return count if shown else 0
+
+
+def _place(user: "User", subj_type: SubjectType, subj_id: int) -> tuple[int, bool]:
+    """Return the thread of a comment, and whether it stands below the person's own post."""
+    if subj_type == SubjectType.POST:
+        feeds.visible_post(user, subj_id)
+        return 0, False
+    comment, post = queries.visible_comment(user, subj_id)
+    if comment.deleted:
+        raise NotFound
+    return comment.subject_id, post.author_id == user.pk
+
+
+def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
+    """Return whether a comment stands below the person's own post, whoever may see it."""
+    if subj_type == SubjectType.POST:
+        return False
+    posts = Comment.objects.filter(pk=subj_id).values("subject__subj_id")
+    return feeds.by_author(user.pk).filter(pk__in=posts).exists()
 
 
 def _mark_liked(comment_id: int, liked: bool) -> None:

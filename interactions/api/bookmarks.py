@@ -30,7 +30,7 @@ class PostBookmark(APIView):
 
     @extend_schema(responses=BOOKMARKED)
     def delete(self, request: Request, post_id: str) -> Response:
-        """Keep it no longer; again changes nothing."""
+        """Keep it no longer; again changes nothing. `bookmark_count` is 0 for what is hidden."""
         count = actions.unbookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": False, "bookmark_count": count})
 

@@ -32,7 +32,7 @@ class PostLike(APIView):
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, post_id: str) -> Response:
-        """Take the like back; again changes nothing."""
+        """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
 
@@ -48,7 +48,7 @@ class CommentLike(APIView):
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, comment_id: str) -> Response:
-        """Take the like back; again changes nothing."""
+        """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
 

@@ -97,11 +97,11 @@ def test_bookmarks_are_for_nobody_else(client, api, author, api_for, make_post) 
 def test_a_bookmark_across_a_block_is_404_like_what_does_not_exist(
     client, me, author, make_post
 ) -> None:
-    post = make_post(author)
+    post, other = make_post(author), make_post(author)
     actions.bookmark(me, post.pk)
     relations.block(author, me)
     for method in (client.put, client.delete):
-        here, nothing = (method(f"{V1}posts/{ident}/bookmark") for ident in (post.pk, 12345))
+        here, nothing = (method(f"{V1}posts/{ident}/bookmark") for ident in (other.pk, 12345))
         assert here.status_code == 404
         assert here.json() == nothing.json()
     assert client.get(f"{V1}bookmarks").json()["items"] == []

@@ -170,8 +170,16 @@ MATRIX: dict[str, list[Call]] = {
     },
     "relations": [Shows("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
     # --- API: interactions ----------------------------------------------------------------------
-    "posts/<str:post_id>/like": both("posts/{post_id}/like"),
-    "posts/<str:post_id>/bookmark": both("posts/{post_id}/bookmark"),
+    "posts/<str:post_id>/like": [
+        *both("posts/{private_id}/like", private=True),
+        Of("put", "posts/{post_id}/like"),
+        Free("delete", "posts/{post_id}/like", sees=('"like_count":0',), by=APART),
+    ],
+    "posts/<str:post_id>/bookmark": [
+        *both("posts/{private_id}/bookmark", private=True),
+        Of("put", "posts/{post_id}/bookmark"),
+        Free("delete", "posts/{post_id}/bookmark", sees=('"bookmark_count":0',), by=APART),
+    ],
     "posts/<str:post_id>/repost": [
         Of("post", "posts/{post_id}/repost", {"content": "look"}),
         Of("post", "posts/{quote_id}/repost", {"content": "look"}),
@@ -262,8 +270,16 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING)
     ],
     # --- pages: interactions --------------------------------------------------------------------
-    "posts/<str:post_id>/like": [Of("post", "posts/{post_id}/like", {"liked": "1"})],
-    "posts/<str:post_id>/bookmark": [Of("post", "posts/{post_id}/bookmark", {"bookmarked": "1"})],
+    "posts/<str:post_id>/like": [
+        Of("post", "posts/{post_id}/like", {"liked": "1"}),
+        Of("post", "posts/{private_id}/like", {"liked": "0"}, private=True),
+        Free("post", "posts/{post_id}/like", {"liked": "0"}, by=APART),
+    ],
+    "posts/<str:post_id>/bookmark": [
+        Of("post", "posts/{post_id}/bookmark", {"bookmarked": "1"}),
+        Of("post", "posts/{private_id}/bookmark", {"bookmarked": "0"}, private=True),
+        Free("post", "posts/{post_id}/bookmark", {"bookmarked": "0"}, by=APART),
+    ],
     "posts/<str:post_id>/repost": [
         Of("get", "posts/{post_id}/repost", sees=("post", "nickname")),
         Of("post", "posts/{post_id}/repost", FORM),
