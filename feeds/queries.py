@@ -145,12 +145,13 @@ def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
 
 
 class PostText(NamedTuple):
-    """Whose post it is, its words, and whether it is deleted."""
+    """Whose post it is, its words, whether it is deleted, and whose the post is that it reposts."""
 
     author_id: int
     title: str
     content: str
     is_deleted: bool
+    ref_author_id: int | None
 
 
 def texts(post_ids: Collection[int]) -> dict[int, PostText]:
@@ -171,5 +172,6 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
-    columns = ("pk", "author_id", "content_row__title", "content_row__content", "is_deleted")
+    words = ("content_row__title", "content_row__content")
+    columns = ("pk", "author_id", *words, "is_deleted", "ref_post__author_id")
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}

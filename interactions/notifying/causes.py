@@ -120,15 +120,18 @@ def of_comment(comment_id: int) -> None:
 
 
 def of_post(post_id: int) -> None:
-    """Tell those whom a post names; of a post that is deleted nobody is told any more."""
+    """Tell those whom a post names; of a post that is deleted nobody is told any more.
+
+    Whose post is shown with words is told of that, and not that they are named as well.
+    """
     post = feeds.texts([post_id]).get(post_id)
     if post is None:
         return
     named = _named(f"{post.title}\n{post.content}")
-    causes = [
-        Cause(user_id, kinds.MENTIONED_IN_POST, post_id, post_id, post.author_id)
-        for user_id in (named if post.is_deleted else _readers(named, post_id))
-    ]
+    if not post.is_deleted:
+        named = _readers(named - {post.ref_author_id}, post_id)
+    kind = kinds.MENTIONED_IN_POST
+    causes = [Cause(user_id, kind, post_id, post_id, post.author_id) for user_id in named]
     sync(causes, lambda: _stands(post_id))
     if post.is_deleted:
         retire(post_id)

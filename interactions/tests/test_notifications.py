@@ -120,6 +120,19 @@ def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, d
     assert unread(me) == 0
 
 
+def test_who_is_named_in_the_words_of_a_repost_of_their_own_post_is_told_once(
+    me: Any, people: Any, post: Any, drain: Any
+) -> None:
+    anna, bert, *_ = people
+    words, _ = feeds.repost(anna, post.pk, "look what @reader1 says, @bert")
+    drain()
+    assert told(me) == [("reposted", ["anna"], 1, False)]
+    assert told(bert) == [("mentioned", ["anna"], 1, False)]
+    feeds.delete(anna, words.pk)
+    drain()
+    assert told(me) == told(bert) == []
+
+
 def test_a_repost_is_told_once_without_words_and_each_time_with_them(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
