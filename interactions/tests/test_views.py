@@ -341,6 +341,25 @@ def test_comments_are_liked_and_likers_listed_on_pages(browser, client, post, au
     assert browser.post(f"/comments/{comment}/like", {"liked": "1"}).status_code == 404
 
 
+def test_the_way_to_who_likes_a_post_comes_with_the_first_like(browser, post) -> None:
+    address = f"/posts/{post.pk}"
+    link = f'href="{address}/likes"'
+    place = f'id="likers-{post.pk}"'
+    assert f"{place} hidden>" in text_of(browser.get(address))
+    here = HTMX | {"HX-Current-URL": f"http://testserver{address}?sort=new#comments"}
+    for liked in ("1", "0"):
+        answer = text_of(browser.post(f"{address}/like", {"liked": liked}, headers=here))
+        assert f'{place} hx-swap-oob="true"' in answer
+        assert (link in answer, "hidden>" in answer) == (liked == "1", liked == "0")
+    # In a list there is no such place.
+    for elsewhere in (HTMX, HTMX | {"HX-Current-URL": "http://testserver/"}):
+        answer = text_of(browser.post(f"{address}/like", {"liked": "1"}, headers=elsewhere))
+        assert place not in answer
+    page = text_of(browser.get(address))
+    assert link in page
+    assert f"{place}>" in page
+
+
 # --- the admin ----------------------------------------------------------------------------------
 @pytest.fixture
 def staff(make_user) -> Client:

@@ -1,5 +1,7 @@
 """The like buttons, and the pages of who likes something."""
 
+from urllib.parse import urlsplit
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -21,7 +23,10 @@ def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
     count, liked = _set(request, SubjectType.POST, ident)
     if request.htmx:
         post = {"id": str(ident), "like_count": count, "liked": liked}
-        return render(request, "interactions/_like.html", {"post": post})
+        page = reverse("post", args=[ident])
+        is_own_page = urlsplit(request.htmx.current_url_abs_path or "").path == page
+        context = {"post": post, "is_own_page": is_own_page}
+        return render(request, "interactions/_like.html", context)
     return back(request, reverse("post", args=[ident]), f"#like-{ident}")
 
 
@@ -33,7 +38,10 @@ def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
     if request.htmx:
         comment = {"id": str(ident), "like_count": count, "liked": liked}
         return render(request, "interactions/_comment_like.html", {"comment": comment})
-    _found, post = queries.visible_comment(request.user, ident)
+    try:
+        _found, post = queries.visible_comment(request.user, ident)
+    except errors.NotFound:  # a like of what is no longer shown was taken back
+        return back(request, reverse("home"), "")
     return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
 
 
