@@ -10,9 +10,17 @@ from accounts.events import (
     UserUnbanned,
 )
 from accounts.models import User
-from socialsite.core import doorbell
+from socialsite.core import doorbell, media
 from socialsite.core.errors import Unavailable
+from socialsite.core.models import Media
 from socialsite.core.registry import on
+
+
+@media.asked_before_sweeping
+def is_avatar(picture: Media) -> bool:
+    """Return whether somebody shows a picture of theirs as their own."""
+    people = User.objects.filter(pk=picture.owner_id)
+    return people.filter(avatar_name__in=(picture.name, picture.thumb_name)).exists()
 
 
 @on(TokensRevoked, after=True)

@@ -89,6 +89,8 @@ def edit_profile(
         row.bio = bio
     if avatar is not None:
         row.avatar_name = _avatar(row, avatar) if avatar else ""
+        if before[2] not in ("", row.avatar_name):
+            media.release(row.pk, thumb_names=[before[2]])
     if (row.nickname, row.bio, row.avatar_name) != before:
         row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
         publish(ProfileChanged(row.pk))

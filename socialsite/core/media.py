@@ -18,7 +18,7 @@ import secrets
 import threading
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import IO
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Sum
+from django.db.models import Q, Sum
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
@@ -65,6 +65,8 @@ Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 mimetypes.add_type("image/webp", ".webp")  # Python 3.11 does not know it
 
+Uses = Callable[[Media], bool]
+_uses: list[Uses] = []
 _decoders = threading.BoundedSemaphore(DECODERS)
 _SRGB = ImageCms.createProfile("sRGB")
 _ORIENTATION = 0x0112  # EXIF: how the camera was held
@@ -181,15 +183,31 @@ def use(owner_id: int, ids: Collection[int]) -> None:
         raise InvalidInput(fields={"images": [_NO_SUCH]})
 
 
+def release(owner_id: int, *, ids: Collection[int] = (), thumb_names: Collection[str] = ()) -> None:
+    """Say that something of a person's uses these pictures no longer; in its transaction.
+
+    Others may use them still: the sweep asks.
+    """
+    which = Q(pk__in=set(ids)) | Q(thumb_name__in=set(thumb_names))
+    Media.objects.filter(which, owner_id=owner_id).update(is_used=False)
+
+
 def url_of(name: str) -> str:
     """Return the address of a stored file; "" for no file."""
     return settings.MEDIA_URL + name if name else ""
 
 
 # --- sweeping -----------------------------------------------------------------------------------
-def sweep(after: int = 0) -> int | None:
-    """Remove some pictures that were uploaded more than a day ago and never used.
+def asked_before_sweeping(is_used: Uses) -> Uses:
+    """Register what says whether a picture is used; every app that keeps pictures has one."""
+    _uses.append(is_used)
+    return is_used
 
+
+def sweep(after: int = 0) -> int | None:
+    """Remove some pictures that were uploaded more than a day ago and that nothing uses.
+
+    That is asked of whoever keeps pictures, under the lock of the row, which `use` takes as well.
     Returns the id to go on after, None at the end. The files go first, while the row is locked: a
     process that dies leaves a row without files, which the next sweep takes, never files that no
     row names. Whoever uses a picture just then waits, and learns that it is gone.
@@ -201,7 +219,11 @@ def sweep(after: int = 0) -> int | None:
         with transaction.atomic():
             # What somebody uses at this moment is not waited for.
             item = unused.select_for_update(skip_locked=True).filter(pk=ident).first()
-            if item is not None:
+            if item is None:
+                continue
+            if any(is_used(item) for is_used in _uses):
+                unused.filter(pk=ident).update(is_used=True)
+            else:
                 for name in (item.name, item.thumb_name):
                     _path(name).unlink(missing_ok=True)
                 item.delete()

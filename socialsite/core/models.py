@@ -72,7 +72,8 @@ class Media(models.Model):
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
-    # It was put into a post or made an avatar; what never was, is swept away after a day.
+    # It was put into a post or made an avatar, and not released since: the sweep looks at the
+    # others, a day after they came.
     is_used = models.BooleanField(default=False)
 
     class Meta:

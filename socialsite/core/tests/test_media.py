@@ -519,6 +519,35 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     assert len(files()) == 2 * len(left)
 
 
+def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_never(
+    make_user: Any,
+) -> None:
+    owner, other = make_user(), make_user()
+    names = ("deleted", "replaced", "taken off", "twice", "of both", "shown")
+    items = {name: store(picture(), owner.pk) for name in names}
+    pks = {name: item.pk for name, item in items.items()}
+    first = feeds.publish(owner, images=[pks["deleted"], pks["twice"], pks["of both"]])
+    second = feeds.publish(owner, images=[pks["twice"]])
+    feeds.publish(owner, images=[pks["taken off"], pks["shown"]])
+    for name in ("replaced", "taken off", "of both"):
+        accounts.edit_profile(owner, avatar=pks[name])
+    feeds.delete(owner, first.pk)
+    accounts.edit_profile(other, avatar=store(picture(), other.pk).pk)
+    Media.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    for _ in range(2):
+        sweep_media()
+        gone = {"deleted", "replaced"}
+        left = {item.pk for name, item in items.items() if name not in gone}
+        assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
+    assert not Media.objects.filter(is_used=False).exists()  # not looked at again every night
+    feeds.delete(owner, second.pk)
+    accounts.edit_profile(owner, avatar=0)
+    sweep_media()
+    left = {pks["taken off"], pks["shown"]}
+    assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
+    assert len(files()) == 2 * (len(left) + 1)
+
+
 def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media, "SWEEP_STEP", 2)
     monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
