@@ -75,6 +75,22 @@ class CommentDeleted(_CommentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class NotificationsBehind(DomainEvent):
+    """More notifications are to be brought in line with a fact than one transaction does.
+
+    `work` is a name in `causes.WORKS`, `about` what it is called with, `after` how far it is.
+    """
+
+    aggregate_type: ClassVar[str] = "notifications"
+    aggregate_field: ClassVar[str] = "id"
+
+    id: int
+    work: str
+    about: list[int | None]
+    after: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class _BookmarkEvent(DomainEvent):
     """A person's own business: nobody else is ever told of it."""
 

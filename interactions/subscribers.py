@@ -16,6 +16,7 @@ from interactions.events import (
     CommentSettingsChanged,
     CommentUnpinned,
     Liked,
+    NotificationsBehind,
     Unbookmarked,
     Unliked,
 )
@@ -165,6 +166,12 @@ def notify_of_block(event: Blocked | Unblocked) -> None:
 def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
     """Take what the person did out of everybody's notifications, or back in."""
     causes.of_standing(event.user_id)
+
+
+@on(NotificationsBehind)
+def bring_up_more_notifications(event: NotificationsBehind) -> None:
+    """Go on with what one fact changes for many."""
+    causes.go_on(event)
 
 
 _Pair = FollowCreated | FollowCanceled | Blocked | Unblocked

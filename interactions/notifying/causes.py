@@ -5,22 +5,25 @@
   the like and the unlike of one person, the later one has read what is true.
 - No row is touched that two people's doings have in common, so that nothing waits in line behind a
   viral post. Groups are brought up to date by `fold`, at once for readers who are online.
+- What one fact changes for many, a ban or a deletion say, is done STEP rows in a transaction; the
+  rest by an event that says how far it is. What comes up meanwhile is decided by its own fold.
 - Nobody is told of what they do themselves. Blocks, bans and preferences are up to the fold.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial, reduce
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 
 from accounts import actions as accounts
 from accounts import queries as people
 from accounts import sockets
 from feeds import queries as feeds
 from interactions.cache import forget_unread, take_turn
+from interactions.events import NotificationsBehind
 from interactions.mentions import usernames
 from interactions.models import (
     Comment,
@@ -34,13 +37,18 @@ from interactions.notifying import fold, kinds
 from interactions.notifying.kinds import Kind
 from relations import queries as relations
 from socialsite.core import db
+from socialsite.core.events import publish
 from socialsite.core.pagination import MAX_TS_MS
 
 REASON_MAX = 32
 # Of so many people at once those who are online are told by the relay, of more all by the sweeper.
 FOLD_NOW_MAX = 100
-# So many groups are looked up in one statement.
-STEP = 1000
+# So many groups or causes are changed in one transaction for what one fact changes for many.
+STEP = 500
+
+# How far that is: the last of two columns and, within the groups after that, the last cause.
+Place = tuple[int, int, int]
+START: Place = (0, 0, 0)
 
 
 class Cause(NamedTuple):
@@ -156,7 +164,7 @@ def of_follow(follower_id: int, user_id: int) -> None:
     sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
 
 
-def of_thread(post_id: int, comment_id: int | None = None) -> None:
+def of_thread(post_id: int, comment_id: int | None = None, after: Place = START) -> None:
     """Show or hide replies by what the author of a featured post picks (A36).
 
     All below the post, or what one comment that was picked, or no longer is, has to do with: what
@@ -169,24 +177,38 @@ def of_thread(post_id: int, comment_id: int | None = None) -> None:
         below = Comment.objects.filter(subject_id=thread, root_id=comment_id).values("pk")
         touched = Q(subject_id__in=[comment_id, answered or 0])
         groups = groups.filter(touched | Q(subject_id__in=below))
-    rows = list(groups.values_list("user_id", "kind", "subject_id"))
-    replied = [(user, subject) for user, kind, subject in rows if kind == kinds.REPLIED.value]
-    for start in range(0, len(replied), STEP):
-        users, subjects = map(set, zip(*replied[start : start + STEP], strict=True))
-        _mark(Q(user_id__in=users, kind=kinds.REPLIED.value, subject_id__in=subjects))
+    rows = list(
+        _beyond(groups, "subject_id", after).values_list("subject_id", "pk", "user_id", "kind")[
+            :STEP
+        ]
+    )
     # Mentions are asked for when they are read; who has some must not count what is hidden.
-    everybody = {user for user, _, _ in rows}
+    everybody = {user for _, _, user, _ in rows}
     transaction.on_commit(partial(forget_unread, everybody), robust=True)
+    replied = [(user, subject) for subject, _, user, kind in rows if kind == kinds.REPLIED.value]
+    place = (*rows[-1][:2], 0) if len(rows) == STEP else None
+    if replied:
+        users, subjects = map(set, zip(*replied, strict=True))
+        causes = NotificationCause.objects.filter(
+            user_id__in=users, kind=kinds.REPLIED.value, subject_id__in=subjects, pk__gt=after[2]
+        )
+        marked = list(causes.order_by("pk").values_list("user_id", "pk")[:STEP])
+        if len(marked) == STEP:  # of these groups there are more
+            place = (*after[:2], marked[-1][1])
+        _mark(marked, is_all=after == START and place is None)
+    _tell_rest("thread", [post_id, comment_id], place)
 
 
-def of_pair(one_id: int, other_id: int) -> None:
+def of_pair(one_id: int, other_id: int, after: Place = START) -> None:
     """Show or hide what two people did to each other, whichever the blocks between them say."""
-    _mark(Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id))
+    between = Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id)
+    _mark_some("pair", [one_id, other_id], NotificationCause.objects.filter(between), after)
 
 
-def of_standing(user_id: int) -> None:
+def of_standing(user_id: int, after: Place = START) -> None:
     """Show or hide what somebody did, whichever their ban says."""
-    _mark(Q(actor_id=user_id))
+    causes = NotificationCause.objects.filter(actor_id=user_id)
+    _mark_some("standing", [user_id], causes, after)
 
 
 # --- the rows -----------------------------------------------------------------------------------
@@ -213,7 +235,7 @@ def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") 
     _fold_soon({row.user_id for row in touched})
 
 
-def retire(post_id: int, subject_id: int | None = None) -> None:
+def retire(post_id: int, subject_id: int | None = None, after: Place = START) -> None:
     """Let nobody be told any more about a post, all below it included, or about one comment.
 
     Readers no longer see these groups anyway; here they cease to be unread, and grow old.
@@ -222,19 +244,58 @@ def retire(post_id: int, subject_id: int | None = None) -> None:
     groups = Notification.objects.filter(post_id=post_id).exclude(kind__in=official)
     if subject_id is not None:
         groups = groups.filter(subject_id=subject_id)
-    user_ids = set(groups.values_list("user_id", flat=True))
-    if user_ids:
-        groups.update(is_unread=False, read_position=MAX_TS_MS)
+    rows = list(
+        _beyond(groups, "subject_id", after).values_list("subject_id", "pk", "user_id")[:STEP]
+    )
+    if rows:
+        some = Notification.objects.filter(pk__in=[row[1] for row in rows])
+        some.update(is_unread=False, read_position=MAX_TS_MS)
+        user_ids = {row[2] for row in rows}
         transaction.on_commit(partial(forget_unread, user_ids), robust=True)
+    _tell_rest("retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
 
 
-def _mark(which: Q) -> None:
-    """Have causes folded again."""
-    rows = NotificationCause.objects.filter(which)
-    user_ids = set(rows.values_list("user_id", flat=True))
-    if user_ids:
-        rows.update(due=F("user_id"))
-        _fold_soon(user_ids)
+# --- for many -----------------------------------------------------------------------------------
+WORKS: dict[str, Callable[..., None]] = {
+    "thread": of_thread,
+    "pair": of_pair,
+    "standing": of_standing,
+    "retire": retire,
+}
+
+
+def go_on(event: NotificationsBehind) -> None:
+    """Bring the next ones in line with a fact."""
+    WORKS[event.work](*event.about, after=tuple(event.after))
+
+
+def _tell_rest(work: str, about: list[int | None], place: Place | None) -> None:
+    if place is not None:
+        publish(NotificationsBehind(id=about[0] or 0, work=work, about=about, after=[*place]))
+
+
+def _beyond(rows: "QuerySet[Any]", column: str, after: Place) -> "QuerySet[Any]":
+    """Return the rows after a place, in the order of an index."""
+    rest = Q(**{f"{column}__gt": after[0]}) | Q(pk__gt=after[1])
+    return rows.filter(rest, **{f"{column}__gte": after[0]}).order_by(column, "pk")
+
+
+def _mark_some(
+    work: str, about: list[int | None], causes: "QuerySet[NotificationCause]", after: Place
+) -> None:
+    """Have the next of some causes folded again."""
+    marked = list(_beyond(causes, "user_id", after).values_list("user_id", "pk")[:STEP])
+    place = (*marked[-1], 0) if len(marked) == STEP else None
+    _mark(marked, is_all=after == START and place is None)
+    _tell_rest(work, about, place)
+
+
+def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
+    """Have causes (reader, key) folded again; where these are all, at once for who is online."""
+    rows = NotificationCause.objects.filter(pk__in=[ident for _, ident in causes])
+    rows.update(due=F("user_id"))
+    if is_all:
+        _fold_soon({user_id for user_id, _ in causes})
 
 
 def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:

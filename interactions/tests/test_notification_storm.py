@@ -24,7 +24,8 @@ pytestmark = [
 
 
 @pytest.mark.timeout(180)
-def test_a_storm_leaves_what_the_facts_say(make_user: Any) -> None:
+def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(causes, "STEP", 3)
     found = storm(
         scene(make_user(), [make_user() for _ in range(4)], make_user()),
         threads=6,

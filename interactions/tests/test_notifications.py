@@ -1,6 +1,8 @@
 """Who is told of what: every kind, grouped, taken back, hidden, read, and chosen."""
 
+from collections.abc import Callable
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -564,3 +566,73 @@ def test_the_count_is_bounded(
     drain()
     assert queries.unread_count(me) == (3, True)
     assert queries.unread_count(me) == (3, True)
+
+
+# --- what one fact changes for many ---------------------------------------------------------------
+def deliver_one_by_one(count: Callable[[], int]) -> list[int]:
+    """How many rows each event changes, of those that changed any."""
+    numbers = [count()]
+    while relay.relay(1):
+        numbers.append(count())
+    return [after - before for before, after in pairwise(numbers) if after != before]
+
+
+def due() -> int:
+    return NotificationCause.objects.filter(due__isnull=False).count()
+
+
+@pytest.fixture
+def short_steps(monkeypatch: Any) -> None:
+    monkeypatch.setattr(causes, "STEP", 2)
+
+
+def test_what_a_ban_hides_from_many_is_done_in_steps(
+    short_steps: None, me: Any, people: Any, make_post: Any, drain: Any
+) -> None:
+    anna, *others = people
+    for reader in (me, *others):
+        actions.like(anna, POST, make_post(reader).pk)
+        relations.follow(anna, reader)
+    drain()
+    for change in (accounts.ban, accounts.unban):
+        change(anna)
+        assert deliver_one_by_one(due) == [2] * 5
+        drain()
+        stored = Notification.objects.filter(position__gt=0).count()
+        assert stored == (0 if change is accounts.ban else 10)
+    relations.block(anna, me)
+    assert sum(deliver_one_by_one(due)) == 2  # the follow by its own event
+
+
+def test_a_post_that_is_deleted_is_no_longer_told_of_in_steps(
+    short_steps: None, me: Any, people: Any, post: Any, make_post: Any, drain: Any
+) -> None:
+    for person in people:
+        actions.like(me, COMMENT, actions.comment(person, post.pk, "hello").pk)
+    other = make_post(me)
+    actions.like(people[0], POST, other.pk)
+    drain()
+    unread_groups = Notification.objects.filter(is_unread=True)
+    assert unread_groups.count() == 7
+    feeds.delete(me, post.pk)
+    assert deliver_one_by_one(unread_groups.count) == [-2, -2, -2]
+    assert list(unread_groups.values_list("subject_id", flat=True)) == [other.pk]
+    assert [unread(person) for person in (me, *people)] == [1, 0, 0, 0, 0, 0]
+
+
+def test_replies_are_shown_and_hidden_in_steps(
+    short_steps: None, me: Any, people: Any, post: Any, drain: Any
+) -> None:
+    anna, bert, *others = people
+    for person, number in ((anna, 5), *((other, 1) for other in others)):
+        root = actions.comment(person, post.pk, "root").pk
+        for _ in range(number):
+            actions.comment(bert, post.pk, "reply", root)
+    drain()
+    for status, told_of in (("featured", 0), ("open", 4)):
+        actions.set_comment_status(me, post.pk, status)
+        assert sum(steps := deliver_one_by_one(due)) == 8
+        assert max(steps) == 2
+        drain()
+        groups = Notification.objects.filter(kind=kinds.REPLIED.value, is_unread=True)
+        assert groups.count() == told_of
