@@ -56,8 +56,11 @@ def mariadb(
     data = directory / "data"
     directory.mkdir(parents=True, exist_ok=True)
     give(directory, account)
+    work = runtime / "mariadb"
+    work.mkdir(mode=0o700, exist_ok=True)
+    give(work, account)
     if not (data / "mysql").exists():
-        _install_mariadb(data, account, user)
+        _install_mariadb(data, work, account, user)
     # The account may have changed since the last run (root now, a person then).
     init = runtime / "mariadb-init.sql"
     init.touch(mode=0o600)
@@ -67,9 +70,6 @@ def mariadb(
         f"GRANT ALL ON *.* TO '{DATABASE_USER}'@'{LOOPBACK}';\n"
     )
     give(init, account)
-    work = runtime / "mariadb"
-    work.mkdir(mode=0o700, exist_ok=True)
-    give(work, account)
     argv = [
         program("mariadbd", "mysqld"),
         "--no-defaults",
@@ -100,12 +100,13 @@ def mariadb(
     )
 
 
-def _install_mariadb(data: Path, account: str | None, user: str | None) -> None:
+def _install_mariadb(data: Path, work: Path, account: str | None, user: str | None) -> None:
     done = subprocess.run(
         [
             program("mariadb-install-db", "mysql_install_db"),
             "--no-defaults",
             f"--datadir={data}",
+            f"--tmpdir={work}",  # a server that starts empties its own: not one that others use
             "--skip-test-db",
             "--force",  # a machine that cannot look up its own name will do
             "--auth-root-authentication-method=socket",
