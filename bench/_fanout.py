@@ -16,6 +16,7 @@ from bench import _harness as harness
 from bench import _people as people
 
 PEOPLE_A_STATEMENT = 400
+FILLS = 20  # of 400 entries each takes Redis 1 ms, and no command may take long
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 Row = tuple[int, int, int, int]  # reader, position, post, author
 FULL = (
@@ -79,7 +80,7 @@ class World:
         from django.conf import settings
 
         from feeds import cache
-        from feeds.cache.timeline import CAP, SLACK, Timeline, member_of
+        from feeds.cache.timeline import ABOVE, BOTTOM, CAP, MORE, SLACK, TOP, Timeline, entry_of
         from socialsite.core import redis
         from socialsite.core.pagination import Position
 
@@ -93,14 +94,16 @@ class World:
             Position(newest - number * MINUTE_MS, 3 * people.FIRST_ID + number)
             for number in range(1, entries + spread + 2)
         ]
-        found = [(place.ts_ms, member_of(place.id)) for place in places]
+        found = [entry_of(place) for place in places]
         script = redis.script(Timeline.load.__code__.co_filename, "timeline_fill")
-        for start in range(0, len(self.fans), 100):
+        for start in range(0, len(self.fans), FILLS):
             batch = redis.Batch()
-            for number, fan in enumerate(self.fans[start : start + 100], start):
-                values: list[Any] = [-1, b"m", 2**52, b"t"]
-                for ts, member in found[: min(entries + number * 7 % spread, CAP + SLACK)]:
-                    values += [ts, member]
+            for number, fan in enumerate(self.fans[start : start + FILLS], start):
+                size = min(entries + number * 7 % spread, CAP + SLACK)
+                values: list[Any] = [BOTTOM, MORE]
+                for entry in reversed(found[:size]):
+                    values += entry
+                values += [ABOVE, TOP]
                 key = cache.INBOX.key(fan)
                 batch.add("SET", key, "!bench")
                 batch.add(*script.command([key], ["!bench", cache.INBOX.ttl_ms, *values]))
@@ -192,7 +195,7 @@ class Parts:
             marks.append(time.perf_counter()) if name in self.ENDS else None
         )
         try:
-            with patch.object(doorbell, "ring") as ring:
+            with patch.object(doorbell, "ring_last") as ring:
                 if not fanout.run_chunk(chunk):
                     raise RuntimeError(f"chunk {chunk} was not delivered")
         finally:

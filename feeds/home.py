@@ -25,7 +25,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from feeds import cache, foresight, pull, readers
-from feeds.cache.timeline import Entry, Newest, Run, member_of
+from feeds.cache.timeline import Entry, Newest, Run, entry_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
 from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState
@@ -193,7 +193,7 @@ class Home:
 
     def _newest_rows(self, limit: int) -> list[Entry]:
         found = _newest_rows(self.viewer_id, limit=limit)
-        return [(ts, member_of(post)) for ts, post, _ in found]
+        return [entry_of(Position(ts, post)) for ts, post, _ in found]
 
     def _inbox_rows(self, cursor: Position | None, want: int) -> list[Position]:
         """Read the inbox; rows of people who are not followed now are passed over (T41)."""
@@ -326,8 +326,7 @@ def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:
     def posts(limit: int) -> dict[int, Newest]:
         found = pull.outboxes(author_ids, limit)
         return {
-            author: (0, [(place.ts_ms, member_of(place.id)) for place in places])
-            for author, places in found.items()
+            author: (0, [entry_of(place) for place in places]) for author, places in found.items()
         }
 
     return cache.OUTBOX.load_all(author_ids, posts)

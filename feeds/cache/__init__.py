@@ -8,7 +8,7 @@ could not be told is owed to it (`core.redis.forget`).
 from collections.abc import Callable, Sequence
 from operator import itemgetter
 
-from feeds.cache.timeline import ID_DIGITS, Entry, Timeline, member_of
+from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
 from socialsite.core.leased import LEASE_MS, Epoch, LeasedCache
 from socialsite.core.pagination import Position
@@ -17,11 +17,11 @@ SECOND_MS = 1000
 DAY_MS = 86_400 * SECOND_MS
 
 # The pushed posts of a reader; the generation is `InboxState.generation`.
-INBOX = Timeline("inbox", 2 * DAY_MS)
+INBOX = Timeline("inbox2", 2 * DAY_MS)
 # The posts of an author that are not deleted.
-OUTBOX = Timeline("outbox", 2 * DAY_MS)
+OUTBOX = Timeline("outbox2", 2 * DAY_MS)
 # Posts whose fan-out is not done, of all authors: one list. Its members are id and author.
-_OPEN = Timeline("fanouts", 60 * SECOND_MS)
+_OPEN = Timeline("fanouts2", 60 * SECOND_MS)
 _ALL = 0
 # What a reader's feed depends on besides posts (`feeds.readers`).
 READER_TTL_MS = 60 * SECOND_MS
@@ -49,28 +49,27 @@ class AskedOpen:
     def found(self) -> tuple[list[OpenPost], bool] | None:
         """Posts and their authors, and whether these are all; None when they are not cached."""
         run = self._asked.found.get(_ALL)
-        return None if run is None else (_open_posts(run.entries), run.ends)
+        return None if run is None else (_open_posts(run), run.ends)
 
 
 def load_open(read: Callable[[int], Sequence[OpenPost]]) -> tuple[list[OpenPost], bool]:
     """Read open fan-outs from the database, newest first and at most `limit`, and cache them."""
 
     def entries(limit: int) -> tuple[int, list[Entry]]:
-        return 0, [(place.ts_ms, _open_member(place.id, author)) for place, author in read(limit)]
+        return 0, [_open_entry(place, author) for place, author in read(limit)]
 
     run = _OPEN.load(_ALL, entries)
-    return _open_posts(run.entries), run.ends
+    return _open_posts(run), run.ends
 
 
-def _open_member(post_id: int, author_id: int) -> bytes:
-    return b"%0*d%0*d" % (ID_DIGITS, post_id, ID_DIGITS, author_id)
+def _open_entry(place: Position, author_id: int) -> Entry:
+    score, member = entry_of(place)
+    return score, b"%b%d" % (member, author_id)
 
 
-def _open_posts(entries: Sequence[Entry]) -> list[OpenPost]:
-    return [
-        (Position(int(ts), int(member[:ID_DIGITS])), int(member[ID_DIGITS:]))
-        for ts, member in entries
-    ]
+def _open_posts(run: Run) -> list[OpenPost]:
+    authors = [int(member[ID_DIGITS:]) for _, member in run.entries]
+    return list(zip(run.positions(), authors, strict=True))
 
 
 # --- what writers tell --------------------------------------------------------------------------
@@ -80,13 +79,13 @@ def published(author_id: int, position: Position, *, pushed: bool, first_pulled:
     if first_pulled:
         PULLED.renew()
     try:
-        OUTBOX.add([author_id], position.ts_ms, member_of(position.id))
+        OUTBOX.add([author_id], entry_of(position))
     except redis.RedisDown:
         OUTBOX.forget([author_id])
     if not pushed:
         return
     try:
-        _OPEN.add([_ALL], position.ts_ms, _open_member(position.id, author_id))
+        _OPEN.add([_ALL], _open_entry(position, author_id))
     except redis.RedisDown:
         _OPEN.forget([_ALL])
 
@@ -94,14 +93,14 @@ def published(author_id: int, position: Position, *, pushed: bool, first_pulled:
 def delivered(author_id: int, position: Position) -> None:
     """Tell that a fan-out is done: committed, and in every cached inbox. Never raises."""
     try:
-        _OPEN.remove([_ALL], _open_member(position.id, author_id))
+        _OPEN.remove([_ALL], _open_entry(position, author_id)[1])
     except redis.RedisDown:
         _OPEN.forget([_ALL])
 
 
 def deliver(viewer_ids: Sequence[int], position: Position) -> int:
     """Add a post to the cached ones of these inboxes; its rows are committed. Raises RedisDown."""
-    return INBOX.add(viewer_ids, position.ts_ms, member_of(position.id))
+    return INBOX.add(viewer_ids, entry_of(position))
 
 
 def deleted(author_id: int, position: Position) -> None:

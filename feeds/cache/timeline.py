@@ -1,8 +1,9 @@
 """A list of posts in feed order as a ZSET: inboxes, outboxes, open fan-outs (A19, A28, A30).
 
-Score = position in ms, member = the id in fixed width: the newest entries, complete from the top
-down to the lowest one, the floor. Below them all stands a mark: `END`, nothing is older (S0's
-NoMore), or `MORE`, the list goes on in the database. Above them stands `TOP`, whose score tells
+Score = minus the position in ms, member = the id mirrored within its 19 digits, so the newest comes
+first: Redis looks for the place of a new entry from the front. The list is complete from its top
+down to its oldest entry, the floor. Behind them all stands a mark: `END`, nothing is older (S0's
+NoMore), or `MORE`, the list goes on in the database. Before them stands `TOP`, whose score tells
 the generation of what was cached: a read of the newest begins with it.
 
 - One key, whole or gone whenever Redis evicts it, and never without the mark: a lost list and an
@@ -22,12 +23,14 @@ from typing import NamedTuple
 from django.conf import settings
 
 from socialsite.core import redis
+from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.pagination import Position
 
 ID_DIGITS = 19
+_MIRROR = MIN_ID + MAX_ID
 END, MORE, TOP = b"e", b"m", b"t"
-# Their scores: below every position (ms), and above them, from where generations are counted on.
-BOTTOM, ABOVE = -1, 2**52
+# Their scores: behind every position (ms), and before them, from where generations count away.
+BOTTOM, ABOVE = 1, -(2**52)
 # A list is cut down to CAP entries when it has SLACK more.
 CAP, SLACK = 400, 80
 LEASE_MS = 5_000
@@ -36,7 +39,7 @@ DAY_MS = 86_400_000
 KEYS_MAX = 500
 
 
-# A position in ms, of one that was read as Redis gives it, and a member.
+# A score, of one that was read as Redis gives it, and a member.
 Entry = tuple[int | bytes, bytes]
 # A generation and the newest entries.
 Newest = tuple[int, Sequence[Entry]]
@@ -45,7 +48,7 @@ Newest = tuple[int, Sequence[Entry]]
 class Run(NamedTuple):
     """The next entries of one list. With fewer than were asked for it `ends`, or goes on below.
 
-    An entry is its position and the member it is kept as.
+    An entry is as `entry_of` makes it.
     """
 
     entries: list[Entry]
@@ -56,15 +59,15 @@ class Run(NamedTuple):
         """Return the entries at or above `reach` (ms), `most` of them, as positions of posts."""
         found = []
         for score, member in self.entries[:most]:
-            ts_ms = int(score)
+            ts_ms = -int(score)
             if ts_ms < reach:
                 break
-            found.append(Position(ts_ms, int(member[:ID_DIGITS])))
+            found.append(Position(ts_ms, _MIRROR - int(member[:ID_DIGITS])))
         return found
 
     def reaches(self, reach: int) -> bool:
         """True when no further entry of the list is at or above `reach` (ms)."""
-        return self.ends or bool(self.entries and int(self.entries[-1][0]) < reach)
+        return self.ends or bool(self.entries and -int(self.entries[-1][0]) < reach)
 
 
 class AskedRuns:
@@ -91,7 +94,7 @@ def _run(reply: list[bytes]) -> Run | None:
     """Read marks and entries as they come from the top: member, score, member, score, …"""
     if not reply:
         return None
-    generation = int(reply[1]) - ABOVE
+    generation = ABOVE - int(reply[1])
     last = reply[-2]
     ends = last == END
     if ends or last == MORE:
@@ -99,13 +102,18 @@ def _run(reply: list[bytes]) -> Run | None:
     return Run(list(zip(reply[3::2], reply[2::2], strict=True)), ends, generation)
 
 
+def entry_of(place: Position) -> Entry:
+    """Return what a post is kept as."""
+    return -place.ts_ms, member_of(place.id)
+
+
 def member_of(post_id: int) -> bytes:
-    """Return what a post is kept as: its id in fixed width, sorted as text like the number."""
-    return b"%0*d" % (ID_DIGITS, post_id)
+    """Return an id of `core.ids` as the text that sorts before those of smaller ids."""
+    return b"%d" % (_MIRROR - post_id)
 
 
 class Timeline:
-    """Lists under `<prefix>:<owner>`."""
+    """Lists under `<prefix>:<owner>`; entries of another form need another prefix."""
 
     def __init__(self, prefix: str, ttl_ms: int) -> None:
         self.prefix, self.ttl_ms = prefix, ttl_ms
@@ -120,12 +128,14 @@ class Timeline:
         """Add the read of the `want` entries after a cursor of each list to a batch."""
         if cursor is None:
             runs = {
-                owner: batch.add("ZREVRANGE", self.key(owner), 0, want, "WITHSCORES", read=_run)
+                owner: batch.add("ZRANGE", self.key(owner), 0, want, "WITHSCORES", read=_run)
                 for owner in owners
             }
         else:
             script = redis.script(__file__, "timeline_run")
-            place = [want, min(cursor.ts_ms, ABOVE - 1), member_of(cursor.id)]
+            # The colon sorts behind whatever digits follow an id in members that tell more.
+            last = member_of(max(cursor.id, MIN_ID)) + b":"
+            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
             runs = {
                 owner: batch.add(*script.command([self.key(owner)], place), read=_run)
                 for owner in owners
@@ -168,25 +178,26 @@ class Timeline:
     def _fill(self, owner: int, lease: str, run: Run) -> None:
         kept = run.entries[:CAP]
         size, old = settings.MAX_CACHED_POST_SIZE, _old_ms()
-        kept = kept[:size] + [entry for entry in kept[size:] if int(entry[0]) > old]
+        kept = kept[:size] + [entry for entry in kept[size:] if -int(entry[0]) > old]
         mark = END if run.ends and len(kept) == len(run.entries) else MORE
         if mark == MORE and not kept:
             return
-        values: list[object] = [BOTTOM, mark, ABOVE + run.generation, TOP]
-        for ts, member in kept:
-            values += [ts, member]
+        values: list[object] = [BOTTOM, mark]
+        for entry in reversed(kept):  # each is put before those that are there
+            values += entry
+        values += [ABOVE - run.generation, TOP]
         script = redis.script(__file__, "timeline_fill")
         redis.send_later(*script.command([self.key(owner)], [lease, self.ttl_ms, *values]))
 
-    def add(self, owners: Sequence[int], ts_ms: int, member: bytes) -> int:
+    def add(self, owners: Sequence[int], entry: Entry) -> int:
         """Add an entry to those of the lists that are cached; returns how many. After the commit.
 
         Raises RedisDown; what was not told then must be forgotten.
         """
         size = settings.MAX_CACHED_POST_SIZE
         script = redis.script(__file__, "timeline_add")
-        limits = [CAP + SLACK, CAP, size, _old_ms()]
-        return self._run_batched(script, owners, [ts_ms, member, *limits])
+        limits = [CAP + SLACK, CAP, size, -_old_ms()]
+        return self._run_batched(script, owners, [*entry, *limits])
 
     def remove(self, owners: Sequence[int], member: bytes) -> int:
         """Take an entry out of those of the lists that are cached. Raises RedisDown."""

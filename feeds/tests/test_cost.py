@@ -18,19 +18,20 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, foresight, queries
-from feeds.cache.timeline import Entry, Run, member_of
+from feeds.cache.timeline import Run, entry_of
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
 from socialsite.core import redis
+from socialsite.core.ids import MIN_ID
 from socialsite.core.models import Media
-from socialsite.core.pagination import NEWEST
+from socialsite.core.pagination import NEWEST, Position
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 FEED = "/api/v1/feed"
-RUN = Run([(NEWEST.ts_ms, member_of(NEWEST.id))], ends=True, generation=0)
+RUN = Run([entry_of(NEWEST)], ends=True, generation=0)
 
 
 @pytest.fixture(autouse=True)
@@ -202,8 +203,8 @@ def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPa
 
 
 def test_of_what_an_author_published_no_more_is_kept_in_mind_than_a_page_looks_at() -> None:
-    entries: list[Entry] = [(number, member_of(number)) for number in range(401, 0, -1)]
+    entries = [entry_of(Position(number, MIN_ID + number)) for number in range(401, 0, -1)]
     foresight.published(1, Run(entries, ends=False, generation=0))
     known = foresight.newest(1, 0, 401)
-    assert [place.id for place in known] == list(range(401, 401 - foresight.NEWEST_MAX, -1))
+    assert [place.ts_ms for place in known] == list(range(401, 401 - foresight.NEWEST_MAX, -1))
     foresight.forget()

@@ -97,7 +97,7 @@ def test_once_no_reader_can_have_the_old_generation_the_chunk_is_done(
         assert fanout.sweep() == 1
     assert generations(fans) == after
     assert FanOut.objects.get(pk=post.pk).state == FanOut.State.DONE
-    redis.call(lambda connection: connection.delete("fanouts:0"))
+    redis.call(lambda connection: connection.delete("fanouts2:0"))
     for fan in fans:
         assert_exact(fan)
 
@@ -108,7 +108,7 @@ def test_readers_who_are_cached_with_the_old_generation_still_pull_the_post(
     """Their cached inbox lacks it, and counts for them."""
     with dead_redis():
         fanout.run_chunk(chunk(post).pk)
-    redis.call(lambda connection: connection.delete("fanouts:0"))
+    redis.call(lambda connection: connection.delete("fanouts2:0"))
     drain()
     for fan in fans:
         assert_exact(fan)

@@ -18,29 +18,38 @@ from hypothesis.stateful import (
 )
 
 from feeds.cache import timeline
-from feeds.cache.timeline import ABOVE, BOTTOM, END, MORE, TOP, Entry, Run, Timeline, member_of
+from feeds.cache.timeline import (
+    ABOVE,
+    BOTTOM,
+    END,
+    MORE,
+    TOP,
+    Entry,
+    Run,
+    Timeline,
+    entry_of,
+    member_of,
+)
 from socialsite.core import redis
-from socialsite.core.ids import MAX_ID
+from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.pagination import NEWEST, Position
 
 LIST = Timeline("list", 60_000)
 OWNER = 1
 # Four of each ms, oldest first; ids do not follow the time.
-PLACES = [Position(ts, 1000 + 4 * (7 * ts % 11) + n) for ts in range(1, 11) for n in range(4)]
-
-
-def entry(place: Position) -> Entry:
-    return place.ts_ms, member_of(place.id)
+PLACES = [
+    Position(ts, MIN_ID + 1000 + 4 * (7 * ts % 11) + n) for ts in range(1, 11) for n in range(4)
+]
 
 
 def load(places: Sequence[Position], generation: int = 0, owner: int = OWNER) -> Run:
     """Read a list from a table that has these posts, and cache it."""
     newest = sorted(places, reverse=True)
-    return LIST.load(owner, lambda limit: (generation, [entry(one) for one in newest[:limit]]))
+    return LIST.load(owner, lambda limit: (generation, [entry_of(one) for one in newest[:limit]]))
 
 
 def add(place: Position, owner: int = OWNER) -> int:
-    return LIST.add([owner], *entry(place))
+    return LIST.add([owner], entry_of(place))
 
 
 def ask(cursor: Position | None = None, want: int = 1000, owner: int = OWNER) -> Run | None:
@@ -57,7 +66,7 @@ def cached(owner: int = OWNER) -> tuple[list[Position], bool] | None:
 
 
 def raw() -> list[tuple[bytes, float]]:
-    """Return the ZSET as it stands, from the bottom."""
+    """Return the ZSET as it stands, from the top."""
     key = LIST.key(OWNER)
     return redis.call(lambda connection: connection.zrange(key, 0, -1, withscores=True))
 
@@ -86,8 +95,8 @@ def test_a_list_is_as_it_was_read_with_its_end_and_its_generation(count: int) ->
     for run in (load(PLACES[:count], generation=3), ask()):
         assert run is not None
         assert (run.positions(), run.ends, run.generation) == (down(*PLACES[:count]), True, 3)
-    assert raw()[0] == (END, BOTTOM)
-    assert raw()[-1] == (TOP, ABOVE + 3)
+    assert raw()[0] == (TOP, ABOVE - 3)
+    assert raw()[-1] == (END, BOTTOM)
 
 
 def test_a_long_list_is_cached_down_to_its_floor_and_does_not_say_that_it_ends(small: Any) -> None:
@@ -123,7 +132,7 @@ def test_generations_come_back_as_they_went_in_and_one_more_differs(generation: 
 
 
 def test_the_largest_id_and_the_smallest_are_kept_exactly() -> None:
-    places = [Position(5, MAX_ID), Position(5, MAX_ID - 1), Position(5, 1), Position(5, 0)]
+    places = [Position(5, ident) for ident in (MAX_ID, MAX_ID - 1, MIN_ID + 1, MIN_ID)]
     load(places[1:])
     add(places[0])
     assert cached() == (places, True)
@@ -149,6 +158,17 @@ def test_any_run_is_that_of_the_sorted_list(small: Any, ends: bool) -> None:
         assert run.positions() == below[:want]
         # It may say so as soon as nothing is left, and must with fewer than were asked for.
         assert run.ends == (ends and len(below) < want)
+
+
+def test_below_its_own_place_an_entry_that_tells_more_than_its_id_is_not_read_again() -> None:
+    def read(_limit: int) -> tuple[int, list[Entry]]:
+        return 0, [(entry_of(one)[0], entry_of(one)[1] + b"42") for one in down(*PLACES[:8])]
+
+    LIST.load(OWNER, read)
+    for number in range(8):
+        run = ask(PLACES[number])
+        assert run is not None
+        assert run.positions() == down(*PLACES[:number])
 
 
 def test_a_place_above_everything_that_can_be_is_the_top() -> None:
@@ -273,7 +293,7 @@ def test_many_lists_are_told_at_once_and_only_those_there_have_it() -> None:
     for owner in there:
         load(PLACES[:2], owner=owner)
     everybody = range(1, 1202)
-    assert LIST.add(everybody, *entry(PLACES[5])) == len(there)
+    assert LIST.add(everybody, entry_of(PLACES[5])) == len(there)
     assert all(cached(owner) == (down(*PLACES[:2], PLACES[5]), True) for owner in there)
     assert LIST.remove(everybody, member_of(PLACES[5].id)) == len(there)
     assert all(cached(owner) == (down(*PLACES[:2]), True) for owner in there)
@@ -302,7 +322,7 @@ def test_what_was_read_before_a_write_is_never_put_in_place(
 
     def read(_limit: int) -> tuple[int, list[Entry]]:
         meanwhile()
-        return 0, [entry(PLACES[0])]
+        return 0, [entry_of(PLACES[0])]
 
     assert LIST.load(OWNER, read).positions() == [PLACES[0]]
     assert cached() is None
@@ -315,7 +335,7 @@ def test_a_second_loader_neither_waits_nor_fills_and_a_lease_is_no_list() -> Non
         assert load(PLACES[:3]).positions() == down(*PLACES[:3])
         assert cached() is None
         assert ask(PLACES[2]) is None
-        return 0, [entry(PLACES[0])]
+        return 0, [entry_of(PLACES[0])]
 
     LIST.load(OWNER, read)
     assert cached() == ([PLACES[0]], True)
@@ -325,7 +345,7 @@ def test_a_late_fill_does_not_replace_the_list_of_another() -> None:
     def read(_limit: int) -> tuple[int, list[Entry]]:
         lose()  # the lease ran out
         load(PLACES[:3])
-        return 0, [entry(PLACES[0])]
+        return 0, [entry_of(PLACES[0])]
 
     LIST.load(OWNER, read)
     assert cached() == (down(*PLACES[:3]), True)
@@ -448,7 +468,7 @@ class ListMachine(RuleBasedStateMachine):
         if lease is not None:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP
-            run = Run([entry(one) for one in places], ends, self.generation)
+            run = Run([entry_of(one) for one in places], ends, self.generation)
             self.fills.append((lease, run))
 
     @rule(data=st.data())
@@ -490,9 +510,9 @@ class ListMachine(RuleBasedStateMachine):
     def its_form_is_right(self) -> None:
         if ask() is None:
             return
-        (low, bottom), *between, (high, top) = raw()
+        (high, top), *between, (low, bottom) = raw()
         assert (low in (END, MORE), bottom, high) == (True, BOTTOM, TOP)
-        assert top >= ABOVE
+        assert top <= ABOVE
         assert low == END or between
         assert len(between) <= timeline.CAP + timeline.SLACK
 

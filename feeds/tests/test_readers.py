@@ -377,13 +377,13 @@ def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
         make_post(author, at_ms=at)
     drain()
     assert_exact(reader, 20)
-    redis.call(lambda connection: connection.delete("fanouts:0"))  # so the inbox is asked again
+    redis.call(lambda connection: connection.delete("fanouts2:0"))  # so the inbox is asked again
     read, settings.INBOX_MAX = home._read_open, 3
 
     def and_trim(limit: int) -> Any:
         monkeypatch.setattr(home, "_read_open", read)
         trim.trim(reader.pk)
-        keys = [f"reader:{reader.pk}", f"inbox:{reader.pk}"]
+        keys = [f"reader:{reader.pk}", f"inbox2:{reader.pk}"]
         redis.call(lambda connection: connection.delete(*keys))
         with mock.patch.object(redis._later, "commands", None):  # as in another process
             queries.home_feed(reader, None, 20)  # fills both
@@ -405,7 +405,7 @@ def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_t
     inbox.sync_inbox(reader.pk, author.pk)
     assert_exact(reader)
     redis.call(lambda connection: connection.delete(f"reader:{reader.pk}"))  # a minute passes
-    redis.call(lambda connection: connection.delete("fanouts:0"))
+    redis.call(lambda connection: connection.delete("fanouts2:0"))
     assert_exact(reader)
 
 
@@ -443,7 +443,7 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     drain()
     first = queries.home_feed(reader, None, 2)
     assert first.next is not None
-    redis.call(lambda connection: connection.delete(f"inbox:{reader.pk}"))
+    redis.call(lambda connection: connection.delete(f"inbox2:{reader.pk}"))
     settings.INBOX_MAX, rows = 3, home.Home._inbox_rows
 
     def trimmed_first(self: home.Home, cursor: Any, want: int) -> Any:

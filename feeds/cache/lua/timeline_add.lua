@@ -5,19 +5,19 @@ local score, member = tonumber(ARGV[1]), ARGV[2]
 local most, cap, size = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local added = 0
 for _, key in ipairs(KEYS) do
-  local bottom = redis.pcall('ZRANGE', key, 0, 1, 'WITHSCORES')
-  if bottom.err then
+  local last = redis.pcall('ZRANGE', key, -2, -1, 'WITHSCORES')
+  if last.err then
     redis.call('DEL', key) -- a lease: what is being filled in may lack this entry
-  elseif bottom[1] then
-    local partial, fits = bottom[1] == 'm', true
+  elseif last[1] then
+    local partial, fits = last[3] == 'm', true
     if partial then
-      local floor = tonumber(bottom[4])
-      if bottom[3] == 't' then
+      local floor = tonumber(last[2])
+      if last[1] == 't' then
         redis.call('DEL', key) -- it knows nothing, with this entry it would look as if it did
         fits = false
       else
         -- Below the floor it says nothing, and goes on saying nothing (T44).
-        fits = score > floor or (score == floor and member > bottom[3])
+        fits = score < floor or (score == floor and member < last[1])
       end
     end
     if fits then
@@ -26,13 +26,13 @@ for _, key in ipairs(KEYS) do
       local count = redis.call('ZCARD', key) - 2
       if count > size and (count % 16 == 0 or count > most) then
         -- Old ones beyond the size (A30), and whatever is beyond the hard cap (T47).
-        local over = redis.call('ZCOUNT', key, '(' .. bottom[2], ARGV[6])
+        local over = redis.call('ZCOUNT', key, ARGV[6], '(' .. last[4])
         over = math.max(math.min(over, count - size), count > most and count - cap or 0)
         if over > 0 then
-          redis.call('ZREMRANGEBYRANK', key, 1, over)
+          redis.call('ZREMRANGEBYRANK', key, -1 - over, -2)
           if not partial then -- its end is not known any more (T46)
             redis.call('ZREM', key, 'e')
-            redis.call('ZADD', key, bottom[2], 'm')
+            redis.call('ZADD', key, last[4], 'm')
           end
         end
       end

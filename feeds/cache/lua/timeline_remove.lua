@@ -6,7 +6,7 @@ for _, key in ipairs(KEYS) do
     redis.call('DEL', key) -- a lease: what is being filled in may have this entry
   elseif answer == 1 then
     removed = removed + 1
-    if redis.call('ZCARD', key) == 2 and redis.call('ZRANGE', key, 0, 0)[1] == 'm' then
+    if redis.call('ZCARD', key) == 2 and redis.call('ZRANGE', key, -1, -1)[1] == 'm' then
       redis.call('DEL', key) -- it knows nothing any more
     end
   end
