@@ -61,6 +61,14 @@ def delivered(world: _fanout.World, posts: int) -> float:
     return _fanout.rate(published)
 
 
+def nothing_waits() -> bool:
+    """True when the broker has no message: also the trims are in hand."""
+    from celery import current_app
+
+    with current_app.connection_for_read() as connection:
+        return not connection.default_channel.queue_declare("celery").message_count
+
+
 def two_processes(world: _fanout.World, posts: int) -> float:
     """Let two forked processes deliver planned posts without Redis; returns rows a second."""
     from django.db import connections
@@ -115,6 +123,7 @@ def through_celery(report: harness.Report, world: _fanout.World, chunk: int) -> 
                     found = works[work]()
                     if turn >= 0:
                         rates[work].append(found)
+                    _fanout.wait_for(nothing_waits, PATIENCE_SECONDS, "the trims")
                     time.sleep(SETTLE_SECONDS)
         show(report, rates, f"Chunk {chunk}, {options.posts} posts a turn, {name}")
         for work in rates:

@@ -1,9 +1,9 @@
 """The durable fan-out: a plan written once, chunks under a lease, a sweeper (T28, T29, T31).
 
 The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk whatever
-happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in a transaction that
-holds the post (not deleted), the lease, and the followers' rows in share mode; running it again
-changes nothing. Messages only hurry: whatever they lose, `sweep` finds.
+happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in the transaction that
+takes its lease, and that holds the post (not deleted) and the followers' rows in share mode;
+running it again changes nothing. Messages only hurry: whatever they lose, `sweep` finds.
 """
 
 import logging
@@ -27,8 +27,10 @@ from socialsite.core import db, doorbell
 from socialsite.core.failpoints import failpoint
 from socialsite.core.ids import MAX_ID
 from socialsite.core.pagination import Position
-from socialsite.core.prepared import prepared
+from socialsite.core.prepared import prepared, prepared_update
 from socialsite.core.redis import RedisDown
+
+_Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 
 logger = logging.getLogger(__name__)
 
@@ -76,35 +78,29 @@ def run_chunk(chunk_id: int) -> bool:
     In this order: the rows, then the cached inboxes of everyone in the chunk (a run before may have
     died in between), then the checkpoint. Readers pull the post until the last of them.
     """
-    now = db.now_ms()
     lease = secrets.randbits(62)
-    free = FanOutChunk.objects.filter(pk=chunk_id, done=False, leased_until__lte=now)
-    if not free.update(lease=lease, leased_until=now + LEASE_MS):
-        return False
-    failpoint("chunk-leased")
     delivery = _deliver(chunk_id, lease, _watching(chunk_id))
     if delivery is None:
         return False
     failpoint("chunk-delivered")
     hints.tell(delivery.watching)
-    held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
     if delivery.followers:
         try:
             cache.deliver(delivery.followers, delivery.place)
         except RedisDown as error:
             logger.warning("cached inboxes of chunk %s are given up: %s", chunk_id, error)
-            if not _give_up_cached(held, delivery.followers):
+            if not _give_up_cached(chunk_id, lease, delivery.followers):
                 return False
     failpoint("chunk-cached")
-    if held.update(done=True, delivered=delivery.inserted):
+    if _checkpoint(chunk_id, lease, delivery.inserted):
         failpoint("chunk-done")
-        if not FanOutChunk.objects.filter(fanout_id=delivery.place.id, done=False).exists():
+        if not _open(delivery.place.id):
             _finish(FanOut.objects.filter(pk=delivery.place.id))
         if trim.is_small():
             trim.trim_sampled(delivery.followers, delivery.place.id)
         elif trim.is_turn(delivery.followers, delivery.place.id):
-            # Behind the chunks that wait: trimming takes about as long as delivering.
-            doorbell.ring("feeds.trim_chunk", chunk_id)
+            # Trimming takes about as long as delivering: first to the followers who wait.
+            doorbell.ring_last("feeds.trim_chunk", chunk_id)
     return True
 
 
@@ -143,11 +139,12 @@ def _watching(chunk_id: int) -> set[int]:
 
 
 @db.atomic
-def _give_up_cached(held: "QuerySet[FanOutChunk]", followers: Sequence[int]) -> bool:
+def _give_up_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool:
     """Make cached inboxes useless that could not be told; True when that is long enough ago.
 
     Readers who still reach Redis may use the old generation for as long as they are cached.
     """
+    held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
     if held.filter(uncached=True).exists():
         return True
     states = InboxState.objects.filter(viewer_id__in=followers)
@@ -171,11 +168,12 @@ class _Delivery:
 
 @db.atomic
 def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
-    """Insert the rows of a chunk; None when the lease is lost."""
-    held = _held(chunk_id, lease)
-    if not held:
+    """Take the lease of a chunk and insert its rows; None when it is done or in other hands."""
+    now = db.now_ms()
+    if not _take(chunk_id, lease, now, now + LEASE_MS):
         return None
-    post_id, lower, upper = held[0]
+    failpoint("chunk-leased")
+    post_id, lower, upper = _bounds(chunk_id)[0]
     found = db.rows_locked_in_share(_alive.statement(post_id))
     if not found:
         return _Delivery(0, [], Position(0, post_id))
@@ -193,22 +191,48 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
         InboxEntry, ["user", "publish_time", "post", "author"], rows, lock_source=True
     )
     failpoint("chunk-inserted")
-    ids = list(_followers(author_id, lower, upper, mode))
+    ids: Sequence[int]
+    if mode == Mode.ALL:
+        ids = _all_followers(author_id, lower, upper)
+    else:
+        ids = list(_followers(author_id, lower, upper, mode))
     return _Delivery(
         inserted, ids, Position(position, post_id), frozenset(watching.intersection(ids) - there)
     )
 
 
+@prepared_update
+def _take(chunk_id: int, lease: int, now: int, until: int) -> _Update:
+    free = FanOutChunk.objects.filter(pk=chunk_id, done=False, leased_until__lte=now)
+    return free, {"lease": lease, "leased_until": until}
+
+
 @prepared
-def _held(chunk_id: int, lease: int) -> "QuerySet[FanOutChunk, Any]":
-    chunks = FanOutChunk.objects.select_for_update().filter(pk=chunk_id, lease=lease)
+def _bounds(chunk_id: int) -> "QuerySet[FanOutChunk, Any]":
+    chunks = FanOutChunk.objects.filter(pk=chunk_id)
     return chunks.values_list("fanout_id", "lower", "upper")
+
+
+@prepared_update
+def _checkpoint(chunk_id: int, lease: int, inserted: int) -> _Update:
+    held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
+    return held, {"done": True, "delivered": inserted}
+
+
+@prepared
+def _open(post_id: int) -> "QuerySet[FanOutChunk, Any]":
+    return FanOutChunk.objects.filter(fanout_id=post_id, done=False).values_list("pk")[:1]
 
 
 @prepared
 def _alive(post_id: int) -> "QuerySet[Post, Any]":
     posts = Post.objects.filter(pk=post_id, is_deleted=False)
     return posts.values_list("author_id", "position", "mode")
+
+
+@prepared
+def _all_followers(author_id: int, lower: int, upper: int) -> "QuerySet[Any, int]":
+    return _followers(author_id, lower, upper, Mode.ALL)
 
 
 @prepared

@@ -205,9 +205,21 @@ def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) ->
     assert receivers(post) == ids(fans)
 
 
-@pytest.mark.parametrize(
-    "point", ["chunk-leased", "chunk-inserted", "chunk-delivered", "chunk-cached"]
-)
+@pytest.mark.parametrize("point", ["chunk-leased", "chunk-inserted"])
+def test_a_chunk_whose_worker_died_before_its_commit_is_free_at_once(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, point, die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert receivers(post) == []
+    assert fanout.sweep() > 0
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+
+
+@pytest.mark.parametrize("point", ["chunk-delivered", "chunk-cached"])
 def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -215,7 +227,7 @@ def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     at_point(monkeypatch, point, die)
     with pytest.raises(Killed):
         fanout.run_chunk(chunk)
-    assert receivers(post) == (ids(fans) if point in ("chunk-delivered", "chunk-cached") else [])
+    assert receivers(post) == ids(fans)
     assert not fanout.run_chunk(chunk)
     assert fanout.sweep() == 0
     assert state(post) == FanOut.State.RUNNING
@@ -228,15 +240,9 @@ def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     assert fanout.sweep() == 0
 
 
-def test_who_lost_the_lease_writes_nothing(
-    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_has_no_lease_writes_nothing(author: User, fans: list[User]) -> None:
     post, (chunk,) = planned(author)
-
-    def somebody_else_takes_it() -> None:
-        FanOutChunk.objects.filter(pk=chunk).update(lease=1)
-
-    at_point(monkeypatch, "chunk-leased", somebody_else_takes_it)
+    FanOutChunk.objects.filter(pk=chunk).update(lease=1, leased_until=db.now_ms() + 60_000)
     assert not fanout.run_chunk(chunk)
     assert receivers(post) == []
     row = FanOutChunk.objects.get(pk=chunk)
@@ -521,6 +527,26 @@ class TestAtOnce:
             assert ran == [True] * 3
             assert state(post) == FanOut.State.DONE
             assert receivers(post) == ids(fans)
+
+    def test_who_comes_while_a_chunk_is_being_delivered_waits_and_does_nothing(
+        self, author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        post, (chunk,) = planned(author)
+        inserted, waited = threading.Event(), threading.Event()
+
+        def hold_on() -> None:
+            inserted.set()
+            assert not waited.wait(0.3)
+
+        def too_late() -> bool:
+            assert inserted.wait(5)
+            ran = fanout.run_chunk(chunk)
+            waited.set()
+            return ran
+
+        at_point(monkeypatch, "chunk-inserted", hold_on)
+        assert at_once([lambda: fanout.run_chunk(chunk), too_late]) == [True, False]
+        assert receivers(post) == ids(fans)
 
     def test_two_workers_write_one_plan(
         self, author: User, fans: list[User], settings: LazySettings

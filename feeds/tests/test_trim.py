@@ -240,7 +240,7 @@ def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
     monkeypatch.setattr(trim, "SMALL", 0)
     monkeypatch.setattr(trim, "CHUNKS", 2)  # and of those each picks everybody
     rung: list[tuple[object, ...]] = []
-    monkeypatch.setattr(doorbell, "ring", lambda *words: rung.append(words))
+    monkeypatch.setattr(doorbell, "ring_last", lambda *words: rung.append(words))
     for number in range(1, 13):
         deliver(author, reader, number, number)
     turns = 0

@@ -25,6 +25,8 @@ _OPTIONS = {
     "socket_connect_timeout": WAIT_SECONDS,
     "max_retries": 0,
 }
+# Redis as a broker has a list for each, and a worker takes from the lowest that has a message.
+_FIRST, _LAST = 0, 9
 _quiet_until = 0.0
 _lock = threading.Lock()
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
@@ -42,6 +44,15 @@ def silence() -> Iterator[None]:
 
 def ring(task: str, *args: object) -> bool:
     """Send a task by name; False when the broker cannot take it now, never an error."""
+    return _send(task, args, _FIRST)
+
+
+def ring_last(task: str, *args: object) -> bool:
+    """Send a task that every other one goes before, also those that are sent later."""
+    return _send(task, args, _LAST)
+
+
+def _send(task: str, args: tuple[object, ...], priority: int) -> bool:
     global _quiet_until
     if _silent.get() or time.monotonic() < _quiet_until:
         return False
@@ -56,7 +67,12 @@ def ring(task: str, *args: object) -> bool:
     try:
         with pools.producers[connection].acquire(block=True, timeout=WAIT_SECONDS) as producer:
             current_app.send_task(
-                task, args=args, producer=producer, retry=False, ignore_result=True
+                task,
+                args=args,
+                producer=producer,
+                retry=False,
+                ignore_result=True,
+                priority=priority,
             )
     except trouble as error:
         with _lock:

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from django.db import DEFAULT_DB_ALIAS, connection
+from django.db.models import QuerySet
 from django.db.models.query import FlatValuesListIterable
+from django.db.models.sql import UpdateQuery
 
 from socialsite.core.db import Statement
 
@@ -70,6 +72,23 @@ def prepared(make: Callable[P, Any]) -> Prepared[P]:
     return Prepared(make)
 
 
+class PreparedUpdate(Prepared[P]):
+    """An update by the function that makes it: called, it returns how many rows it found."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> int:  # type: ignore[override]
+        """Run it."""
+        with connection.cursor() as cursor:
+            cursor.execute(*self.statement(*args, **kwargs))
+            return int(cursor.rowcount)
+
+
+def prepared_update(
+    make: "Callable[P, tuple[QuerySet[Any, Any], dict[str, Any]]]",
+) -> PreparedUpdate[P]:
+    """Turn a function that returns a queryset and its new values into one that updates its rows."""
+    return PreparedUpdate(make)
+
+
 class _Built:
     """One statement, and which of the values belongs to each of its parameters."""
 
@@ -87,14 +106,19 @@ class _Built:
             else:
                 stand_ins.append([first + number for number in range(kind)])
             count += max(kind, 1)
-        queryset = make(*stand_ins, **names)
-        self._compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
+        made = make(*stand_ins, **names)
+        queryset, values = made if isinstance(made, tuple) else (made, {})
+        query = queryset.query
+        if values:
+            query = query.chain(UpdateQuery)
+            query.add_update_values(values)
+        self._compiler = query.get_compiler(DEFAULT_DB_ALIAS)
         self._sql, parameters = self._compiler.as_sql()
         self._parameters = [_index(value, count) for value in parameters]
         used = {place for place, _ in self._parameters if place is not None}
         if used != set(range(count)):
             raise ValueError(f"not every value is a parameter of {self._sql}")
-        columns = [column[0] for column in self._compiler.select]
+        columns = [column[0] for column in self._compiler.select or ()]
         self._converters = self._compiler.get_converters(columns)
         self._is_flat = queryset._iterable_class is FlatValuesListIterable
 

@@ -77,6 +77,19 @@ def test_a_ring_reaches_the_broker() -> None:
         assert message.payload[0] == [7]
 
 
+@pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has one list")
+def test_what_can_wait_comes_after_what_was_sent_later() -> None:
+    with current_app.connection_for_read() as connection:
+        queue = connection.SimpleQueue("celery")
+        queue.clear()
+        assert doorbell.ring_last("core.nothing", 1)
+        assert doorbell.ring("core.nothing", 2)
+        found = [queue.get(timeout=2) for _ in range(2)]
+        for message in found:
+            message.ack()
+        assert [message.payload[0] for message in found] == [[2], [1]]
+
+
 @pytest.fixture
 def app_at():
     """A Celery app with the site's settings and another broker."""

@@ -9,7 +9,7 @@ from django.db.models.query import QuerySet as Rows
 
 from accounts.models import TokenVersion, User
 from socialsite.core.models import Media
-from socialsite.core.prepared import prepared
+from socialsite.core.prepared import prepared, prepared_update
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +45,22 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
     (row,) = prepared(signed_in)(media.owner_id)
     assert row == (False,)
     assert type(row[0]) is bool
+
+
+def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
+    person, other = make_user(), make_user()
+
+    def rename(user_id: int, old: str, new: str) -> "tuple[QuerySet[User], dict[str, Any]]":
+        return User.objects.filter(pk=user_id, username=old), {"username": new, "roles": 0}
+
+    run = prepared_update(rename)
+    assert run(person.pk, person.username, "x' --") == 1
+    assert run(person.pk, person.username, "again") == 0
+    assert run(other.pk, other.username, "somebody") == 1
+    assert dict(User.objects.values_list("pk", "username")) == {
+        person.pk: "x' --",
+        other.pk: "somebody",
+    }
 
 
 def test_a_text_is_a_parameter_too(make_user) -> None:
