@@ -29,9 +29,10 @@ from socialsite.core.pagination import Position
 # and further down. Only what they are to each other counts; `bench/pull.py` shows if they hold.
 BY_AUTHOR, HEAD, HEAD_BELOW = 1500, 6, 10
 # By author so dear that a scan which comes to nothing costs little beside it. Its first step has
-# PROBE rows; it is given up after a 64th of that cost, or SAMPLE_MAX rows, at the soonest.
+# PROBE rows, later ones STEP at least; it is given up after a 64th of that cost, or SAMPLE_MAX
+# rows, at the soonest.
 WORTH_A_PROBE = 3000
-PROBE, SAMPLE_MAX = 256, 512
+PROBE, STEP, SAMPLE_MAX = 64, 192, 512
 # Rows of one statement, and of all scans of a reading that does not end in them.
 SCAN_ROWS, SCAN_MAX = 16_384, 65_536
 # So few authors are read without asking whose posts are the newest.
@@ -161,7 +162,7 @@ class _Reading:
                 break
             # Nor by few hits a leap. Ever further, so that there are few steps.
             leap = max(seen * (1 + hits), sample - seen)
-            rows = min(max(seen // 4, ahead + PROBE // 2), leap, SCAN_ROWS)
+            rows = min(max(seen // 4, ahead + STEP // 2, STEP), leap, SCAN_ROWS)
         self._leave_deleted_out()
 
     def _scan(self, rows: int) -> None:
