@@ -93,10 +93,12 @@ def publish(
 
 
 @db.atomic
-def repost(author: "User", post_id: int, content: str = "") -> tuple[Post, bool]:
+def repost(
+    author: "User", post_id: int, content: str = "", *, at_ms: int | None = None
+) -> tuple[Post, bool]:
     """Show somebody's post in one's own name, with words or without (E9).
 
-    A repost of a repost shows what that one shows.
+    A repost of a repost shows what that one shows. `at_ms` is as in `publish`.
 
     Returns the repost, and whether it is new: a person has one repost without words of a post, and
     gets that one again. Emits PostPublished and PostReposted.
@@ -111,7 +113,7 @@ def repost(author: "User", post_id: int, content: str = "") -> tuple[Post, bool]
         made = reposts_without_words(author.pk).filter(ref_post_id=source.pk).first()
         if made is not None:
             return made, False
-    post = _publish(author.pk, Kind.REPOST, source.visibility, words, None, source.pk)
+    post = _publish(author.pk, Kind.REPOST, source.visibility, words, at_ms, source.pk)
     tell(PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id))
     return post, True
 

@@ -24,6 +24,9 @@ LOGIN_SHARE = 0.007
 FOLLOWERS_ONLY = 0.06
 RECENT_POSTS = 80
 NOVELTY = 6
+# Steps that show an earlier post to others, and those of them without words.
+SHARED, QUIET = 0.04, 0.3
+KEPT_A_POST, KEPT_BY_LOGINS = 0.1, 0.5
 BUSY, BUSY_END = 5, 60
 KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
 # How often a post of a kind has pictures; photographers have more.
@@ -50,7 +53,11 @@ class Thread:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One post, then likes (step, person) and threads on this and earlier posts."""
+    """One post, then likes and bookmarks (step, person) and threads on this and earlier posts.
+
+    With `shares` it is a repost of the post of that step; what nobody can show any more, whoever
+    has blocked or deleted what, is a post of these words.
+    """
 
     number: int
     author: int
@@ -60,6 +67,9 @@ class Step:
     pictures: list[pictures.Drawing]
     likes: list[tuple[int, int]] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
+    kept: list[tuple[int, int]] = field(default_factory=list)
+    shares: int | None = None
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,7 @@ class _Post:
     topic: str
     followers_only: bool
     appeal: float
+    shares: bool
 
 
 class Plan:
@@ -81,6 +92,10 @@ class Plan:
         self._total = total
         self._fans = graph.fans_of(follows)
         self._rng = Random("plan")
+        # Dice of their own, so that these change nothing of all else.
+        self._sharing, self._keeping = Random("shares"), Random("kept")
+        self._sharer = Writer(Random("words of shares"))
+        self._shown: set[tuple[int, int]] = set()
         self._writer = Writer(Random("words"))
         self._posts: list[_Post] = []
         self._liked: set[tuple[int, int]] = set()
@@ -99,6 +114,8 @@ class Plan:
                 step.likes.extend(self._like())
             for _thread in range(self._count(THREADS_A_POST * busy)):
                 step.threads.append(self._thread())
+            if self._keeping.random() < KEPT_A_POST:
+                step.kept.append(self._keep())
             yield step
 
     def _is_late(self, number: int) -> bool:
@@ -142,6 +159,7 @@ class Plan:
         if rng.random() < share:
             for place in range(rng.choices((1, 2, 3, 4), (70, 14, 10, 6))[0]):
                 drawings.append(pictures.choose(f"{number}/{place}", topic, author.language))
+        shared = None if followers_only else self._shared(author)
         self._posts.append(
             _Post(
                 author=author.number,
@@ -151,16 +169,51 @@ class Plan:
                 appeal=(len(self._fans.get(author.number, ())) + 1) ** 0.7
                 * rng.lognormvariate(0, 0.8)
                 * (2 if drawings else 1),
+                shares=shared is not None,
             )
         )
+        text = self._writer.post(author.number, author.language, topic, kind)
+        if shared is not None:
+            about = self._posts[shared].topic
+            text = Text("micro", self._sharer.comment(shared, author.language, about))
         return Step(
             number=number,
             author=author.number,
             age_ms=age,
-            text=self._writer.post(author.number, author.language, topic, kind),
+            text=text,
             visibility="followers" if followers_only else "public",
-            pictures=drawings,
+            pictures=drawings if shared is None else [],
+            shares=shared,
+            quiet=shared is not None and self._sharing.random() < QUIET,
         )
+
+    def _shared(self, author: Person) -> int | None:
+        """Return the step whose post this one shows, if it is one that does."""
+        if self._sharing.random() >= SHARED:
+            return None
+        first = max(0, len(self._posts) - RECENT_POSTS)
+        found = [
+            number
+            for number, post in enumerate(self._posts[first:], first)
+            if post.author != author.number
+            and post.language == author.language
+            and not post.followers_only
+            and not post.shares
+            and (author.number, number) not in self._shown
+        ]
+        if not found:
+            return None
+        chosen = self._sharing.choices(found, [self._posts[number].appeal for number in found])[0]
+        self._shown.add((author.number, chosen))
+        return chosen
+
+    def _keep(self) -> tuple[int, int]:
+        """Return a recent post and somebody who keeps it, often one whom people log in as."""
+        last = len(self._posts) - 1
+        target = self._keeping.randint(max(0, last - RECENT_POSTS), last)
+        if self._keeping.random() < KEPT_BY_LOGINS:
+            return target, self._keeping.randrange(min(LOGINS, len(self._people)))
+        return target, self._keeping.choice(self._people).number
 
     def _count(self, mean: float) -> int:
         """Return a whole number, the mean on average."""

@@ -213,8 +213,32 @@ class _Seeding:
     def _take(self, step: Step, images: list[int]) -> int:
         """Carry out one step in one transaction; returns the id of its post."""
         at = self._begun - step.age_ms
-        post = feeds.publish(
-            self._author(step.author),
+        post = self._post(step, images, at)
+        for pair in self._share(self._later, step.number, FOLLOWS_SHARE):
+            self._follow(*pair)
+        ids = [*self._ids, post.pk]
+        for target, person in step.likes:
+            # What the person cannot see (any more) they cannot like: the site's people are free.
+            with contextlib.suppress(AppError):
+                interactions.like(self._author(person), SubjectType.POST, ids[target])
+        for target, person in step.kept:
+            with contextlib.suppress(AppError):
+                interactions.bookmark(self._author(person), ids[target])
+        for thread in step.threads:
+            with contextlib.suppress(AppError):
+                self._say(thread, ids[thread.step], at)
+        return post.pk
+
+    def _post(self, step: Step, images: list[int], at: int) -> Post:
+        author = self._author(step.author)
+        if step.shares is not None:
+            words = "" if step.quiet else step.text.content
+            with contextlib.suppress(AppError):
+                post, is_new = feeds.repost(author, self._ids[step.shares], words, at_ms=at)
+                if is_new:
+                    return post
+        return feeds.publish(
+            author,
             content=step.text.content,
             kind=step.text.kind,
             title=step.text.title,
@@ -223,17 +247,6 @@ class _Seeding:
             visibility=step.visibility,
             at_ms=at,
         )
-        for pair in self._share(self._later, step.number, FOLLOWS_SHARE):
-            self._follow(*pair)
-        ids = [*self._ids, post.pk]
-        for target, person in step.likes:
-            # What the person cannot see (any more) they cannot like: the site's people are free.
-            with contextlib.suppress(AppError):
-                interactions.like(self._author(person), SubjectType.POST, ids[target])
-        for thread in step.threads:
-            with contextlib.suppress(AppError):
-                self._say(thread, ids[thread.step], at)
-        return post.pk
 
     def _say(self, thread: Any, post_id: int, at: int) -> None:
         said = thread.comment

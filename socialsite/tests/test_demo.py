@@ -14,12 +14,12 @@ from accounts.models import User
 from feeds import actions as feeds
 from feeds import queries
 from feeds.models import FanOut, Mode, Post, RecommendedAuthor
-from interactions.models import Comment, Like
+from interactions.models import Bookmark, Comment, Like
 from relations import actions as relation_actions
 from relations import queries as relations
 from relations.models import Relationship
 from socialsite.core.models import Event, Media
-from socialsite.demo import DEMO_LOGINS, graph, pictures, seed, words
+from socialsite.demo import DEMO_LOGINS, graph, pictures, plan, seed, words
 from socialsite.demo.people import BIG_AUTHOR, LOGINS, PASSWORD, make
 from socialsite.demo.plan import Plan
 from socialsite.env import DEMO_PUSH_ALL_MAX
@@ -35,7 +35,7 @@ def _media_elsewhere(settings, tmp_path) -> None:
 
 
 def counts() -> list[int]:
-    models = (User, Relationship, RecommendedAuthor, Post, FanOut, Comment, Like, Media)
+    models = (User, Relationship, RecommendedAuthor, Post, FanOut, Comment, Like, Media, Bookmark)
     return [model._default_manager.count() for model in models]
 
 
@@ -45,13 +45,17 @@ def seed_until(number: int) -> None:
 
 
 @pytest.mark.django_db
-def test_seeding_twice_adds_nothing() -> None:
+def test_seeding_twice_adds_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(plan, "SHARED", 0.7)
     seen = []
     seed(lambda *progress: seen.append(progress), **SIZE)
     before = counts()
     assert before[0] == SIZE["people"]
     assert before[3] == SIZE["posts"]
     assert min(before) > 0
+    shown = list(Post.objects.filter(kind="repost"))
+    assert shown
+    assert all(post.position > post.ref_post.position for post in shown)
     assert not Event.objects.exists()
     assert not FanOut.objects.filter(state__lt=FanOut.State.DONE).exists()
     assert ("posts", SIZE["posts"], SIZE["posts"]) in seen
@@ -76,7 +80,7 @@ def test_a_run_goes_on_where_the_last_one_stopped() -> None:
     seed(**SIZE)
     texts = list(Post.objects.order_by("position").values_list("content_row__content", flat=True))
     whole = Plan(make(SIZE["people"]), graph.make(SIZE["people"]), SIZE["posts"])
-    assert texts == [step.text.content for step in whole.steps()]
+    assert texts == ["" if step.quiet else step.text.content for step in whole.steps()]
     assert User.objects.count() == SIZE["people"]
     pairs = {frozenset(pair) for pair in graph.make(SIZE["people"])}
     assert Relationship.objects.count() == 2 * len(pairs)
@@ -154,6 +158,10 @@ def test_texts_do_not_repeat_themselves_on_a_page() -> None:
     assert not any("{" in text or "}" in text for text in contents)
     assert {step.text.kind for step in steps} == {"micro", "article", "video"}
     assert any(step.visibility == "followers" for step in steps)
+    shown = [step for step in steps if step.shares is not None]
+    assert len(shown) > 0.02 * len(steps)
+    assert {step.quiet for step in shown} == {True, False}
+    assert all(step.shares < step.number for step in shown)
     ages = [step.age_ms for step in steps]
     assert sorted(set(ages), reverse=True) == ages
     said = Counter((t.step, t.comment.words) for step in steps for t in step.threads)
