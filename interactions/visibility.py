@@ -25,17 +25,24 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
 def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return the same without what the author of a featured post did not pick (A36).
 
-    Picked is what they pinned and what they wrote. Everybody sees their own comments too, and the
-    author all.
+    Picked is what they pinned and what they wrote. Everybody sees their own comments too, with the
+    comment that they stand below, or a reply would be lost to whoever wrote it; and the author all.
     """
     shown = by_shown_authors(viewer_id)
     everywhere = ~Q(subject__status=Subject.Status.FEATURED)
     if viewer_id is None:
         return shown.alias(picks=F("attrs").bitand(PICKED)).filter(everywhere | Q(picks__gt=0))
     own_post = feeds.by_author(viewer_id).filter(pk=OuterRef("subject__subj_id"))
-    return shown.alias(picks=F("attrs").bitand(PICKED)).filter(
-        everywhere | Q(picks__gt=0) | Q(author_id=viewer_id) | Exists(own_post)
-    )
+    below = own_replies(viewer_id).filter(subject_id=OuterRef("subject_id"), root_id=OuterRef("pk"))
+    own = Q(author_id=viewer_id) | Q(root__isnull=True, answered__isnull=False)
+    return shown.alias(
+        picks=F("attrs").bitand(PICKED), answered=Subquery(below.values("pk")[:1])
+    ).filter(everywhere | Q(picks__gt=0) | own | Exists(own_post))
+
+
+def own_replies(viewer_id: int) -> "QuerySet[Comment]":
+    """Return what a person wrote below comments and did not delete."""
+    return Comment.objects.filter(author_id=viewer_id, root__isnull=False, deleted=False)
 
 
 def visible_to(viewer_id: int | None) -> "QuerySet[Comment]":

@@ -10,7 +10,7 @@ from interactions.models import Comment, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.queries.reply_counts import ReplyCounts
 from interactions.queries.threads import Row, Sort, Thread, page_of, values
-from interactions.visibility import shown_to, visible_to
+from interactions.visibility import own_replies, shown_to, visible_to
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position
@@ -161,10 +161,14 @@ def _thread(
     viewer: "User | None", post: "Post", subject: Subject, order: Literal["new", "hot", "old"]
 ) -> Thread:
     """Return the comments on a subject itself, as its status lets this reader see them."""
-    me, writers = _id(viewer), None
-    if subject.status == Subject.Status.FEATURED and me != post.author_id:
-        writers = (post.author_id,) if me is None else (post.author_id, me)
-    return Thread(subject.pk, None, order, tuple(subject.pins), writers)
+    me, thread = _id(viewer), Thread(subject.pk, None, order, tuple(subject.pins))
+    if subject.status != Subject.Status.FEATURED or me == post.author_id:
+        return thread
+    if me is None:
+        return replace(thread, writers=(post.author_id,))
+    answered = own_replies(me).filter(subject_id=subject.pk).values_list("root_id", flat=True)
+    answered_ids = tuple(ident for ident in answered.distinct() if ident is not None)
+    return replace(thread, writers=(post.author_id, me), answered=answered_ids)
 
 
 def _page(

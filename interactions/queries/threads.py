@@ -7,7 +7,7 @@
 - Pinned comments stand first. Their places are those of the rest raised by PINNED, so that one
   order and one cursor hold for both parts; the rest passes over them, so none comes twice.
 - Of a featured thread (A36) only what may show is looked at, however long it is: the pinned ones,
-  and by an index those of its author and of the reader.
+  by an index those of its author and of the reader, and what the reader replied below.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,8 @@ class Thread:
 
     `new` and `old` are by (position, id), `hot` is by (like_count, id). With `answers_to` only the
     replies that answer that reply are listed. `pins` are the pinned comments of the subject, and
-    `writers`, for a featured one, the people besides of whom there may be anything to see.
+    `writers`, for a featured one, the people besides of whom there may be anything to see, and
+    `answered` the comments there that the reader replied below.
     """
 
     subject_id: int
@@ -65,6 +66,7 @@ class Thread:
     pins: tuple[int, ...] = ()
     writers: tuple[int, ...] | None = None
     answers_to: int | None = None
+    answered: tuple[int, ...] = ()
 
     @property
     def _key(self) -> str:
@@ -92,9 +94,10 @@ class Thread:
             rows = Comment.objects.filter(parent_id=self.answers_to)
         if self.writers is None:
             return self._next(rows, after, limit)
-        pinned = self._next(rows.filter(pk__in=self.pins), after, limit) if self.pins else []
+        named = (*self.pins, *self.answered)
+        found = self._next(rows.filter(pk__in=named), after, limit) if named else []
         written = self._next(rows.filter(author_id__in=self.writers), after, limit)
-        return sorted({*pinned, *written}, reverse=self.order != "old")[:limit]
+        return sorted({*found, *written}, reverse=self.order != "old")[:limit]
 
     def _next(
         self, rows: "QuerySet[Comment]", after: Position | None, limit: int

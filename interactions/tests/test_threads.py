@@ -212,6 +212,41 @@ def test_featured_shows_what_the_author_picked_and_to_each_their_own(
     assert drift() == []
 
 
+def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
+    author, reader, other, post
+) -> None:
+    """Everybody sees what they wrote, and to what; nobody sees more of others by replying."""
+    root = actions.comment(other, post, "not picked").pk
+    theirs = actions.comment(other, post, "by another", root).pk
+    mine = actions.comment(reader, post, "my answer", theirs).pk
+    plain = actions.comment(other, post, "nor this").pk
+    actions.set_comment_status(author, post, "featured")
+    for size in (1, 20):
+        for sort in ("new", "hot"):
+            assert listed(reader, post, sort, size) == [root]
+            assert listed(None, post, sort, size) == []
+    assert queries.comments(reader, post).items[0]["reply_count"] == 1
+    assert words(queries.replies(reader, root)) == ["my answer"]
+    card = queries.comment(reader, mine)
+    assert (card["parent_id"], card["answers"]) == (str(root), None)
+    for unseen in (theirs, plain):
+        with pytest.raises(NotFound):
+            queries.comment(reader, unseen)
+    assert listed(other, post) == [plain, root]
+    actions.delete_comment(other, root)
+    assert words(queries.comments(reader, post)) == [""]  # its tombstone, for the reply's sake
+    actions.delete_comment(reader, mine)
+    assert listed(reader, post) == []
+    actions.set_comment_status(author, post, "open")
+    again = actions.comment(reader, post, "below what somebody blocked wrote", plain).pk
+    actions.set_comment_status(author, post, "featured")
+    assert listed(reader, post) == [plain]
+    relations.block(other, reader)
+    assert listed(reader, post) == []
+    with pytest.raises(NotFound):
+        queries.comment(reader, again)
+
+
 def test_a_blocked_persons_picked_comment_stays_hidden(author, reader, other, post) -> None:
     picked = actions.comment(other, post, "picked").pk
     actions.pin(author, picked)
