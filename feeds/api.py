@@ -28,11 +28,11 @@ from socialsite.core import api, errors, redis
 from socialsite.core.idempotency import idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
+from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
 from socialsite.core.redis import Batch
 
 PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="opaque, from `next`"),
-    OpenApiParameter("size", int, description="1 to 20, default 10"),
+    *FEED_PAGE,
     OpenApiParameter("max_time", int, description="Unix ms; older than this, lossy on ties"),
 ]
 Errors = api.ErrorSerializer
@@ -49,7 +49,7 @@ class Posts(APIView):
     @extend_schema(
         request=NewPostSerializer,
         responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors},
-        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent
     def post(self, request: Request) -> Response:

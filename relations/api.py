@@ -21,13 +21,10 @@ from relations.serializers import (
 )
 from socialsite.core import api, errors
 from socialsite.core.api import ErrorSerializer as Errors
+from socialsite.core.parameters import LIST_PAGE
 from socialsite.core.ratelimit import Grant
 
 IDS_MAX = 100
-PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="`next` of the page before"),
-    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
-]
 CHANGED = {
     200: RelationSerializer,
     400: Errors,
@@ -124,7 +121,7 @@ class People(APIView):
     kind = ""
 
     @extend_schema(
-        parameters=PAGE_PARAMETERS, responses={200: PersonPageSerializer, 400: Errors, 404: Errors}
+        parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 404: Errors}
     )
     def get(self, request: Request, user_id: str) -> Response:
         """Return a page, newest first; 404 where one of the two blocks the other."""
@@ -143,7 +140,7 @@ class People(APIView):
         return Response({"items": page.items, "next": page.next})
 
 
-@extend_schema_view(get=extend_schema(parameters=[*PAGE_PARAMETERS, SEARCH]))
+@extend_schema_view(get=extend_schema(parameters=[*LIST_PAGE, SEARCH]))
 class SearchablePeople(People):
     """A list that its owner may search: it is never longer than FOLLOW_LIMIT."""
 
@@ -152,7 +149,7 @@ class BlockedPeople(APIView):
     """The people whom I block."""
 
     @extend_schema(
-        parameters=PAGE_PARAMETERS, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
+        parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
     )
     def get(self, request: Request) -> Response:
         """Return a page, the latest block first."""

@@ -17,6 +17,7 @@ from relations import queries as relations
 from relations.serializers import PersonPageSerializer
 from socialsite.core import api, errors
 from socialsite.core.api import ErrorSerializer as Errors
+from socialsite.core.parameters import LIST_PAGE
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")
 Body = dict[str, Any]
@@ -88,8 +89,7 @@ class Users(APIView):
         operation_id="users_list",
         parameters=[
             OpenApiParameter("q", str, required=True, description="beginning of a name"),
-            OpenApiParameter("cursor", str, description="`next` of the page before"),
-            OpenApiParameter("size", int, description="1 to 100, default 20"),
+            *LIST_PAGE,
         ],
         responses={200: PersonPageSerializer, 400: Errors, 401: Errors},
     )

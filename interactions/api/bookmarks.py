@@ -1,6 +1,6 @@
 """API of bookmarks."""
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -10,13 +10,10 @@ from feeds.serializers import body as post_body
 from interactions import actions, queries
 from interactions.serializers import BookmarkSerializer
 from socialsite.core import api
+from socialsite.core.parameters import FEED_PAGE
 
 Errors = api.ErrorSerializer
 BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors}
-PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="`next` of the page before"),
-    OpenApiParameter("size", int, description=f"1 to {api.FEED_MAX}, default {api.FEED_SIZE}"),
-]
 
 
 class PostBookmark(APIView):
@@ -39,7 +36,7 @@ class Bookmarks(APIView):
     """What I keep."""
 
     @extend_schema(
-        parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors, 401: Errors}
+        parameters=FEED_PAGE, responses={200: PostPageSerializer, 400: Errors, 401: Errors}
     )
     def get(self, request: Request) -> Response:
         """Return a page of the posts that I keep, what was kept last first."""

@@ -20,12 +20,9 @@ from socialsite.core import api
 from socialsite.core.errors import InvalidInput
 from socialsite.core.idempotency import idempotent
 from socialsite.core.pagination import Page
+from socialsite.core.parameters import IDEMPOTENCY_KEY, LIST_PAGE
 
 Errors = api.ErrorSerializer
-PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="`next` of the page before"),
-    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
-]
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
 
 
@@ -39,7 +36,7 @@ class PostComments(APIView):
     permission_classes = [IsAuthenticatedOrReadOnly]
 
     @extend_schema(
-        parameters=[*PAGE_PARAMETERS, SORT],
+        parameters=[*LIST_PAGE, SORT],
         responses={200: CommentPageSerializer, 400: Errors, 404: Errors},
     )
     def get(self, request: Request, post_id: str) -> Response:
@@ -53,7 +50,7 @@ class PostComments(APIView):
 
     @extend_schema(
         request=NewCommentSerializer,
-        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[IDEMPOTENCY_KEY],
         responses={
             201: CommentSerializer,
             400: Errors,
@@ -80,7 +77,7 @@ class Replies(APIView):
     permission_classes = [AllowAny]
 
     @extend_schema(
-        parameters=PAGE_PARAMETERS,
+        parameters=LIST_PAGE,
         responses={200: CommentPageSerializer, 400: Errors, 404: Errors},
     )
     def get(self, request: Request, comment_id: str) -> Response:

@@ -1,6 +1,6 @@
 """API of likes."""
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,12 +11,9 @@ from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
 from socialsite.core import api
+from socialsite.core.parameters import LIST_PAGE
 
 Errors = api.ErrorSerializer
-PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="`next` of the page before"),
-    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
-]
 PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}
 LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
 
@@ -58,7 +55,7 @@ class PostLikes(APIView):
 
     permission_classes = [AllowAny]
 
-    @extend_schema(parameters=PAGE_PARAMETERS, responses=PEOPLE)
+    @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, post_id: str) -> Response:
         """Return a page, the newest like first, of people whom the reader may see."""
         return _likers(request, SubjectType.POST, api.parse_id(post_id))
@@ -69,7 +66,7 @@ class CommentLikes(APIView):
 
     permission_classes = [AllowAny]
 
-    @extend_schema(parameters=PAGE_PARAMETERS, responses=PEOPLE)
+    @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, comment_id: str) -> Response:
         """Return a page, the newest like first, of people whom the reader may see."""
         return _likers(request, SubjectType.COMMENT, api.parse_id(comment_id))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,12 +16,9 @@ from interactions.serializers import (
     notification_body,
 )
 from socialsite.core import api
+from socialsite.core.parameters import LIST_PAGE
 
 Errors = api.ErrorSerializer
-PAGE_PARAMETERS = [
-    OpenApiParameter("cursor", str, description="`next` of the page before"),
-    OpenApiParameter("size", int, description=f"1 to {api.LIST_MAX}, default {api.LIST_SIZE}"),
-]
 
 
 def _unread(request: Request) -> Response:
@@ -33,7 +30,7 @@ class Notifications(APIView):
     """What I am told."""
 
     @extend_schema(
-        parameters=PAGE_PARAMETERS,
+        parameters=LIST_PAGE,
         responses={200: NotificationPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,6 +12,7 @@ from interactions.models import REPORTABLE
 from interactions.serializers import NewReportSerializer, ReportSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
+from socialsite.core.parameters import IDEMPOTENCY_KEY
 
 Errors = api.ErrorSerializer
 
@@ -26,7 +27,7 @@ class Reports(APIView):
 
     @extend_schema(
         request=NewReportSerializer,
-        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[IDEMPOTENCY_KEY],
         responses={
             200: ReportSerializer,
             201: ReportSerializer,

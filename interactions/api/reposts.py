@@ -1,6 +1,6 @@
 """API of reposts."""
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -13,6 +13,7 @@ from interactions import queries
 from interactions.serializers import NewRepostSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
+from socialsite.core.parameters import IDEMPOTENCY_KEY
 
 Errors = api.ErrorSerializer
 
@@ -22,7 +23,7 @@ class PostRepost(APIView):
 
     @extend_schema(
         request=NewRepostSerializer,
-        parameters=[OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)],
+        parameters=[IDEMPOTENCY_KEY],
         responses={
             200: PostSerializer,
             201: PostSerializer,

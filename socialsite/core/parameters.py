@@ -1,0 +1,18 @@
+"""Parameters that many addresses of the API take, as its schema describes them."""
+
+from drf_spectacular.utils import OpenApiParameter
+
+from socialsite.core.api import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
+
+
+def _page(default: int, maximum: int) -> list[OpenApiParameter]:
+    return [
+        OpenApiParameter("cursor", str, description="`next` of the page before"),
+        OpenApiParameter("size", int, description=f"1 to {maximum}, default {default}"),
+    ]
+
+
+# Of `api.page_params` as it is, and with the sizes of feeds.
+LIST_PAGE = _page(LIST_SIZE, LIST_MAX)
+FEED_PAGE = _page(FEED_SIZE, FEED_MAX)
+IDEMPOTENCY_KEY = OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)
