@@ -249,7 +249,7 @@ def ask_liked(
     batch: redis.Batch, user_id: int, thread: int, comment_ids: Sequence[int]
 ) -> AskedLiked:
     """Add the read of which of these comments of a thread a person likes to a batch."""
-    if db.in_transaction():  # as in `core.leased`
+    if batch.in_transaction:  # as in `core.leased`
         return AskedLiked(comment_ids, redis.Promise())
     fields = (_THRESHOLD_LIKE, _THRESHOLD_ID, *comment_ids)
     return AskedLiked(comment_ids, batch.add("HMGET", _liked(user_id, thread), *fields))

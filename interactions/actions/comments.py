@@ -21,6 +21,7 @@ from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
 from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.events import publish
+from socialsite.core.text import clean
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -169,9 +170,8 @@ def _words(content: str) -> str:
     """Return the text of a comment; InvalidInput unless it has 1 to COMMENT_MAX characters."""
     if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
         raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
-    # Browsers send lines that end in CR LF; of control characters line feed and tab stay.
-    text = "".join(c for c in content if c in "\n\t" or unicodedata.category(c) != "Cc").strip()
-    if all(unicodedata.category(c) in ("Cc", "Cf", "Zs", "Zl", "Zp") for c in text):
+    text = clean(content)
+    if not text:
         raise InvalidInput(fields={"content": [_("Write something.")]})
     if len(text) > COMMENT_MAX:
         message = _("At most %(limit)s characters.") % {"limit": COMMENT_MAX}
