@@ -7,7 +7,7 @@ addresses, translations, texts with their links.
 import functools
 import secrets
 import zlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from django.templatetags.static import static
 from django.urls import get_urlconf, reverse
 from django.utils import translation
 from django.utils.safestring import mark_safe
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
 from jinja2.utils import urlize
@@ -38,6 +38,13 @@ KEPT = 4096
 _HIDDEN = secrets.token_hex(16)
 LINKED_MAX = 2000
 MINUTE, HOUR, DAY = 60, 3600, 86400
+_NOW = gettext_noop("now")
+# Words, the unit they count, and the seconds they are used up to.
+_SPANS = (
+    (gettext_noop("%(n)s min"), MINUTE, HOUR),
+    (gettext_noop("%(n)s h"), HOUR, DAY),
+    (gettext_noop("%(n)s d"), DAY, 7 * DAY),
+)
 
 
 def url(name: str, *args: Any) -> str:
@@ -87,9 +94,26 @@ def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False)
     A card is made once for each language and each state of the post: its words, counts, who it is
     by and for, how long ago. Only the hidden fields belong to one request.
     """
-    when = timesince_short(post["created_at"])
-    card = _post_card(get_language(), c["login"], when, full, orjson.dumps(post))
-    return Markup(card.replace(_HIDDEN, c["hidden"]))  # noqa: S704
+    return post_cards([post], c, full)
+
+
+def post_cards(
+    posts: Iterable[Mapping[str, Any]], c: Mapping[str, str], full: bool = False
+) -> Markup:
+    """Return posts as cards, one below the other."""
+    # What asks for the language or the time for each of them takes as long as the rest.
+    language, now = get_language(), datetime.now(UTC)
+    cards = [
+        _post_card(
+            language,
+            c["login"],
+            _since(post["created_at"], now, language),
+            full,
+            orjson.dumps(post),
+        )
+        for post in posts
+    ]
+    return Markup("".join(cards).replace(_HIDDEN, c["hidden"]))  # noqa: S704
 
 
 @functools.lru_cache(KEPT)
@@ -155,16 +179,17 @@ def avatar_hue(username: str) -> int:
 
 def timesince_short(moment: str) -> str:
     """Return how long ago an ISO time is, in a few characters; a date after a week."""
+    return _since(moment, datetime.now(UTC), get_language())
+
+
+def _since(moment: str, now: datetime, language: str | None) -> str:
     then = datetime.fromisoformat(moment)
-    seconds = int((datetime.now(UTC) - then).total_seconds())
+    seconds = int((now - then).total_seconds())
     if seconds < MINUTE:
-        return gettext("now")
-    if seconds < HOUR:
-        return gettext("%(n)s min") % {"n": seconds // MINUTE}
-    if seconds < DAY:
-        return gettext("%(n)s h") % {"n": seconds // HOUR}
-    if seconds < 7 * DAY:
-        return gettext("%(n)s d") % {"n": seconds // DAY}
+        return _translated(language, _NOW)
+    for words, unit, limit in _SPANS:
+        if seconds < limit:
+            return _translated(language, words) % {"n": seconds // unit}
     return f"{then:%Y-%m-%d}"
 
 
@@ -178,6 +203,7 @@ def environment(**options: Any) -> Environment:
         linked=linked,
         beginning=mentions.beginning,
         post_card=post_card,
+        post_cards=post_cards,
         composer=composer,
         kept=kept,
         ngettext=ngettext,
