@@ -170,10 +170,12 @@ class _Delivery:
 def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     """Take the lease of a chunk and insert its rows; None when it is done or in other hands."""
     now = db.now_ms()
-    if not _take(chunk_id, lease, now, now + LEASE_MS):
+    free = _free(chunk_id, now)
+    if not free:
         return None
+    _take(chunk_id, lease, now + LEASE_MS)
     failpoint("chunk-leased")
-    post_id, lower, upper = _bounds(chunk_id)[0]
+    post_id, lower, upper = free[0]
     found = db.rows_locked_in_share(_alive.statement(post_id))
     if not found:
         return _Delivery(0, [], Position(0, post_id))
@@ -201,16 +203,17 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     )
 
 
-@prepared_update
-def _take(chunk_id: int, lease: int, now: int, until: int) -> _Update:
-    free = FanOutChunk.objects.filter(pk=chunk_id, done=False, leased_until__lte=now)
-    return free, {"lease": lease, "leased_until": until}
-
-
 @prepared
-def _bounds(chunk_id: int) -> "QuerySet[FanOutChunk, Any]":
-    chunks = FanOutChunk.objects.filter(pk=chunk_id)
-    return chunks.values_list("fanout_id", "lower", "upper")
+def _free(chunk_id: int, now: int) -> "QuerySet[FanOutChunk, Any]":
+    # Nobody waits for whoever is delivering it, were they to hang.
+    chunks = FanOutChunk.objects.select_for_update(skip_locked=True)
+    free = chunks.filter(pk=chunk_id, done=False, leased_until__lte=now)
+    return free.values_list("fanout_id", "lower", "upper")
+
+
+@prepared_update
+def _take(chunk_id: int, lease: int, until: int) -> _Update:
+    return FanOutChunk.objects.filter(pk=chunk_id), {"lease": lease, "leased_until": until}
 
 
 @prepared_update
