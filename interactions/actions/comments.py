@@ -105,7 +105,8 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     cache.post_changed(post_id)
     cache.reply_gone(_above(comment))
     _count_reply(comment, -1)
-    if comment.author_id == post_author:
+    # Whoever deletes it: staff may not see the post.
+    if comment.attrs & Comment.Attr.BY_AUTHOR:
         _forget_author_reply(comment)
     publish(
         CommentDeleted(

@@ -7,6 +7,8 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts import actions as accounts
+from accounts.models import Role
 from feeds import actions as feeds
 from interactions import actions
 from interactions.models import (
@@ -246,6 +248,19 @@ def test_the_mark_of_an_authors_answer_goes_with_their_last_answer(
     assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED | AUTHOR_REPLIED
     actions.delete_comment(author, answers[1].pk)
     assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED
+
+
+def test_it_goes_also_when_staff_who_do_not_see_the_post_delete_that_answer(
+    author, reader, other, make_post
+) -> None:
+    relations.follow(reader, author)
+    post = make_post(author, visibility="followers")
+    root = actions.comment(reader, post.pk, "root")
+    answer = actions.comment(author, post.pk, "answer", root.pk)
+    assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_REPLIED
+    staff = accounts.promote(other, Role.MEMBER | Role.MODERATOR)
+    actions.delete_comment(staff, answer.pk)
+    assert Comment.objects.get(pk=root.pk).attrs == 0
 
 
 # --- deleting -----------------------------------------------------------------------------------
