@@ -252,9 +252,10 @@ def _mend(kept: _Kept, key: int) -> None:
     rows: QuerySet[Any] = kept.model._default_manager.filter(pk=key)
     row = rows.select_for_update().get()
     if kept is not CASES:
-        # What is folded first cannot fall below nothing once the count is right.
+        # What is folded first cannot fall below nothing once the count is right. What comes in
+        # meanwhile is left: of a viral post there may always be more.
         subject = (row.subj_type, row.subj_id) if kept is SUBJECTS else (SubjectType.COMMENT, key)
-        while actions.fold_counts(*subject):
+        while actions.fold_counts(*subject) >= actions.FOLD_MAX:
             pass
         row.refresh_from_db()
     off = kept.look(rows).get(key, {})

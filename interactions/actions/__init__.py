@@ -7,7 +7,7 @@ for each other.
 
 from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
-from interactions.actions.counts import fold_counts
+from interactions.actions.counts import FOLD_MAX, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
 from interactions.actions.reports import (
@@ -25,6 +25,7 @@ from interactions.actions.threads import PIN_MAX, pin, set_comment_status, unpin
 
 __all__ = [
     "COMMENT_MAX",
+    "FOLD_MAX",
     "PIN_MAX",
     "ban_reported",
     "bookmark",

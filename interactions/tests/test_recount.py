@@ -162,6 +162,24 @@ def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, 
     assert drift() == []
 
 
+def test_a_count_is_mended_although_people_never_stop(post, make_user, monkeypatch) -> None:
+    """With each fold of the mending somebody else likes it."""
+    rows, _ = spoiled("likes", post)
+    rows.update(like_count=7)
+    fold, folds = actions.fold_counts, []
+
+    def fold_while_others_like(subj_type: int, subj_id: int) -> int:
+        assert len(folds) < 20, "never done"
+        folds.append(fold(subj_type, subj_id))
+        actions.like(make_user(), POST, post)
+        return folds[-1]
+
+    monkeypatch.setattr(actions, "fold_counts", fold_while_others_like)
+    recount.run(fix=True)
+    assert folds == [12]
+    assert drift() == []
+
+
 def test_the_check_is_on_the_schedule_and_only_the_newest_are_kept(monkeypatch) -> None:
     entry = settings.CELERY_BEAT_SCHEDULE["check-interaction-counts"]
     assert entry["task"] == tasks.check_counts.name
