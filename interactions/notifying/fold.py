@@ -2,8 +2,8 @@
 
 - A cause is `due` from the transaction that changed it on. Whoever folds takes the lock of the
   reader, which nobody waits for: who finds it taken leaves the work to its holder, who goes on
-  until nothing is due, or to the sweeper. So a burst on a viral post costs one writer's folds of
-  up to BATCH causes, and holds up nobody.
+  until nothing is due or FOLDS_MAX are done, or to the sweeper. So a burst on a viral post costs
+  one writer's folds of up to BATCH causes, and holds up nobody.
 - Each new cause gets the next position of its reader under that lock. A group is where its newest
   shown actor is, and unread when that is beyond what was read: what is taken back, or hidden by a
   block or a ban, takes both back.
@@ -31,6 +31,8 @@ from socialsite.core import db
 from socialsite.core.failpoints import failpoint
 
 BATCH = 200
+# So often at once: about a viral post there may always be more, and other readers wait.
+FOLDS_MAX = 50
 # Actors that a group keeps at hand, and how few of them may be left before it looks for more.
 NEWEST, NEWEST_MIN = 8, 3
 READERS = 500
@@ -41,8 +43,11 @@ Key = tuple[int, int]  # kind, subject
 
 def fold(user_id: int) -> int:
     """Fold what is due of one reader; returns how many causes. Tells their open pages of news."""
-    done = 0
-    while found := _fold(user_id):
+    done, found = 0, None
+    for _ in range(FOLDS_MAX):
+        found = _fold(user_id)
+        if not found:
+            break
         done += found
     if found is None and not NotificationReader.objects.filter(pk=user_id).exists():
         # In a transaction of its own: nobody is to wait for the first fold of a reader either.

@@ -568,6 +568,21 @@ def test_the_count_is_bounded(
     assert queries.unread_count(me) == (3, True)
 
 
+def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
+    me: Any, people: Any, post: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    other = make_post(people[0])
+    for person in people[1:]:
+        actions.like(person, POST, post.pk)
+        actions.like(person, POST, other.pk)
+    while relay.relay():
+        pass
+    monkeypatch.setattr(fold, "BATCH", 1)
+    monkeypatch.setattr(fold, "FOLDS_MAX", 2)
+    assert [fold.sweep() for _ in range(3)] == [4, 4, 0]
+    assert told(me)[0][2] == told(people[0])[0][2] == 4
+
+
 # --- what one fact changes for many ---------------------------------------------------------------
 def deliver_one_by_one(count: Callable[[], int]) -> list[int]:
     """How many rows each event changes, of those that changed any."""
