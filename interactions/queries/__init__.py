@@ -16,7 +16,6 @@ from interactions.queries.comments import (
 from interactions.queries.counts import number_of
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likers import likers
-from interactions.queries.likes import liked_ids
 from interactions.queries.notifications import (
     Item,
     Unread,
@@ -40,7 +39,6 @@ __all__ = [
     "comments",
     "decorate",
     "discussion",
-    "liked_ids",
     "likers",
     "notifications",
     "number_of",

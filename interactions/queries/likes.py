@@ -1,8 +1,8 @@
-"""Who likes what."""
+"""Which comments a reader likes."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -12,20 +12,10 @@ from interactions.models import Comment, Like, SubjectType
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
-if TYPE_CHECKING:
-    from accounts.models import User
-
-
-def liked_ids(viewer: "User | None", subj_type: SubjectType, ids: Iterable[int]) -> set[int]:
-    """Return which of these the reader likes, from the database; guests like nothing."""
-    if viewer is None:
-        return set()
-    return set(_liked_of(ids, viewer.pk, subj_type=int(subj_type)))
-
 
 @prepared
-def _liked_of(ids: Iterable[int], user_id: int, *, subj_type: int) -> "QuerySet[Like, Any]":
-    rows = Like.objects.filter(subj_type=subj_type, subj_id__in=ids, user_id=user_id)
+def _liked_of(ids: Iterable[int], user_id: int) -> "QuerySet[Like, Any]":
+    rows = Like.objects.filter(subj_type=SubjectType.COMMENT, subj_id__in=ids, user_id=user_id)
     return rows.values_list("subj_id", flat=True)
 
 
@@ -56,7 +46,7 @@ class LikedComments:
         unknown = [ident for ident in self._ids if ident not in known]
         liked = {ident for ident, likes in known.items() if likes}
         if unknown:
-            liked.update(_liked_of(unknown, self._me, subj_type=int(SubjectType.COMMENT)))
+            liked.update(_liked_of(unknown, self._me))
         return liked
 
 
