@@ -183,6 +183,16 @@ def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(client, me, author
     assert drift() == []
 
 
+def test_undoing_that_in_place_leads_home(me, author, post) -> None:
+    made, _ = actions.repost(me, post.pk)
+    relations.block(author, me)
+    browser = Client()
+    browser.post("/login", {"username": me.username, "password": "right.pass1"})
+    answer = browser.post(f"/posts/{post.pk}/repost/undo", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.headers["HX-Redirect"]) == (200, "/")
+    assert not Post.objects.filter(pk=made.pk, is_deleted=False).exists()
+
+
 def test_a_warm_feed_of_reposts_costs_three_round_trips_and_no_query(
     me, author, make_user, make_post, api_for, drain, round_trips, django_assert_num_queries
 ) -> None:

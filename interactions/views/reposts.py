@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from feeds import actions as feeds
 from feeds import queries as posts
@@ -42,7 +43,10 @@ def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
     user = member(request)
     ident = api.parse_id(post_id)
     feeds.undo_repost(user, ident)
-    return _changed(request, ident)
+    try:
+        return _changed(request, ident)
+    except errors.NotFound:  # one's own repost of a post that one no longer sees
+        return HttpResponseClientRedirect(reverse("home"))
 
 
 def _form(
