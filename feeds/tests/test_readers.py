@@ -453,3 +453,29 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     monkeypatch.setattr(home.Home, "_inbox_rows", trimmed_first)
     page = queries.home_feed(reader, Position.decode(first.next), 20)
     assert [card["position"] for card in page.items] == list(range(6000, 0, -1000))
+
+
+@pytest.mark.parametrize("cap", [2, 400])
+def test_what_is_pulled_of_the_ms_in_which_a_run_of_the_inbox_ends_is_not_passed_over(
+    reader: User,
+    author: User,
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    cap: int,
+) -> None:
+    """T32, T48: others have posts in that ms too, above and below where their cached lists end."""
+    monkeypatch.setattr(timeline, "CAP", cap)
+    pulled = make_user()
+    for person in (author, pulled):
+        relations.follow(reader, person)
+    drain()
+    for person, mode in ((author, Mode.ALL), (pulled, Mode.NONE)):
+        with mock.patch.object(actions, "mode_for", return_value=mode):
+            for _ in range(10):
+                make_post(person, at_ms=1000)
+    drain()
+    for size in (1, 2, 3):
+        for _ in range(2):
+            assert_exact(reader, size)
