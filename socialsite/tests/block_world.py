@@ -54,6 +54,7 @@ class World:
                 relations.follow(self.hidden, reader)
             if name not in ("stranger", "staff", "blocker"):
                 relations.follow(reader, self.hidden)
+        relations.follow(self.users["stranger"], self.gone)
         names = {"username": self.hidden.username, "nickname": self.hidden.nickname}
         self.marks = {**names, "hidden": str(self.hidden.pk)}
         for person in (self.hidden, self.gone, self.third):

@@ -89,6 +89,19 @@ def test_every_method_is_called_and_proves_something() -> None:
                 assert call.method != "get" or call.sees, f"{call.path} proves nothing"
 
 
+@pytest.mark.django_db
+def test_every_method_of_a_page_is_called(make_user: Any) -> None:
+    browser = Client()
+    browser.cookies["access"] = accounts.sign_in(make_user(), "chrome").access
+    for address, calls in PAGES.items():
+        path = re.sub(r"<\w+:\w+>", "1", address)
+        answer = browser.generic("BREW", f"/{path}")
+        assert answer.status_code == 405, f"{address} takes any method"
+        allowed = {name.strip().lower() for name in answer["Allow"].split(",")}
+        lacks = allowed - {"head", "options"} - {call.method for call in calls}
+        assert not lacks, f"{address} is never called by {lacks}"
+
+
 class Walk:
     """Calls addresses as readers, and collects what is wrong."""
 
@@ -227,6 +240,8 @@ class Walk:
                 self.wrong.append(f"{self.state}: {reader} has nothing unread")
         world = self.world
         fresh = {str(feeds.publish(person, content="new").pk) for person in world.owners.values()}
+        if world.never:  # followed by the stranger, and counted for nobody
+            feeds.publish(world.gone, content="new")
         fresh.add(str(feeds.repost(world.third, world.names["post_id"], "again")[0].pk))
         for reader in readers:
             count = self._read(reader, "feed/new-count")["count"]
@@ -319,6 +334,7 @@ FEW = {
 }
 
 
+@pytest.mark.timeout(300)  # thousands of requests: 25 s of CPU
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "readers",
