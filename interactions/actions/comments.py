@@ -99,7 +99,8 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
         return comment
     comment.deleted, comment.attrs = True, comment.attrs & Comment.Attr.BY_AUTHOR
     comment.save(update_fields=["deleted", "attrs"])
-    subject.comment_count -= 1
+    # Nobody is kept from deleting by a count that is off, after a restore say (`recount` mends it).
+    subject.comment_count = max(0, subject.comment_count - 1)
     forget_pin(subject, comment_id)
     subject.save(update_fields=["comment_count", "pins", "updated_at"])
     cache.post_changed(post_id)
@@ -140,7 +141,10 @@ def _count_reply(comment: Comment, by: int) -> None:
     """Move `reply_count` of the thread's root, and of the reply that was answered."""
     above = _above(comment)
     if above:
-        Comment.objects.filter(pk__in=above).update(reply_count=F("reply_count") + by)
+        rows = Comment.objects.filter(pk__in=above)
+        if by < 0:
+            rows = rows.filter(reply_count__gt=0)
+        rows.update(reply_count=F("reply_count") + by)
 
 
 def _forget_author_reply(comment: Comment) -> None:

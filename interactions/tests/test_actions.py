@@ -10,6 +10,7 @@ from django.utils import timezone
 from accounts import actions as accounts
 from accounts.models import Role
 from feeds import actions as feeds
+from feeds.models import AuthorHead
 from interactions import actions
 from interactions.models import (
     Comment,
@@ -271,6 +272,19 @@ def test_a_comment_is_deleted_once_by_its_author(post, reader) -> None:
     assert Comment.objects.get().deleted
     assert subject_of(post).comment_count == 0
     assert told() == ["Commented", "CommentDeleted"]
+
+
+def test_a_count_that_is_off_keeps_nobody_from_deleting(post, author, reader) -> None:
+    root = actions.comment(reader, post.pk, "root")
+    reply = actions.comment(reader, post.pk, "reply", root.pk)
+    Subject.objects.update(comment_count=0)
+    Comment.objects.update(reply_count=0)
+    AuthorHead.objects.update(post_count=0)
+    actions.delete_comment(reader, reply.pk)
+    feeds.delete(author, post.pk)
+    assert subject_of(post).comment_count == 0
+    assert Comment.objects.get(pk=root.pk).reply_count == 0
+    assert AuthorHead.objects.get().post_count == 0
 
 
 def test_the_posts_author_and_staff_delete_what_others_wrote(
