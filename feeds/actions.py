@@ -249,11 +249,12 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     if post.is_deleted:
         return
     Post.objects.filter(pk=post_id).update(is_deleted=True)
+    heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
+    heads.update(post_count=F("post_count") - 1)
+    # After the head, as `_publish` does: the two would wait for each other.
     images = PostContent.objects.values_list("images", flat=True).filter(pk=post_id).first()
     if images:
         media.release(post.author_id, ids=[int(image["id"]) for image in images])
-    heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
-    heads.update(post_count=F("post_count") - 1)
     tell(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post

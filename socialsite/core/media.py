@@ -26,11 +26,12 @@ from typing import IO
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q, QuerySet, Sum
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
 
+from socialsite.core import db
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -208,26 +209,35 @@ def sweep(after: int = 0) -> int | None:
     """Remove some pictures that were uploaded more than a day ago and that nothing uses.
 
     That is asked of whoever keeps pictures, under the lock of the row, which `use` takes as well.
-    Returns the id to go on after, None at the end. The files go first, while the row is locked: a
-    process that dies leaves a row without files, which the next sweep takes, never files that no
-    row names. Whoever uses a picture just then waits, and learns that it is gone.
+    Returns the id to go on after, None at the end. Whoever uses a picture just then waits, and
+    learns that it is gone.
     """
     limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
     unused = Media.objects.filter(is_used=False, created_at__lt=limit)
     ids = list(unused.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:SWEEP_STEP])
     for ident in ids:
-        with transaction.atomic():
-            # What somebody uses at this moment is not waited for.
-            item = unused.select_for_update(skip_locked=True).filter(pk=ident).first()
-            if item is None:
-                continue
-            if any(is_used(item) for is_used in _uses):
-                unused.filter(pk=ident).update(is_used=True)
-            else:
-                for name in (item.name, item.thumb_name):
-                    _path(name).unlink(missing_ok=True)
-                item.delete()
+        _remove(unused.filter(pk=ident))
     return ids[-1] if len(ids) == SWEEP_STEP else None
+
+
+@db.atomic
+def _remove(unused: "QuerySet[Media]") -> None:
+    """Remove one picture unless it is used.
+
+    The files go between the row and the commit: a process that dies there leaves a row without
+    files, which the next sweep takes, never files that no row names. Before the row they must not
+    go: a deadlock gives it to whoever waits to use it.
+    """
+    # What somebody uses at this moment is not waited for.
+    item = unused.select_for_update(skip_locked=True).first()
+    if item is None:
+        return
+    if any(is_used(item) for is_used in _uses):
+        unused.update(is_used=True)
+        return
+    unused.delete()
+    for name in (item.name, item.thumb_name):
+        _path(name).unlink(missing_ok=True)
 
 
 # --- decoding and encoding ----------------------------------------------------------------------

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import DatabaseError
+from django.db import DatabaseError, OperationalError, connection
+from django.db.models import QuerySet
 from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from django.views.static import serve
 from PIL import Image, PngImagePlugin
@@ -546,6 +548,36 @@ def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_neve
     left = {pks["taken off"], pks["shown"]}
     assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
     assert len(files()) == 2 * (len(left) + 1)
+
+
+def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The row is theirs then, and the picture in a post before the sweep tries again."""
+    aged(store(picture()), 25)
+    real, found = QuerySet.delete, []
+
+    def deadlocked(rows: QuerySet[Any]) -> Any:
+        found.append(len(files()))
+        if len(found) == 1:
+            raise OperationalError(1213, "Deadlock found")
+        return real(rows)
+
+    monkeypatch.setattr(QuerySet, "delete", deadlocked)
+    sweep_media()
+    assert found == [2, 2]
+    assert (Media.objects.count(), files()) == (0, [])
+
+
+def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
+    """As publishing does: in the other order they wait for each other."""
+    owner = make_user()
+    post = feeds.publish(owner, images=[store(picture(), owner.pk).pk])
+    with CaptureQueriesContext(connection) as queries:
+        feeds.delete(owner, post.pk)
+    changed = [query["sql"].split()[1].strip('"`') for query in queries if "UPDATE" in query["sql"]]
+    order = [table for table in changed if table in ("feeds_authorhead", "core_media")]
+    assert order == ["feeds_authorhead", "core_media"]
 
 
 def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
