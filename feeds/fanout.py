@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value, Window
 from django.db.models.functions import Mod, RowNumber
 from django.utils import timezone
@@ -279,7 +279,22 @@ def purge(limit: int = PURGE_LIMIT) -> int:
 
 
 def sweep(limit: int = SWEEP_LIMIT) -> int:
-    """Close what is complete and run chunks that nobody holds; returns how much was done (T31)."""
-    closed = _finish(FanOut.objects.all())
+    """Close what is complete and run chunks that nobody holds; returns how much was done (T31).
+
+    Where somebody holds what a post's delivery needs, for longer than a lock is waited for, the
+    post is left to the next sweep: other posts do not wait for it.
+    """
+    count = _finish(FanOut.objects.all())
     due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
-    return closed + sum(run_chunk(pk) for pk in list(due.values_list("pk", flat=True)[:limit]))
+    stuck: set[int] = set()
+    for chunk_id, post_id in list(due.values_list("pk", "fanout_id")[:limit]):
+        if post_id in stuck:
+            continue
+        try:
+            count += run_chunk(chunk_id)
+        except OperationalError as error:
+            if not db.is_retryable(error):
+                raise
+            logger.warning("chunk %s is left to the next sweep: %s", chunk_id, error)
+            stuck.add(post_id)
+    return count

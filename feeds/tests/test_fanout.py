@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -484,6 +484,32 @@ def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
     fanout.sweep(2)
     assert fanout.open_chunks(post.pk) == chunks[2:]
     assert receivers(post) == ids(fans[:2])
+
+
+def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones(
+    author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FANOUT_CHUNK = 3
+    stuck, chunks = planned(author)
+    later, _ = planned(author)
+    tried: list[int] = []
+    alive = fanout._alive.statement
+
+    def statement(post_id: int) -> db.Statement:
+        if post_id == stuck.pk:
+            tried.append(post_id)
+            raise OperationalError(1205, "Lock wait timeout exceeded; try restarting transaction")
+        return alive(post_id)
+
+    with monkeypatch.context() as locked:
+        locked.setattr(fanout._alive, "statement", statement)
+        locked.setattr(db, "ATTEMPTS", 2)
+        assert fanout.sweep() == 2
+    assert state(later) == FanOut.State.DONE
+    # Its other chunks would wait as long for the same.
+    assert (len(tried), fanout.open_chunks(stuck.pk)) == (2, chunks)
+    assert fanout.sweep() == 2
+    assert receivers(stuck) == ids(fans)
 
 
 # --- real threads -------------------------------------------------------------------------------
