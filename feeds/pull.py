@@ -29,8 +29,8 @@ from socialsite.core.pagination import Position
 # and further down. Only what they are to each other counts; `bench/pull.py` shows if they hold.
 BY_AUTHOR, HEAD, HEAD_BELOW = 1500, 6, 10
 # By author so dear that a scan which comes to nothing costs little beside it. Its first step has
-# PROBE rows, later ones STEP at least; it is given up after a 64th of that cost, or SAMPLE_MAX
-# rows, at the soonest.
+# PROBE rows, a later one at least STEP or as many as were seen before; it is given up after a 64th
+# of that cost, or SAMPLE_MAX rows, at the soonest.
 WORTH_A_PROBE = 3000
 PROBE, STEP, SAMPLE_MAX = 64, 192, 512
 # Rows of one statement, and of all scans of a reading that does not end in them.

@@ -400,6 +400,29 @@ def test_busy_authors_are_scanned_and_quiet_ones_are_not(make_user: Make) -> Non
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("life", "most"), [("only strangers write", 512), ("many at first, then none", 5000)]
+)
+def test_a_scan_looks_at_few_rows_for_nothing_and_never_at_more_than_the_other_way_costs(
+    make_user: Make, monkeypatch: pytest.MonkeyPatch, life: str, most: int
+) -> None:
+    viewer = make_user().pk
+    follow_all(viewer, CROWD)
+    put(*LIVES[life])
+    scanned, run = [], pull._rows
+
+    def rows(sql: str, values: Any) -> Any:
+        found = run(sql, values)
+        if sql.startswith("SELECT position, id, author_id "):
+            scanned.append(len(found))
+        return found
+
+    monkeypatch.setattr(pull, "_rows", rows)
+    assert pull.newest(viewer, set(CROWD), None, 21) == oracle(CROWD, None, 21)
+    assert 0 < sum(scanned) <= most < len(LIVES[life])
+
+
+@pytest.mark.django_db
 def test_thousands_of_authors_fit_into_a_statement(make_user: Make) -> None:
     viewer = make_user().pk
     many = range(10_000, 10_000 + 6_000)
