@@ -125,12 +125,13 @@ def undo_repost(author: "User", post_id: int) -> None:
     Works also for a post that the person may not see any more; NotFound when there is neither a
     repost nor a post to be seen.
     """
-    shown = Post.objects.filter(pk=post_id, kind=Kind.REPOST).values_list("ref_post_id", flat=True)
-    source_id = shown.first() or post_id
+    # Of a repost that they may not see, people learn nothing, not what it shows either.
+    seen = visible_to(author.pk).filter(pk=post_id).first()
+    source_id = post_id if seen is None else seen.ref_post_id or post_id
     made = reposts_without_words(author.pk).filter(ref_post_id=source_id).first()
     if made is not None:
         delete(author, made.pk)
-    elif not visible_to(author.pk).filter(pk=post_id).exists():
+    elif seen is None:
         raise NotFound
 
 

@@ -183,6 +183,18 @@ def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(client, me, author
     assert drift() == []
 
 
+def test_of_a_hidden_repost_nobody_learns_what_it_shows(
+    client, me, author, post, make_user
+) -> None:
+    other = make_user()
+    theirs, mine = (actions.repost(person, post.pk)[0] for person in (other, me))
+    relations.block(other, me)
+    here, nothing = (client.delete(f"{V1}posts/{ident}/repost") for ident in (theirs.pk, 12345))
+    assert (here.status_code, here.json()) == (404, nothing.json())
+    assert client.delete(f"{V1}posts/{mine.pk}/repost").status_code == 204
+    assert Post.objects.get(kind="repost", is_deleted=False).pk == theirs.pk
+
+
 def test_undoing_that_in_place_leads_home(me, author, post) -> None:
     made, _ = actions.repost(me, post.pk)
     relations.block(author, me)
