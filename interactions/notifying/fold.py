@@ -10,12 +10,13 @@
 - Only a fold writes `shown`, so what is kept of a group moves by exact differences.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from operator import or_
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 
 from accounts import queries as accounts
@@ -29,6 +30,8 @@ from interactions.visibility import shown_to
 from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.failpoints import failpoint
+
+logger = logging.getLogger(__name__)
 
 BATCH = 200
 # So often at once: about a viral post there may always be more, and other readers wait.
@@ -57,10 +60,21 @@ def fold(user_id: int) -> int:
 
 
 def sweep() -> int:
-    """Fold what is due of some readers; returns how many causes, 0 when nothing is left to do."""
+    """Fold what is due of some readers; returns how many causes, 0 when nothing is left to do.
+
+    A reader for whom it fails stays due, and holds up nobody else.
+    """
     rows = NotificationCause.objects.filter(due__isnull=False).order_by("due")
     waiting = rows.values_list("due", flat=True).distinct()[:READERS]
-    return sum([fold(user_id) for user_id in waiting if user_id is not None])
+    done = 0
+    for user_id in waiting:
+        try:
+            done += fold(user_id or 0)
+        except (OperationalError, InterfaceError):  # nobody's in particular: the next sweep
+            raise
+        except Exception:
+            logger.exception("notifications of %s are not folded", user_id)
+    return done
 
 
 @db.atomic

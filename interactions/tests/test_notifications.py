@@ -583,6 +583,24 @@ def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
     assert told(me)[0][2] == told(people[0])[0][2] == 4
 
 
+def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
+    me: Any, people: Any, post: Any, make_post: Any, drain: Any, caplog: Any
+) -> None:
+    anna, bert, *_ = people
+    actions.like(bert, POST, post.pk)
+    drain()
+    Notification.objects.update(actor_count=0)  # one less is refused
+    actions.unlike(bert, POST, post.pk)
+    actions.like(bert, POST, make_post(anna).pk)
+    drain()
+    assert me.pk < anna.pk
+    assert unread(anna) == 1
+    assert f"notifications of {me.pk} are not folded" in caplog.text
+    Notification.objects.filter(user=me).update(actor_count=1)
+    drain()
+    assert told(me) == []
+
+
 # --- what one fact changes for many ---------------------------------------------------------------
 def deliver_one_by_one(count: Callable[[], int]) -> list[int]:
     """How many rows each event changes, of those that changed any."""
