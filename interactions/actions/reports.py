@@ -46,6 +46,8 @@ def _report(user: User, kind: int, subject_id: int, owner_id: int, reason: str, 
     if case is None:
         db.ensure(Case(kind=kind, subject_id=subject_id, owner_id=owner_id))
         case = rows.get()
+    # Again under the lock: the event that closes the case of what is deleted may have passed.
+    _owner(user, ReportedKind(kind), subject_id)
     if Report.objects.filter(case=case, reporter=user, is_open=True).exists():
         return False
     now = db.now_ms()

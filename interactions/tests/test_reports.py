@@ -1,5 +1,6 @@
 """Reports: told once, to staff only; the queue, and what becomes of a case however it ends."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -284,6 +285,30 @@ def test_what_ends_elsewhere_leaves_the_queue(how, client, staff, author, things
     drain()
     outcome = {"by its author": "gone", "by staff": "deleted", "ban": "banned"}[how]
     assert {(one.open_count, one.outcome) for one in Case.objects.all()} == {(0, outcome)}
+
+
+@pytest.mark.parametrize("kind", ["post", "comment", "user"])
+def test_what_ends_while_it_is_reported_opens_no_case(
+    kind, me, author, things, drain, monkeypatch
+) -> None:
+    """Its event has come before there is a case to close."""
+    reports = import_module("interactions.actions.reports")
+    keep = reports._report
+
+    def keep_late(*args: Any) -> bool:
+        ends: dict[str, Any] = {
+            "post": lambda: feeds.delete(author, things["post"]),
+            "comment": lambda: actions.delete_comment(author, things["comment"]),
+            "user": lambda: accounts.ban(author),
+        }
+        ends[kind]()
+        drain()
+        return keep(*args)
+
+    monkeypatch.setattr(reports, "_report", keep_late)
+    with pytest.raises(errors.AppError):
+        actions.report(me, ReportedKind[kind.upper()], things[kind], "spam")
+    assert not Case.objects.exists()
 
 
 def test_the_queue_costs_no_query_a_row(client, staff, make_user, make_post) -> None:
