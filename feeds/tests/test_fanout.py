@@ -584,27 +584,36 @@ class TestAtOnce:
         assert at_once([lambda: fanout.plan(post.pk)] * 3) == [None] * 3
         assert len(fanout.open_chunks(post.pk)) == 3
 
-    def test_a_deletion_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
-        self, author: User, fans: list[User], drain: Make, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("write", ["delete", "unfollow"])
+    def test_who_takes_a_post_away_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
+        self,
+        author: User,
+        fans: list[User],
+        drain: Make,
+        monkeypatch: pytest.MonkeyPatch,
+        write: str,
     ) -> None:
         with doorbell.silence():
             post, (chunk,) = planned(author)
-            inserted, deleted = threading.Event(), threading.Event()
+            inserted, written = threading.Event(), threading.Event()
 
             def hold_on() -> None:
                 inserted.set()
-                assert not deleted.wait(0.5)
+                assert not written.wait(0.5)
 
             at_point(monkeypatch, "chunk-inserted", hold_on)
 
-            def delete() -> None:
+            def take_away() -> None:
                 assert inserted.wait(5)
                 with doorbell.silence():
-                    actions.delete(author, post.pk)
-                deleted.set()
+                    if write == "delete":
+                        actions.delete(author, post.pk)
+                    else:
+                        relations.unfollow(fans[0], author)
+                written.set()
 
-            assert at_once([lambda: fanout.run_chunk(chunk), delete]) == [True, None]
+            assert at_once([lambda: fanout.run_chunk(chunk), take_away]) == [True, None]
             assert receivers(post) == ids(fans)
             drain()
-        assert receivers(post) == []
+        assert receivers(post) == ([] if write == "delete" else ids(fans[1:]))
         assert not Event.objects.exists()
