@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from django.conf import settings
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet, Value, Window
 from django.db.models.functions import Mod, RowNumber
 from django.utils import timezone
@@ -281,8 +281,8 @@ def purge(limit: int = PURGE_LIMIT) -> int:
 def sweep(limit: int = SWEEP_LIMIT) -> int:
     """Close what is complete and run chunks that nobody holds; returns how much was done (T31).
 
-    Where somebody holds what a post's delivery needs, for longer than a lock is waited for, the
-    post is left to the next sweep: other posts do not wait for it.
+    A post whose delivery fails, or needs what somebody holds for longer than a lock is waited for,
+    is left to the next sweep: other posts do not wait for it.
     """
     count = _finish(FanOut.objects.all())
     due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
@@ -292,9 +292,8 @@ def sweep(limit: int = SWEEP_LIMIT) -> int:
             continue
         try:
             count += run_chunk(chunk_id)
-        except OperationalError as error:
-            if not db.is_retryable(error):
-                raise
-            logger.warning("chunk %s is left to the next sweep: %s", chunk_id, error)
+        except Exception as error:
+            known = db.is_retryable(error)
+            logger.warning("chunk %s is left to the next sweep", chunk_id, exc_info=not known)
             stuck.add(post_id)
     return count

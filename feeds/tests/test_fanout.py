@@ -486,6 +486,25 @@ def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
     assert receivers(post) == ids(fans[:2])
 
 
+def test_a_post_whose_delivery_fails_does_not_keep_the_sweeper_from_later_ones(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, chunk), (second, _) = planned(author), planned(author)
+    deliver = fanout._deliver
+
+    def fail_once(chunk_id: int, *args: Any) -> Any:
+        if chunk_id == chunk[0]:
+            raise ValueError("a mistake of ours")
+        return deliver(chunk_id, *args)
+
+    monkeypatch.setattr(fanout, "_deliver", fail_once)
+    assert fanout.sweep() == 1
+    assert (receivers(first), receivers(second)) == ([], ids(fans))
+    monkeypatch.undo()
+    assert fanout.sweep() == 1
+    assert receivers(first) == ids(fans)
+
+
 def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones(
     author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
