@@ -28,7 +28,7 @@ from deploy.throwaway import throw_away_services
 NO_TESTS = 5  # pytest's exit code when nothing was collected
 GRACE_SECONDS = 30
 # Which tests run where: those that start a whole site of their own need no services of the run.
-ON_SERVICES = "(full or not e2e) and not chaos"
+ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "(embedded or (e2e and not full)) and not chaos"
 
 

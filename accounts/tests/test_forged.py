@@ -66,6 +66,7 @@ def test_the_live_tokens_are_taken(live, api) -> None:
         assert answer.status_code == 200
 
 
+@pytest.mark.once
 def test_two_thousand_forged_tokens_are_refused_over_http(live, forge, api, monkeypatch) -> None:
     round_trips, call = [], redis.call
     monkeypatch.setattr(
@@ -117,6 +118,7 @@ def test_forged_tokens_are_not_active(forge, api) -> None:
             assert answer.json()["active"] is (one.family == "the_other_kind"), one
 
 
+@pytest.mark.once
 @pytest.mark.django_db(transaction=True)
 def test_five_hundred_forged_tokens_are_refused_by_the_socket(live, forge) -> None:
     wrong, codes = [], Counter()

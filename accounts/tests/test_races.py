@@ -4,7 +4,7 @@ import pytest
 
 from accounts.tests.races import RACES
 
-ROUNDS = 60
+ROUNDS = 40
 
 
 @pytest.mark.full

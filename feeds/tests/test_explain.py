@@ -340,7 +340,7 @@ class TestMachine(TestCase):
             run_state_machine_as_test(
                 ExplainMachine,
                 settings=settings(
-                    max_examples=4,
+                    max_examples=2,
                     stateful_step_count=25,
                     deadline=None,
                     suppress_health_check=list(HealthCheck),

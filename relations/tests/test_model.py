@@ -36,7 +36,7 @@ WHO = [*itertools.permutations(range(PEOPLE), 2), (0, 0)]
 ACTIONS = [Action.FOLLOW] * 3 + [Action.UNBLOCK] * 2 + [Action.UNFOLLOW, Action.BLOCK]
 MOVES = st.tuples(st.sampled_from(WHO), st.sampled_from(ACTIONS), st.integers(0, 2))
 # A slice in CI; MODEL_EXAMPLES=2000 for a night.
-EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "12"))
+EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "8"))
 REFUSALS = (Blacklisted, FollowLimit, SelfRelation, UserBanned)
 # Whether I follow, the other follows, I block, the other blocks: nine of the sixteen are illegal.
 STATES = {

@@ -11,7 +11,7 @@ from relations.tests.helpers import row
 from relations.tests.storm import storm
 from socialsite.core import db
 
-OPERATIONS = 3_000
+OPERATIONS = 2_000
 CAP = 3
 
 pytestmark = [

@@ -44,6 +44,7 @@ def seed_until(number: int) -> None:
     seed(stop=lambda: Post.objects.count() >= number, **SIZE)
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_seeding_twice_adds_nothing(monkeypatch) -> None:
     monkeypatch.setattr(plan, "SHARED", 0.7)
@@ -71,6 +72,7 @@ def test_seeding_twice_adds_nothing(monkeypatch) -> None:
     assert followed.pk not in relations.following_ids(alice.pk)
 
 
+@pytest.mark.once
 @pytest.mark.django_db
 def test_a_run_goes_on_where_the_last_one_stopped() -> None:
     seed(stop=lambda: User.objects.count() >= 7, **SIZE)
