@@ -8,7 +8,7 @@ running it again changes nothing. Messages only hurry: whatever they lose, `swee
 
 import logging
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -35,6 +35,9 @@ _Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 logger = logging.getLogger(__name__)
 
 LEASE_MS = 8_000
+# Chunks of one message: a message costs a worker up to half of what a chunk does. But also a post
+# of few chunks is for two workers.
+CHUNKS_A_MESSAGE, MESSAGES_LEAST = 4, 2
 SWEEP_LIMIT = 200
 KEEP_MS = 7 * 86_400_000
 PURGE_LIMIT = 1000
@@ -70,6 +73,34 @@ def open_chunks(post_id: int) -> list[int]:
     """Return the ids of the chunks of a post that are not done."""
     chunks = FanOutChunk.objects.filter(fanout_id=post_id, done=False)
     return list(chunks.order_by("number").values_list("pk", flat=True))
+
+
+def call_workers(post_id: int) -> None:
+    """Hand the open chunks of a post to the workers, a few by each message."""
+    chunks = open_chunks(post_id)
+    each = min(CHUNKS_A_MESSAGE, -(-len(chunks) // MESSAGES_LEAST))
+    for start in range(0, len(chunks), each or 1):
+        doorbell.ring("feeds.run_chunks", post_id, chunks[start : start + each])
+
+
+def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
+    """Run chunks, each given with its post; returns how many were delivered.
+
+    A post whose delivery fails, or needs what somebody holds for longer than a lock is waited for,
+    is left to the next sweep: other posts do not wait for it.
+    """
+    count = 0
+    stuck: set[int] = set()
+    for chunk_id, post_id in chunks:
+        if post_id in stuck:
+            continue
+        try:
+            count += run_chunk(chunk_id)
+        except Exception as error:
+            known = db.is_retryable(error)
+            logger.warning("chunk %s is left to the next sweep", chunk_id, exc_info=not known)
+            stuck.add(post_id)
+    return count
 
 
 def run_chunk(chunk_id: int) -> bool:
@@ -279,21 +310,7 @@ def purge(limit: int = PURGE_LIMIT) -> int:
 
 
 def sweep(limit: int = SWEEP_LIMIT) -> int:
-    """Close what is complete and run chunks that nobody holds; returns how much was done (T31).
-
-    A post whose delivery fails, or needs what somebody holds for longer than a lock is waited for,
-    is left to the next sweep: other posts do not wait for it.
-    """
+    """Close what is complete and run chunks that nobody holds; returns how much was done (T31)."""
     count = _finish(FanOut.objects.all())
     due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
-    stuck: set[int] = set()
-    for chunk_id, post_id in list(due.values_list("pk", "fanout_id")[:limit]):
-        if post_id in stuck:
-            continue
-        try:
-            count += run_chunk(chunk_id)
-        except Exception as error:
-            known = db.is_retryable(error)
-            logger.warning("chunk %s is left to the next sweep", chunk_id, exc_info=not known)
-            stuck.add(post_id)
-    return count
+    return count + run_chunks(list(due.values_list("pk", "fanout_id")[:limit]))

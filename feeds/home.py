@@ -22,7 +22,7 @@ floor) after, or with the generation that the cached inbox has too.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Subquery
 
 from feeds import cache, foresight, pull, readers
 from feeds.cache.timeline import Entry, Newest, Run, entry_of
@@ -171,8 +171,8 @@ class Home:
             cursor = found[-1] if found else cursor
         else:
             found = []
-        found = found + self._inbox_rows(cursor, want - len(found))
-        return found, max(reader.inbox_floor, readers.state(self.viewer_id)[1])
+        rows, floor = self._inbox_rows(cursor, want - len(found))
+        return found + rows, max(reader.inbox_floor, floor)
 
     def _load_inbox(self, cursor: Position | None, want: int) -> Run | None:
         """Cache the inbox, and return what follows the cursor; None where that is not known."""
@@ -193,23 +193,30 @@ class Home:
 
     def _newest_rows(self, limit: int) -> list[Entry]:
         found = _newest_rows(self.viewer_id, limit=limit)
-        return [entry_of(Position(ts, post)) for ts, post, _ in found]
+        return [entry_of(Position(ts, post)) for ts, post, *_ in found]
 
-    def _inbox_rows(self, cursor: Position | None, want: int) -> list[Position]:
-        """Read the inbox; rows of people who are not followed now are passed over (T41)."""
+    def _inbox_rows(self, cursor: Position | None, want: int) -> tuple[list[Position], int]:
+        """Read the inbox, and its floor by the same statement as the last rows.
+
+        Rows of people who are not followed now are passed over (T41).
+        """
         kept: list[Position] = []
+        follows, floor = self.reader.follows, None
         limit = want + SLACK
         while True:
             if cursor is None:
                 found = _newest_rows(self.viewer_id, limit=limit)
             else:
                 found = _rows_after(self.viewer_id, *cursor, limit=limit)
-            follows = self.reader.follows
-            kept += [Position(ts, post) for ts, post, author in found if author in follows]
+            floor = found[-1][3] if found else None
+            kept += [Position(ts, post) for ts, post, author, _ in found if author in follows]
             if len(kept) >= want or len(found) < limit:
-                return kept[:want]
+                break
             cursor = Position(*found[-1][:2])
             limit = min(limit * 2, ROUND_MAX)
+        if floor is None:
+            floor = readers.state(self.viewer_id)[1]
+        return kept[:want], floor
 
     def _pulled_authors(self, asked: _Sources, reach: int, floor: int) -> set[int]:
         """Return followed authors who may have a post at or above `reach` that was not pushed."""
@@ -289,8 +296,7 @@ class Home:
 
 @prepared
 def _newest_rows(viewer_id: int, *, limit: int) -> "QuerySet[InboxEntry, Any]":
-    rows = InboxEntry.objects.filter(user_id=viewer_id).order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id")[:limit]
+    return _with_floor(InboxEntry.objects.filter(user_id=viewer_id), viewer_id)[:limit]
 
 
 @prepared
@@ -298,9 +304,13 @@ def _rows_after(
     viewer_id: int, ts_ms: int, post_id: int, *, limit: int
 ) -> "QuerySet[InboxEntry, Any]":
     place = before(Position(ts_ms, post_id), "publish_time", "post_id")
-    rows = InboxEntry.objects.filter(place, user_id=viewer_id)
+    return _with_floor(InboxEntry.objects.filter(place, user_id=viewer_id), viewer_id)[:limit]
+
+
+def _with_floor(rows: "QuerySet[InboxEntry]", viewer_id: int) -> "QuerySet[InboxEntry, Any]":
+    floor = InboxState.objects.filter(viewer_id=viewer_id).values("inbox_floor")
     rows = rows.order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id")[:limit]
+    return rows.values_list("publish_time", "post_id", "author_id", Subquery(floor))
 
 
 @prepared

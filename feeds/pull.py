@@ -130,13 +130,12 @@ class _Reading:
         self.size = size
         self.place = cursor
         self.found: list[Position] = []
-        self.unchecked: list[Position] = []
         self.ended = not self.authors
 
     @property
     def lacking(self) -> int:
         """How many positions are still to be found: 0 when there are none."""
-        return 0 if self.ended else max(self.size - len(self.found) - len(self.unchecked), 0)
+        return 0 if self.ended else max(self.size - len(self.found), 0)
 
     def cost_by_author(self) -> int:
         """Estimate, in rows of a scan, what reading by author costs."""
@@ -153,9 +152,7 @@ class _Reading:
         while self.lacking and (worth is None or seen < worth):
             self._scan(rows)
             seen += rows
-            if not self.lacking:
-                self._leave_deleted_out()
-            hits = len(self.found) + len(self.unchecked)
+            hits = len(self.found)
             # No hit at all is taken for half a one.
             ahead = int(self.lacking * seen / (hits or 0.5))
             if worth is not None and ahead > worth and seen >= sample:
@@ -163,38 +160,22 @@ class _Reading:
             # Nor by few hits a leap. Ever further, so that there are few steps.
             leap = max(seen * (1 + hits), sample - seen)
             rows = min(max(seen // 4, ahead + STEP // 2, STEP), leap, SCAN_ROWS)
-        self._leave_deleted_out()
 
     def _scan(self, rows: int) -> None:
         """Read the next rows of everybody."""
         older, params = _older(self.place)
         read = _rows(
-            f"SELECT position, id, author_id FROM feeds_post{_by('ix_newest')}"  # noqa: S608
+            f"SELECT position, id, author_id, is_deleted FROM feeds_post{_by('ix_newest')}"  # noqa: S608
             f"{' WHERE ' if older else ''}{older} ORDER BY position DESC, id DESC LIMIT %s",
             [*params, rows],
         )
-        self.unchecked += [
-            Position(ts, post) for ts, post, author in read if author in self.authors
+        self.found += [
+            Position(ts, post)
+            for ts, post, author, is_deleted in read
+            if author in self.authors and not is_deleted
         ]
         self.place = Position(*read[-1][:2]) if read else self.place
         self.ended = len(read) < rows
-
-    def _leave_deleted_out(self) -> None:
-        """Look at the posts found in scans, as the index does not say which are deleted.
-
-        First at no more than are likely to be wanted; what is left then is below all of these.
-        """
-        likely = 2 * (self.size + SPARE)
-        while self.unchecked and len(self.found) < self.size:
-            some, self.unchecked = self.unchecked[:likely], self.unchecked[likely:]
-            likely = len(self.unchecked)
-            rows = _rows(
-                "SELECT id FROM feeds_post"  # noqa: S608
-                f" WHERE id IN ({_places(some)}) AND NOT is_deleted",
-                [post.id for post in some],
-            )
-            alive = {row[0] for row in rows}
-            self.found += [post for post in some if post.id in alive]
 
     # --- by author ------------------------------------------------------------------------------
     def by_author(self) -> None:

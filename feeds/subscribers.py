@@ -10,7 +10,7 @@ from feeds.events import PostDeleted, PostPublished
 from feeds.models import InboxEntry, Mode, Post, PostContent
 from relations import queries as relations
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
-from socialsite.core import doorbell, media
+from socialsite.core import media
 from socialsite.core.failpoints import failpoint
 from socialsite.core.models import Media
 from socialsite.core.pagination import Position
@@ -81,8 +81,7 @@ def tell_caches_of_deletion(event: PostDeleted) -> None:
 @on(PostPublished, after=True)
 def start_fanout(event: PostPublished) -> None:
     """Hand the chunks to the workers."""
-    for chunk_id in fanout.open_chunks(event.id):
-        doorbell.ring("feeds.run_chunk", chunk_id)
+    fanout.call_workers(event.id)
 
 
 @on(PostPublished, after=True)

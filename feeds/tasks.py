@@ -1,14 +1,16 @@
 """Celery entry points of feeds; every message is a hint, the work is in the database."""
 
+from collections.abc import Sequence
+
 from celery import shared_task
 
 from feeds import fanout, trim, verify
 
 
-@shared_task(name="feeds.run_chunk")
-def run_chunk(chunk_id: int) -> None:
-    """Deliver one chunk of a fan-out."""
-    fanout.run_chunk(chunk_id)
+@shared_task(name="feeds.run_chunks")
+def run_chunks(post_id: int, chunk_ids: Sequence[int]) -> None:
+    """Deliver some chunks of a post's fan-out."""
+    fanout.run_chunks((chunk_id, post_id) for chunk_id in chunk_ids)
 
 
 @shared_task(name="feeds.trim_chunk")

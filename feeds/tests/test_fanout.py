@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import sockets
 from accounts.models import User
-from feeds import actions, fanout, home, inbox, queries
+from feeds import actions, fanout, home, inbox, queries, tasks
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.test_timeline import assert_exact
 from relations import actions as relations
@@ -529,6 +529,35 @@ def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones
     assert (len(tried), fanout.open_chunks(stuck.pk)) == (2, chunks)
     assert fanout.sweep() == 2
     assert receivers(stuck) == ids(fans)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "most", "sizes"),
+    [(1, 4, [3, 2]), (1, 2, [2, 2, 1]), (3, 4, [1, 1]), (5, 4, [1])],
+)
+def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
+    author: User,
+    fans: list[User],
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    most: int,
+    sizes: list[int],
+) -> None:
+    settings.FANOUT_CHUNK = chunk
+    monkeypatch.setattr(fanout, "CHUNKS_A_MESSAGE", most)
+    post, chunks = planned(author)
+    rung: list[Any] = []
+    monkeypatch.setattr(doorbell, "ring", lambda *words: rung.append(words))
+    fanout.call_workers(post.pk)
+    assert [len(some) for _task, _post, some in rung] == sizes
+    assert [one for _task, _post, some in rung for one in some] == chunks
+    for task, *args in rung:
+        assert task == tasks.run_chunks.name
+        tasks.run_chunks(*args)
+    assert (receivers(post), state(post)) == (ids(fans), FanOut.State.DONE)
+    fanout.call_workers(post.pk)
+    assert len(rung) == len(sizes)
 
 
 # --- real threads -------------------------------------------------------------------------------

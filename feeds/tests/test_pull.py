@@ -413,7 +413,7 @@ def test_a_scan_looks_at_few_rows_for_nothing_and_never_at_more_than_the_other_w
 
     def rows(sql: str, values: Any) -> Any:
         found = run(sql, values)
-        if sql.startswith("SELECT position, id, author_id "):
+        if sql.startswith("SELECT position, id, author_id, is_deleted "):
             scanned.append(len(found))
         return found
 
