@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from accounts import queries as accounts
 from accounts.authentication import AskedApiUser
 from accounts.devices import address_of
-from feeds import actions, queries
+from feeds import actions, limits, queries
 from feeds.cards import Card
 from feeds.serializers import (
     NewCountSerializer,
@@ -29,6 +29,7 @@ from socialsite.core.idempotency import idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
+from socialsite.core.ratelimit import throttle
 from socialsite.core.redis import Batch
 
 PAGE_PARAMETERS = [
@@ -46,9 +47,11 @@ def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
 class Posts(APIView):
     """The actor's outbox."""
 
+    throttle_classes = [throttle(limits.PUBLISH)]
+
     @extend_schema(
         request=NewPostSerializer,
-        responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors},
+        responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries as accounts
 from accounts.devices import address_of
-from feeds import actions, queries
+from feeds import actions, limits, queries
 from feeds.cards import Card
 from interactions import queries as interactions
 from relations import queries as relations
@@ -147,9 +147,15 @@ def post_create(request: HttpRequest) -> HttpResponse:
         if values["kind"] == "video":
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
+        limits.PUBLISH.spend(request.user.pk)
         images = _store_pictures(request, files)
         actions.publish(request.user, images=images, **values)
-    except (errors.InvalidInput, errors.UnsupportedMedia, errors.PayloadTooLarge) as error:
+    except (
+        errors.InvalidInput,
+        errors.UnsupportedMedia,
+        errors.PayloadTooLarge,
+        errors.RateLimited,
+    ) as error:
         wrong = error.fields or {"images": [error.detail]}
         page = queries.home_feed(request.user, None, PAGE_SIZE)
         context = _posts(request, page) | {
@@ -160,7 +166,8 @@ def post_create(request: HttpRequest) -> HttpResponse:
             },
             "values": values,
         }
-        return render(request, "feeds/home.html", context, status=error.status)
+        answer = render(request, "feeds/home.html", context, status=error.status)
+        return api.add_headers(answer, error)
     return HttpResponseRedirect(reverse("home"), status=303)
 
 

@@ -27,10 +27,7 @@ def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase
     texts = [str(text) for texts in (error.fields or {}).values() for text in texts]
     detail = " ".join(texts) or error.detail
     context = {"status": error.status, "title": _title(error.status), "detail": detail}
-    response = render(request, "error.html", context, status=error.status)
-    for name, value in api.error_headers(error).items():
-        response.headers[name] = value
-    return response
+    return api.add_headers(render(request, "error.html", context, status=error.status), error)
 
 
 def _title(status: int) -> str:

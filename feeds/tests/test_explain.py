@@ -14,8 +14,8 @@ from hypothesis.extra.django import TestCase
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
 from accounts import actions as accounts
-from accounts import cookies
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from feeds import actions, cache, explain, fanout, inbox, queries, rebuild
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
 from feeds.reasons import CACHED, PULLED, PUSHED, Code
@@ -400,14 +400,6 @@ def test_explaining_changes_nothing(reader: User, author: User, make_post: Make)
 
 # --- the page -----------------------------------------------------------------------------------
 PAGE = "/admin/feeds/post/explain/"
-
-
-def browser_of(user: User) -> Client:
-    tokens = accounts.sign_in(user, client="other")
-    client = Client()
-    client.cookies[cookies.ACCESS] = tokens.access
-    client.cookies[cookies.REFRESH] = tokens.refresh
-    return client
 
 
 @pytest.fixture

@@ -7,17 +7,20 @@ from rest_framework.views import APIView
 
 from feeds.serializers import PostPageSerializer
 from feeds.serializers import body as post_body
-from interactions import actions, queries
+from interactions import actions, limits, queries
 from interactions.serializers import BookmarkSerializer
 from socialsite.core import api
 from socialsite.core.parameters import FEED_PAGE
+from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
-BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors}
+BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}
 
 
 class PostBookmark(APIView):
     """My bookmark of a post."""
+
+    throttle_classes = [throttle(limits.MARK)]
 
     @extend_schema(request=None, responses=BOOKMARKED)
     def put(self, request: Request, post_id: str) -> Response:

@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.devices import address_of
-from interactions import actions, queries
+from interactions import actions, limits, queries
 from interactions.queries import CommentCard
 from interactions.serializers import (
     CommentPageSerializer,
@@ -21,6 +21,7 @@ from socialsite.core.errors import InvalidInput
 from socialsite.core.idempotency import idempotent
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import IDEMPOTENCY_KEY, LIST_PAGE
+from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
@@ -34,6 +35,7 @@ class PostComments(APIView):
     """The comments on a post."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
+    throttle_classes = [throttle(limits.COMMENT)]
 
     @extend_schema(
         parameters=[*LIST_PAGE, SORT],
@@ -58,6 +60,7 @@ class PostComments(APIView):
             403: Errors,
             404: Errors,
             409: Errors,
+            429: Errors,
         },
     )
     @idempotent

@@ -6,20 +6,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from interactions import actions, queries
+from interactions import actions, limits, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
 from socialsite.core import api
 from socialsite.core.parameters import LIST_PAGE
+from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}
-LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors}
+LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}
 
 
 class PostLike(APIView):
     """My like of a post."""
+
+    throttle_classes = [throttle(limits.MARK)]
 
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, post_id: str) -> Response:
@@ -36,6 +39,8 @@ class PostLike(APIView):
 
 class CommentLike(APIView):
     """My like of a comment."""
+
+    throttle_classes = [throttle(limits.MARK)]
 
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, comment_id: str) -> Response:

@@ -1,7 +1,5 @@
 """API of reports."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +11,7 @@ from interactions.serializers import NewReportSerializer, ReportSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
+from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 
@@ -20,10 +19,7 @@ Errors = api.ErrorSerializer
 class Reports(APIView):
     """What I tell staff."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Take from the budget before anything of the database is held."""
-        super().initial(request, *args, **kwargs)
-        limits.REPORT.spend(request.user.pk)
+    throttle_classes = [throttle(limits.REPORT)]
 
     @extend_schema(
         request=NewReportSerializer,

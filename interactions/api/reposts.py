@@ -6,6 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from feeds import actions as feeds
+from feeds import limits
 from feeds import queries as posts
 from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
@@ -14,12 +15,15 @@ from interactions.serializers import NewRepostSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
+from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 
 
 class PostRepost(APIView):
     """My reposts of a post."""
+
+    throttle_classes = [throttle(limits.PUBLISH)]
 
     @extend_schema(
         request=NewRepostSerializer,
@@ -32,6 +36,7 @@ class PostRepost(APIView):
             403: Errors,
             404: Errors,
             409: Errors,
+            429: Errors,
         },
     )
     @idempotent
@@ -45,7 +50,7 @@ class PostRepost(APIView):
         card = queries.decorate(request.user, [posts.post(request.user, made.pk)])[0]
         return Response(post_body(card), status=201 if is_new else 200)
 
-    @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors})
+    @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
     def delete(self, request: Request, post_id: str) -> Response:
         """Delete my repost without words; without one nothing changes.
 

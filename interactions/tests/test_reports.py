@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts
 from accounts.models import AuditEntry, Role, User
+from accounts.tests.browsers import browser_of
 from feeds import actions as feeds
 from feeds.models import Post
 from interactions import actions, limits
@@ -54,12 +55,6 @@ def things(author, make_post) -> dict[str, int]:
         "comment": actions.comment(author, post.pk, "buy it").pk,
         "user": author.pk,
     }
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(user, "chrome")
-    return client
 
 
 def send(client: Any, kind: str, ident: Any, **values: str) -> Any:
@@ -141,8 +136,8 @@ def test_people_may_report_whom_they_block_but_not_themselves(
         assert send(own, kind, ident).status_code == 403
 
 
-def test_reports_have_a_budget(client, things, monkeypatch) -> None:
-    monkeypatch.setattr(limits, "REPORT", limits.Bucket("report", capacity=2, rate=0.001))
+def test_reports_have_a_budget(client, me, things) -> None:
+    limits.REPORT.take(me.pk, cost=limits.REPORT.capacity - 2)
     answers = [send(client, "post", things["post"]) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [201, 200, 429]
     assert int(answers[2].headers["Retry-After"]) > 0

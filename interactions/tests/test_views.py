@@ -7,7 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Role, User
+from accounts.models import Role
+from accounts.tests.browsers import browser_of
 from feeds import actions as feeds
 from interactions import actions
 from interactions.models import Comment, Like, Subject, SubjectType
@@ -32,13 +33,6 @@ def me(make_user):
 @pytest.fixture
 def post(author, make_post):
     return make_post(author)
-
-
-def browser_of(user: User) -> Client:
-    client = Client()
-    answer = client.post("/login", {"username": user.username, "password": "right.pass1"})
-    assert answer.status_code == 303
-    return client
 
 
 @pytest.fixture

@@ -1,10 +1,15 @@
 """What the views of interactions share: who asks, and the way back."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from accounts.models import User
-from socialsite.core import errors
+from socialsite.core import api, errors
+
+UNPROCESSABLE = 422
 
 
 def member(request: HttpRequest) -> User:
@@ -24,3 +29,11 @@ def back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
 
 def see(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303)
+
+
+def refused(
+    request: HttpRequest, template: str, context: dict[str, Any], error: errors.AppError
+) -> HttpResponse:
+    """Show a form again that was refused: htmx puts in a 422, and leaves what is there on a 429."""
+    status = error.status if isinstance(error, errors.RateLimited) else UNPROCESSABLE
+    return api.add_headers(render(request, template, context, status=status), error)

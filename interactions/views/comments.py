@@ -9,13 +9,11 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.devices import address_of
-from interactions import actions, queries
-from interactions.views._answers import member, see
+from interactions import actions, limits, queries
+from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
 from socialsite.core import api, errors
-
-UNPROCESSABLE = 422
 
 
 @require_POST
@@ -31,8 +29,9 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
+        limits.COMMENT.spend(user.pk)
         made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
-    except (errors.InvalidInput, errors.CommentsClosed) as error:
+    except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)
     if made.root_id is None:
         return changed(request, ident, "new")
@@ -51,7 +50,7 @@ def _refused(
             "values": {"content": content},
         }
         name = "interactions/_comments.html" if request.htmx else "feeds/post.html"
-        return render(request, name, context, status=UNPROCESSABLE)
+        return refused(request, name, context, error)
     context = thread_context(request, parent_id) | {
         "reply": str(parent_id),
         "reply_content": content,
@@ -60,9 +59,9 @@ def _refused(
     if not request.htmx:
         # Comments may have been closed meanwhile: what was typed is shown all the same.
         context |= {"status": "open"}
-        return render(request, "interactions/thread.html", context, status=UNPROCESSABLE)
+        return refused(request, "interactions/thread.html", context, error)
     context |= {"plain": False}
-    answer = render(request, "interactions/_reply_form_only.html", context, status=UNPROCESSABLE)
+    answer = refused(request, "interactions/_reply_form_only.html", context, error)
     return reswap(retarget(answer, f"#reply-{parent_id}"), "innerHTML")
 
 

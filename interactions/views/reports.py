@@ -9,10 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from interactions import actions, limits
 from interactions.models import REPORTABLE, Reason
-from interactions.views._answers import member, see
+from interactions.views._answers import member, refused, see
 from socialsite.core import api, errors
-
-UNPROCESSABLE = 422
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,11 +27,11 @@ def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
         actions.check_reportable(user, REPORTABLE[kind], ident)
         context |= {"values": {"reason": "", "words": ""}, "form_errors": {}}
         return render(request, "interactions/report.html", context)
-    limits.REPORT.spend(user.pk)
     values = {name: request.POST.get(name, "") for name in ("reason", "words")}
     try:
+        limits.REPORT.spend(user.pk)
         actions.report(user, REPORTABLE[kind], ident, **values)
-    except errors.InvalidInput as error:
+    except (errors.InvalidInput, errors.RateLimited) as error:
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}
-        return render(request, "interactions/report.html", context, status=UNPROCESSABLE)
+        return refused(request, "interactions/report.html", context, error)
     return see(reverse("report", args=[kind, subject_id]) + "?sent")

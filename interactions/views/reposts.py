@@ -9,12 +9,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from feeds import actions as feeds
+from feeds import limits
 from feeds import queries as posts
 from interactions import queries
-from interactions.views._answers import back, member, see
+from interactions.views._answers import back, member, refused, see
 from socialsite.core import api, errors
-
-UNPROCESSABLE = 422
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,8 +28,9 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
+        limits.PUBLISH.spend(user.pk)
         made, _is_new = feeds.repost(user, ident, content or "")
-    except errors.InvalidInput as error:
+    except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
     if content is not None:
         return see(reverse("post", args=[made.pk]))
@@ -50,15 +50,16 @@ def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 def _form(
-    request: HttpRequest, post_id: int, content: str = "", error: errors.InvalidInput | None = None
+    request: HttpRequest, post_id: int, content: str = "", error: errors.AppError | None = None
 ) -> HttpResponse:
     context = {
         "post": _source(request, post_id),
         "values": {"content": content},
         "form_errors": {} if error is None else error.fields or {"content": [error.detail]},
     }
-    status = 200 if error is None else UNPROCESSABLE
-    return render(request, "interactions/repost.html", context, status=status)
+    if error is None:
+        return render(request, "interactions/repost.html", context)
+    return refused(request, "interactions/repost.html", context, error)
 
 
 def _changed(request: HttpRequest, post_id: int) -> HttpResponse:

@@ -8,8 +8,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts_actions
-from accounts import cookies
 from accounts.models import Role, User
+from accounts.tests.browsers import browser_of
 from relations import actions, admin
 from relations.models import Relation, RelationLog, Relationship
 from relations.tests.helpers import pair, row
@@ -17,14 +17,6 @@ from relations.tests.helpers import pair, row
 pytestmark = pytest.mark.django_db
 
 BASE = "/admin/relations"
-
-
-def browser_of(user: User) -> Client:
-    tokens = accounts_actions.sign_in(user, client="other")
-    client = Client()
-    client.cookies[cookies.ACCESS] = tokens.access
-    client.cookies[cookies.REFRESH] = tokens.refresh
-    return client
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts import actions as accounts_actions
-from accounts import cookies
+from accounts.tests.browsers import browser_of
 from relations import actions, limits, views
 from relations.models import Relation, Relationship
 from relations.tests.helpers import bring, pair
@@ -17,20 +17,6 @@ pytestmark = pytest.mark.django_db
 
 LISTS = ["following", "followers", "friends"]
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def browser_of():
-    """A browser in which a person is logged in."""
-
-    def make(user) -> Client:
-        tokens = accounts_actions.sign_in(user, client="other")
-        client = Client()
-        client.cookies[cookies.ACCESS] = tokens.access
-        client.cookies[cookies.REFRESH] = tokens.refresh
-        return client
-
-    return make
 
 
 @pytest.mark.parametrize("kind", LISTS)
@@ -67,7 +53,7 @@ def test_a_further_page_for_htmx_is_the_rows_alone(make_user) -> None:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_a_list_is_hidden_from_whom_its_owner_blocks(make_user, browser_of, kind) -> None:
+def test_a_list_is_hidden_from_whom_its_owner_blocks(make_user, kind) -> None:
     owner, reader = make_user(), make_user()
     actions.block(owner, reader)
     assert browser_of(reader).get(f"/@{owner.username}/{kind}").status_code == 404
@@ -76,7 +62,7 @@ def test_a_list_is_hidden_from_whom_its_owner_blocks(make_user, browser_of, kind
 
 
 # --- the button ---------------------------------------------------------------------------------
-def test_the_button_follows_and_returns_to_the_profile(make_user, browser_of) -> None:
+def test_the_button_follows_and_returns_to_the_profile(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     response = browser.post(f"/@{b.username.upper()}/follow", {"follow": "1"})
@@ -90,13 +76,13 @@ def test_the_button_follows_and_returns_to_the_profile(make_user, browser_of) ->
 @pytest.mark.parametrize(
     "target", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "\\\\evil", ""]
 )
-def test_the_way_back_never_leaves_the_site(make_user, browser_of, target) -> None:
+def test_the_way_back_never_leaves_the_site(make_user, target) -> None:
     a, b = make_user(), make_user()
     response = browser_of(a).post(f"/@{b.username}/follow", {"follow": "1", "next": target})
     assert response["Location"] == f"/@{b.username}"
 
 
-def test_htmx_gets_the_button_in_its_new_state(make_user, browser_of) -> None:
+def test_htmx_gets_the_button_in_its_new_state(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     htmx = {"HX-Request": "true"}
@@ -109,7 +95,7 @@ def test_htmx_gets_the_button_in_its_new_state(make_user, browser_of) -> None:
     assert 'aria-pressed="false"' in response.content.decode()
 
 
-def test_what_the_button_cannot_do_is_said_on_a_page(make_user, browser_of) -> None:
+def test_what_the_button_cannot_do_is_said_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     assert browser.get(f"/@{b.username}/follow").status_code == 405
@@ -125,7 +111,7 @@ def test_what_the_button_cannot_do_is_said_on_a_page(make_user, browser_of) -> N
     assert not Relationship.objects.filter(relation=Relation.FOLLOWING).exists()
 
 
-def test_a_page_opened_before_a_ban_lets_one_leave_and_block(make_user, browser_of) -> None:
+def test_a_page_opened_before_a_ban_lets_one_leave_and_block(make_user) -> None:
     a, b = make_user(), make_user()
     actions.follow(a, b)
     accounts_actions.ban(b)
@@ -140,7 +126,7 @@ def test_a_page_opened_before_a_ban_lets_one_leave_and_block(make_user, browser_
     assert pair(a, b)[0] is Relation.BLACKLISTING
 
 
-def test_the_button_needs_a_csrf_token(make_user, browser_of) -> None:
+def test_the_button_needs_a_csrf_token(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     browser.handler.enforce_csrf_checks = True
@@ -167,7 +153,7 @@ def said(page: str) -> tuple[str, str, bool]:
 
 
 @pytest.mark.parametrize("state", SHOWN)
-def test_the_state_is_shown_both_ways(make_user, browser_of, state) -> None:
+def test_the_state_is_shown_both_ways(make_user, state) -> None:
     me, other = make_user(), make_user("Otherone")
     bring(me, other, state)
     browser = browser_of(me)
@@ -176,7 +162,7 @@ def test_the_state_is_shown_both_ways(make_user, browser_of, state) -> None:
         assert said(page[page.index("<main") :]) == (*SHOWN[state], True), address
 
 
-def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user, browser_of) -> None:
+def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user) -> None:
     me = make_user()
     for client in (Client(), browser_of(me)):
         page = client.get(f"/@{me.username}").content.decode()
@@ -186,7 +172,7 @@ def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user, browser_o
     assert f'href="/login?next=/%40{me.username}"' in guest
 
 
-def test_htmx_gets_the_words_beside_the_name_too(make_user, browser_of) -> None:
+def test_htmx_gets_the_words_beside_the_name_too(make_user) -> None:
     a, b = make_user(), make_user()
     actions.follow(b, a)
     response = browser_of(a).post(f"/@{b.username}/follow", {"follow": "1"}, headers=HTMX)
@@ -197,7 +183,7 @@ def test_htmx_gets_the_words_beside_the_name_too(make_user, browser_of) -> None:
 
 
 # --- block --------------------------------------------------------------------------------------
-def test_block_and_unblock_return_to_where_they_were_pressed(make_user, browser_of) -> None:
+def test_block_and_unblock_return_to_where_they_were_pressed(make_user) -> None:
     a, b = make_user(), make_user()
     actions.follow(b, a)
     browser = browser_of(a)
@@ -209,9 +195,7 @@ def test_block_and_unblock_return_to_where_they_were_pressed(make_user, browser_
     assert pair(a, b) == (None, None)
 
 
-def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(
-    make_user, make_post, browser_of
-) -> None:
+def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(make_user, make_post) -> None:
     me, other = make_user(), make_user("Otherone", nickname="昵称在此")
     accounts_actions.edit_profile(other, bio="words of theirs")
     make_post(other, content="a post of theirs")
@@ -228,9 +212,7 @@ def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(
         assert 'data-testid="person"' not in found.content.decode()
 
 
-def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(
-    make_user, browser_of
-) -> None:
+def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     address = f"/@{b.username}/block"
@@ -247,7 +229,7 @@ def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(
     assert pair(a, b)[0] is Relation.BLACKLISTING
 
 
-def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user, browser_of) -> None:
+def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(b, a)
     browser = browser_of(a)
@@ -264,7 +246,7 @@ def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user, br
     assert pair(a, b) == (Relation.BLACKLISTED, Relation.BLACKLISTING)
 
 
-def test_without_javascript_a_page_asks_before_the_block(make_user, browser_of) -> None:
+def test_without_javascript_a_page_asks_before_the_block(make_user) -> None:
     a, b = make_user(), make_user("Otherone")
     browser = browser_of(a)
     page = browser.get("/@otherone/block?next=/search%3Fq%3Dx").content.decode()
@@ -277,7 +259,7 @@ def test_without_javascript_a_page_asks_before_the_block(make_user, browser_of) 
     assert browser.get("/@Otherone/block")["Location"] == "/settings/blocked"
 
 
-def test_what_a_block_cannot_do_is_said_on_a_page(make_user, browser_of) -> None:
+def test_what_a_block_cannot_do_is_said_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     for data in ({}, {"block": "2"}, {"block": ""}):
@@ -296,7 +278,7 @@ def test_what_a_block_cannot_do_is_said_on_a_page(make_user, browser_of) -> None
 
 
 # --- the list of blocks -------------------------------------------------------------------------
-def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user, browser_of) -> None:
+def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user) -> None:
     me, others = make_user(), [make_user() for _ in range(views.PAGE_SIZE + 1)]
     for other in others:
         actions.block(me, other)
@@ -315,7 +297,7 @@ def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user, browser_o
     assert "Whoblocks" not in page + rest
 
 
-def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user, browser_of) -> None:
+def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user) -> None:
     assert (
         "You have blocked nobody"
         in browser_of(make_user()).get("/settings/blocked").content.decode()
@@ -325,7 +307,7 @@ def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user, browser_of) 
     assert browser_of(make_user()).post("/settings/blocked").status_code == 405
 
 
-def test_an_unblock_there_can_be_taken_back(make_user, browser_of) -> None:
+def test_an_unblock_there_can_be_taken_back(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(a, b)
     actions.block(b, a)
@@ -339,7 +321,7 @@ def test_an_unblock_there_can_be_taken_back(make_user, browser_of) -> None:
     assert browser.post(address, data | {"block": "0"})["Location"] == "/settings/blocked"
 
 
-def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user, browser_of) -> None:
+def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user) -> None:
     me, other = make_user("Myself01"), make_user("Otherone")
     actions.block(other, me)
     browser = browser_of(me)
@@ -354,7 +336,7 @@ def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user, bro
         assert "<b>" not in response.content.decode().split("<main")[1].split("</form>")[0]
 
 
-def test_the_blocked_page_costs_the_same_queries_whatever_its_length(make_user, browser_of) -> None:
+def test_the_blocked_page_costs_the_same_queries_whatever_its_length(make_user) -> None:
     counts = []
     for length in (1, views.PAGE_SIZE):
         me = make_user()

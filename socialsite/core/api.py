@@ -154,6 +154,13 @@ def error_headers(error: errors.AppError) -> dict[str, str]:
     return headers
 
 
+def add_headers(response: HttpResponse, error: errors.AppError) -> HttpResponse:
+    """Add what an error brings along to a page that shows it; returns the page."""
+    for name, value in error_headers(error).items():
+        response.headers[name] = value
+    return response
+
+
 def error_response(error: errors.AppError) -> HttpResponse:
     """Return the envelope outside of DRF (middleware, unmatched addresses)."""
     return HttpResponse(

@@ -9,26 +9,12 @@ import pytest
 from django.conf import settings
 from django.template import engines
 from django.test import Client
-from django.urls import reverse
+
+from accounts.tests.browsers import browser_of
 
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
-
-
-@pytest.fixture
-def browser_of(make_user: Make) -> Callable[[Any], Client]:
-    """Return a function that gives a client with a person's cookies."""
-
-    def make(user: Any) -> Client:
-        client = Client()
-        answer = client.post(
-            reverse("login"), {"username": user.username, "password": "right.pass1"}
-        )
-        assert answer.status_code == 303, answer.content
-        return client
-
-    return make
 
 
 def test_every_template_compiles() -> None:
@@ -40,7 +26,7 @@ def test_every_template_compiles() -> None:
 
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_every_page_renders_for_guests_and_members(
-    make_user: Make, make_post: Make, browser_of: Make, language: str
+    make_user: Make, make_post: Make, language: str
 ) -> None:
     author, reader = make_user("author7"), make_user("reader7")
     post = make_post(author, content="<script>alert(1)</script> 你好")
@@ -70,14 +56,14 @@ def test_every_page_renders_for_guests_and_members(
     "path",
     ["/nothing", "/@nobody9", "/@x", "/posts/1", "/posts/abc", "/?cursor=x", "/media/nothing.webp"],
 )
-def test_bad_addresses_get_a_page(path: str, make_user: Make, browser_of: Make) -> None:
+def test_bad_addresses_get_a_page(path: str, make_user: Make) -> None:
     client = browser_of(make_user())
     answer = client.get(path)
     assert 400 <= answer.status_code < 500
     assert b"<html" in answer.content
 
 
-def test_opening_what_is_only_posted_to_gets_a_page(make_user: Make, browser_of: Make) -> None:
+def test_opening_what_is_only_posted_to_gets_a_page(make_user: Make) -> None:
     answer = browser_of(make_user()).get("/posts")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"
@@ -112,7 +98,7 @@ def test_the_api_docs_keep_to_the_content_policy() -> None:
     assert re.search(r"<script(?![^>]*\bsrc=)", page) is None
 
 
-def test_a_form_without_csrf_token_is_refused(make_user: Make, browser_of: Make) -> None:
+def test_a_form_without_csrf_token_is_refused(make_user: Make) -> None:
     member = browser_of(make_user())
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = member.cookies
