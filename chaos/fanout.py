@@ -133,8 +133,7 @@ class Trial:
 
         def deliver(post_id: int) -> None:
             fanout.plan(post_id)
-            for chunk in fanout.open_chunks(post_id):
-                fanout.run_chunk(chunk)
+            fanout.run_chunks((chunk, post_id) for chunk in fanout.open_chunks(post_id))
 
         children: dict[int, str] = {}
         with doorbell.silence():

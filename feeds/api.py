@@ -29,7 +29,6 @@ from socialsite.core.idempotency import idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
-from socialsite.core.ratelimit import throttle
 from socialsite.core.redis import Batch
 
 PAGE_PARAMETERS = [
@@ -47,14 +46,12 @@ def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
 class Posts(APIView):
     """The actor's outbox."""
 
-    throttle_classes = [throttle(limits.PUBLISH)]
-
     @extend_schema(
         request=NewPostSerializer,
         responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
         parameters=[IDEMPOTENCY_KEY],
     )
-    @idempotent
+    @idempotent(limits.PUBLISH)
     def post(self, request: Request) -> Response:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)

@@ -35,8 +35,8 @@ _Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 logger = logging.getLogger(__name__)
 
 LEASE_MS = 8_000
-# Chunks of one message: a message costs a worker up to half of what a chunk does. But also a post
-# of few chunks is for two workers.
+# Chunks of one message, which costs a worker up to half of what a chunk does. Fewer of a post that
+# has few, so that two workers share it; more workers than that are for other posts.
 CHUNKS_A_MESSAGE, MESSAGES_LEAST = 4, 2
 SWEEP_LIMIT = 200
 KEEP_MS = 7 * 86_400_000
@@ -86,8 +86,8 @@ def call_workers(post_id: int) -> None:
 def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
     """Run chunks, each given with its post; returns how many were delivered.
 
-    A post whose delivery fails, or needs what somebody holds for longer than a lock is waited for,
-    is left to the next sweep: other posts do not wait for it.
+    One that fails is left to the next sweep; so are the others of a post which needs what somebody
+    holds for longer than a lock is waited for, as they would wait as long for the same.
     """
     count = 0
     stuck: set[int] = set()
@@ -99,7 +99,8 @@ def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
         except Exception as error:
             known = db.is_retryable(error)
             logger.warning("chunk %s is left to the next sweep", chunk_id, exc_info=not known)
-            stuck.add(post_id)
+            if known:
+                stuck.add(post_id)
     return count
 
 

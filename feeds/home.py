@@ -16,7 +16,8 @@ to hold everyone who may have a post among the wanted ones that is not in the in
 Each source comes from Redis as far as it reaches there, and from the database below (T48). The
 order of the reads makes them one consistent view without a snapshot: what says "the inbox has it"
 (the reader's edges, open fan-outs) is read before the inbox, what says "the inbox lost it" (its
-floor) after, or with the generation that the cached inbox has too.
+floor) by the statement of its last rows or after, or with the generation that the cached inbox has
+too.
 """
 
 from collections.abc import Iterator, Sequence

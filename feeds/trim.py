@@ -1,7 +1,7 @@
 """Inboxes keep the newest INBOX_MAX posts; what is older is pulled (race matrix, inbox trimmed).
 
 - An inbox lacks nothing above its floor. The floor rises in the transaction that takes rows away,
-  and readers read it after the inbox (docs/decisions/0001).
+  and readers read it with the last rows of the inbox or after (docs/decisions/0001).
 - A ms is taken whole: readers pull all that is at or below the floor, so rows that a slow chunk or
   a backfill puts there later are never missed, nor is anything below it that is taken again.
 """

@@ -156,7 +156,8 @@ def post_create(request: HttpRequest) -> HttpResponse:
         errors.PayloadTooLarge,
         errors.RateLimited,
     ) as error:
-        wrong = error.fields or {"images": [error.detail]}
+        at = "__all__" if isinstance(error, errors.RateLimited) else "images"
+        wrong = error.fields or {at: [error.detail]}
         page = queries.home_feed(request.user, None, PAGE_SIZE)
         context = _posts(request, page) | {
             "is_first_page": True,

@@ -53,7 +53,8 @@ FILLS: tuple[tuple[Any, str], ...] = (
     (readers, "state"),
     (home, "_read_open"),
     (home, "newest"),
-    (home.Home, "_newest_rows"),
+    (home, "_newest_rows"),
+    (home, "_rows_after"),
 )
 
 
@@ -294,8 +295,8 @@ class FeedMachine(RuleBasedStateMachine):
         real: Callable[..., Any] = getattr(owner, name)
         waiting = [True]
 
-        def read_and_wait(*args: Any) -> Any:
-            found = real(*args)
+        def read_and_wait(*args: Any, **kwargs: Any) -> Any:
+            found = real(*args, **kwargs)
             if waiting:
                 waiting.clear()
                 self.write(a, b, data)
@@ -308,7 +309,7 @@ class FeedMachine(RuleBasedStateMachine):
         """Do one of all writes."""
         one, other = self.people[a], self.people[b]
         what = data.draw(
-            st.sampled_from(["publish", "delete", "relation", "ban", "event", "chunk"])
+            st.sampled_from(["publish", "delete", "relation", "ban", "event", "chunk", "trim"])
         )
         if what == "publish":
             self.publish(a, data.draw(st.sampled_from(list(Mode))), visibility=True, n=1)
@@ -324,6 +325,8 @@ class FeedMachine(RuleBasedStateMachine):
             self.relay_one(data)
         elif what == "chunk":
             self.run_a_chunk(data)
+        elif what == "trim":
+            trim.trim(one.pk)
 
     @invariant()
     def hybrid_is_oracle(self) -> None:

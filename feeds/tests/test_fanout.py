@@ -560,6 +560,26 @@ def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
     assert len(rung) == len(sizes)
 
 
+def test_a_chunk_that_fails_does_not_keep_its_message_from_the_others(
+    author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    deliver = fanout._deliver
+
+    def fail(chunk_id: int, *args: Any) -> Any:
+        if chunk_id == chunks[0]:
+            raise ValueError("a mistake of ours")
+        return deliver(chunk_id, *args)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(fanout, "_deliver", fail)
+        tasks.run_chunks(post.pk, chunks)
+    assert fanout.open_chunks(post.pk) == chunks[:1]
+    assert fanout.sweep() == 1
+    assert receivers(post) == ids(fans)
+
+
 # --- real threads -------------------------------------------------------------------------------
 full = [
     pytest.mark.full,

@@ -8,6 +8,8 @@ from unittest import mock
 
 import pytest
 from django.conf import LazySettings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -435,7 +437,7 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The floor is read after the inbox (docs/decisions/0001)."""
+    """What is lost before the rows are read, their floor says (docs/decisions/0001)."""
     relations.follow(reader, author)
     drain()
     for at in range(1000, 9000, 1000):
@@ -453,6 +455,59 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     monkeypatch.setattr(home.Home, "_inbox_rows", trimmed_first)
     page = queries.home_feed(reader, Position.decode(first.next), 20)
     assert [card["position"] for card in page.items] == list(range(6000, 0, -1000))
+
+
+def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
+    reader: User,
+    author: User,
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The floor is that of the last statement: an earlier one does not know of the trim."""
+    left = make_user()
+    for person in (author, left):
+        relations.follow(reader, person)
+    drain()
+    for at in range(1000, 9000, 1000):
+        make_post(author, at_ms=at)
+    for at in range(9000, 9100):
+        make_post(left, at_ms=at)
+    drain()
+    relations.unfollow(reader, left)  # no relay: the rows stay, and are passed over
+    settings.INBOX_MAX, rows, trims = 102, home._rows_after, []
+
+    def trimmed_between(*args: Any, **kwargs: Any) -> Any:
+        if not trims:
+            trims.append(trim.trim(reader.pk))
+        return rows(*args, **kwargs)
+
+    monkeypatch.setattr(home, "_rows_after", trimmed_between)
+    with mock.patch.object(cache.INBOX, "load", return_value=None):
+        page = queries.home_feed(reader, None, 20)
+    assert trims
+    assert [card["position"] for card in page.items] == list(range(8000, 0, -1000))
+
+
+def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
+    reader: User, author: User, make_post: Make, drain: Make
+) -> None:
+    relations.follow(reader, author)
+    drain()
+    for at in range(1000, 9000, 1000):
+        make_post(author, at_ms=at)
+    drain()
+    InboxState.objects.filter(viewer_id=reader.pk).update(inbox_floor=700)
+    reading = home.Home(reader.pk, None, 20)
+    reading.reader  # noqa: B018
+    with CaptureQueriesContext(connection) as captured:
+        found, floor = reading._inbox_rows(Position(7000, 10**18), 4)
+    assert ([place.ts_ms for place in found], floor) == ([6000, 5000, 4000, 3000], 700)
+    assert len(captured) == 1
+    # Without a row there is nothing that could tell it.
+    assert reading._inbox_rows(Position(1000, 1), 4) == ([], 700)
 
 
 @pytest.mark.parametrize("cap", [2, 400])

@@ -11,7 +11,6 @@ from interactions import actions, limits, queries
 from interactions.serializers import BookmarkSerializer
 from socialsite.core import api
 from socialsite.core.parameters import FEED_PAGE
-from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}
@@ -20,17 +19,17 @@ BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 42
 class PostBookmark(APIView):
     """My bookmark of a post."""
 
-    throttle_classes = [throttle(limits.MARK)]
-
     @extend_schema(request=None, responses=BOOKMARKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Keep the post; again changes nothing."""
+        limits.MARK.spend(request.user.pk)
         count = actions.bookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": True, "bookmark_count": count})
 
     @extend_schema(responses=BOOKMARKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Keep it no longer; again changes nothing. `bookmark_count` is 0 for what is hidden."""
+        limits.MARK.spend(request.user.pk)
         count = actions.unbookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": False, "bookmark_count": count})
 

@@ -21,7 +21,6 @@ from socialsite.core.errors import InvalidInput
 from socialsite.core.idempotency import idempotent
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import IDEMPOTENCY_KEY, LIST_PAGE
-from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
@@ -35,7 +34,6 @@ class PostComments(APIView):
     """The comments on a post."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
-    throttle_classes = [throttle(limits.COMMENT)]
 
     @extend_schema(
         parameters=[*LIST_PAGE, SORT],
@@ -63,7 +61,7 @@ class PostComments(APIView):
             429: Errors,
         },
     )
-    @idempotent
+    @idempotent(limits.COMMENT)
     def post(self, request: Request, post_id: str) -> Response:
         """Comment on the post, or answer one of its comments."""
         ident = api.parse_id(post_id)

@@ -12,7 +12,6 @@ from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
 from socialsite.core import api
 from socialsite.core.parameters import LIST_PAGE
-from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}
@@ -22,17 +21,17 @@ LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors
 class PostLike(APIView):
     """My like of a post."""
 
-    throttle_classes = [throttle(limits.MARK)]
-
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Like; again changes nothing."""
+        limits.MARK.spend(request.user.pk)
         count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
+        limits.MARK.spend(request.user.pk)
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
 
@@ -40,17 +39,17 @@ class PostLike(APIView):
 class CommentLike(APIView):
     """My like of a comment."""
 
-    throttle_classes = [throttle(limits.MARK)]
-
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, comment_id: str) -> Response:
         """Like; again changes nothing."""
+        limits.MARK.spend(request.user.pk)
         count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, comment_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
+        limits.MARK.spend(request.user.pk)
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
 

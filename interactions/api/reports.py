@@ -11,15 +11,12 @@ from interactions.serializers import NewReportSerializer, ReportSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
-from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 
 
 class Reports(APIView):
     """What I tell staff."""
-
-    throttle_classes = [throttle(limits.REPORT)]
 
     @extend_schema(
         request=NewReportSerializer,
@@ -35,7 +32,7 @@ class Reports(APIView):
             429: Errors,
         },
     )
-    @idempotent
+    @idempotent(limits.REPORT)
     def post(self, request: Request) -> Response:
         """Report a post, a comment or a person to staff: 201; 200 while an earlier one is open.
 

@@ -6,24 +6,21 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from feeds import actions as feeds
-from feeds import limits
+from feeds import limits as feed_limits
 from feeds import queries as posts
 from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
-from interactions import queries
+from interactions import limits, queries
 from interactions.serializers import NewRepostSerializer
 from socialsite.core import api
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
-from socialsite.core.ratelimit import throttle
 
 Errors = api.ErrorSerializer
 
 
 class PostRepost(APIView):
     """My reposts of a post."""
-
-    throttle_classes = [throttle(limits.PUBLISH)]
 
     @extend_schema(
         request=NewRepostSerializer,
@@ -39,7 +36,7 @@ class PostRepost(APIView):
             429: Errors,
         },
     )
-    @idempotent
+    @idempotent(feed_limits.PUBLISH)
     def post(self, request: Request, post_id: str) -> Response:
         """Repost, with words or without. Of a repost the post that it shows is reposted.
 
@@ -56,5 +53,6 @@ class PostRepost(APIView):
 
         Reposts with words are deleted as posts.
         """
+        limits.MARK.spend(request.user.pk)
         feeds.undo_repost(request.user, api.parse_id(post_id))
         return Response(status=204)

@@ -42,6 +42,8 @@ def _refused(
     request: HttpRequest, post_id: int, parent_id: int | None, error: errors.AppError
 ) -> HttpResponse:
     """Show the form again that was refused."""
+    if request.htmx and isinstance(error, errors.RateLimited):
+        raise error  # a toast tells it, and the form stays as it is
     content = request.POST.get("content", "")
     wrong = (error.fields or {}).get("content")
     if parent_id is None:

@@ -19,6 +19,7 @@ from socialsite.core import db
 from socialsite.core.errors import IdempotencyConflict, InvalidInput
 from socialsite.core.json import dumps
 from socialsite.core.models import IdempotencyKey
+from socialsite.core.ratelimit import Bucket
 
 MAX_KEY_LENGTH = 100
 REPLAYED = "Idempotency-Replayed"
@@ -26,27 +27,37 @@ REPLAYED = "Idempotency-Replayed"
 View = Callable[..., Response]
 
 
-def idempotent(view: View) -> View:
-    """Wrap a POST method of an API view; without the header nothing changes.
+def idempotent(bucket: Bucket | None = None) -> Callable[[View], View]:
+    """Return what wraps a POST method of an API view; without the header nothing changes.
 
     The wrapped method must answer with plain data and touch the database only: it runs inside the
-    transaction of the key. Raises IdempotencyConflict when the key was used for another request.
+    transaction of the key. Before that a token of the bucket is taken, but not for a repeat, which
+    gets the answer it missed. Raises IdempotencyConflict when the key was used for another request.
     """
+    return functools.partial(_wrapped, bucket)
 
+
+def _wrapped(bucket: Bucket | None, view: View) -> View:
     @functools.wraps(view)
     def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        def spend() -> None:
+            if bucket is not None:
+                bucket.spend(owner)
+
+        owner = int(request.user.pk or 0)
         key = request.headers.get("Idempotency-Key")
         if key is None:
+            spend()
             return view(self, request, *args, **kwargs)
         if not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
             raise InvalidInput(
                 fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
             )
         fingerprint = _fingerprint(request)
-        owner = int(request.user.pk or 0)
         kept = _kept(owner, key, fingerprint)
         if kept is not None:
             return kept
+        spend()
         try:
             return _first(owner, key, fingerprint, lambda: view(self, request, *args, **kwargs))
         except _Taken:

@@ -81,7 +81,7 @@ class MediaView(APIView):
         with media.no_orphans(picture):
             return self._keep(request, picture, alt)
 
-    @idempotent
+    @idempotent()
     def _keep(self, request: Request, picture: media.Picture, alt: str) -> Response:
         item = media.keep(_owner(request), picture, alt)
         return Response(shape(item), status=201)

@@ -6,12 +6,6 @@ limit that security rests on must not use them; it needs an answer from the data
 
 import math
 from dataclasses import dataclass
-from typing import cast
-
-from rest_framework.permissions import SAFE_METHODS
-from rest_framework.request import Request
-from rest_framework.throttling import BaseThrottle
-from rest_framework.views import APIView
 
 from socialsite.core import redis
 from socialsite.core.errors import RateLimited
@@ -84,24 +78,3 @@ class Bucket:
     def key(self, owner: int | str) -> str:
         """Return the Redis key of an owner's bucket."""
         return f"rl:{self.name}:{owner}"
-
-
-def throttle(bucket: Bucket) -> type[BaseThrottle]:
-    """Return what to put into `throttle_classes`: every request that writes takes a token.
-
-    Before the view, so before a transaction of an Idempotency-Key; a repeat takes one too.
-    """
-
-    class Throttle(BaseThrottle):
-        """Takes from the bucket of who asks."""
-
-        def allow_request(self, request: Request, view: APIView) -> bool:
-            if request.method in SAFE_METHODS:
-                return True
-            self._grant = bucket.take(cast("int", request.user.pk))
-            return self._grant.allowed
-
-        def wait(self) -> float:
-            return self._grant.retry_after
-
-    return Throttle

@@ -26,7 +26,7 @@ class Make(APIView):
     permission_classes = [AllowAny]
     parser_classes = [OrjsonParser, MultiPartParser]
 
-    @idempotent
+    @idempotent()
     def post(self, request: Request) -> Response:
         """Make a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
