@@ -149,9 +149,9 @@ class Visitor:
         self._card = asked.cards().get(cast("int", self.user.pk), cast("User", self.user))
 
     @property
-    def words(self) -> dict[str, endings.Words]:
+    def words(self) -> tuple[tuple[str, endings.Words], ...]:
         """What the page of somebody who is signed in says if that ends while it is open."""
-        return endings.words(self.principal.client) if self.principal else {}
+        return endings.words(self.principal.client) if self.principal else ()
 
     def notice(self) -> str:
         """Return why this visitor is signed out, empty for nothing to say; one query if dead."""

@@ -4,9 +4,12 @@ The tables keep the last ending of each client and the last one of all clients t
 do not know any more is said in general words, never guessed.
 """
 
+import functools
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from django.db.models import OuterRef, Subquery
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts import devices
@@ -16,6 +19,8 @@ from accounts.tokens import Principal
 
 # Beside the reasons of `TokensRevoked`: the reason is not known; its time was over.
 REVOKED, EXPIRED = "revoked", "expired"
+# Sentences that a process keeps, for as many kinds of devices in a language.
+KEPT = 256
 
 
 class Ending(NamedTuple):
@@ -62,8 +67,13 @@ def of(principal: Principal) -> Ending | None:
     return None
 
 
-def words(client: str) -> dict[str, Words]:
-    """Return the sentences by reason for a device of this kind, in the reader's language."""
+def words(client: str) -> tuple[tuple[str, Words], ...]:
+    """Return reasons and their sentences for a device of this kind, in the reader's language."""
+    return tuple(_words(get_language(), devices.per_device(), client).items())
+
+
+@functools.lru_cache(KEPT)
+def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str, Words]:
     return {
         "login": _login(client),
         "limit": Words(
@@ -107,6 +117,6 @@ def _login(client: str) -> Words:
 
 def sentence(ending: Ending, client: str) -> str:
     """Return one ending in the reader's language."""
-    known = words(client)
+    known = dict(words(client))
     plain, named = known.get(ending.reason) or known[REVOKED]
     return named.replace("%(by)s", ending.by) if named and ending.by else plain

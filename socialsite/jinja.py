@@ -130,6 +130,15 @@ def kept(template: str, macro: str, *args: Hashable) -> Markup:
     return _kept(get_language(), template, macro, args)
 
 
+def kept_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
+    """Return the same of a macro whose last argument is the hidden fields of its form.
+
+    They belong to one request, so they are put into what is kept.
+    """
+    made = kept(template, macro, *args, _HIDDEN)
+    return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
+
+
 @functools.lru_cache(KEPT)
 def _kept(_language: str | None, template: str, macro: str, args: tuple[Hashable, ...]) -> Markup:
     return Markup(_macro(template, macro)(*args))  # noqa: S704
@@ -152,8 +161,7 @@ def composer(
     if values or errors:
         make = _macro("feeds/_composer.html", "composer")
         return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    empty = kept("feeds/_composer.html", "empty_composer", *face, _HIDDEN)
-    return Markup(empty.replace(_HIDDEN, str(hidden)))  # noqa: S704
+    return kept_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
 
 
 def unread(request: HttpRequest) -> int:
@@ -206,6 +214,7 @@ def environment(**options: Any) -> Environment:
         post_cards=post_cards,
         composer=composer,
         kept=kept,
+        kept_form=kept_form,
         ngettext=ngettext,
         static=functools.lru_cache(KEPT)(static),
         url=url,
