@@ -101,7 +101,7 @@ def outboxes(author_ids: Sequence[int], size: int) -> dict[int, list[Position]]:
     )
     values = [value for author in author_ids for value in (author, size)]
     found: dict[int, list[Position]] = {author: [] for author in author_ids}
-    for author, *place in _rows(_united([select] * len(author_ids)), values):
+    for author, *place in _rows(db.united([select] * len(author_ids)), values):
         found[author].append(Position(*place))
     for places in found.values():
         places.sort(reverse=True)  # a union keeps no order
@@ -271,7 +271,7 @@ class _Reading:
             return []
         statement = selects[0]
         if len(selects) > 1:
-            statement = f"{_united(selects)} ORDER BY position DESC, id DESC LIMIT %s"
+            statement = f"{db.united(selects)} ORDER BY position DESC, id DESC LIMIT %s"
             values.append(lacking)
         return [Position(*row) for row in _rows(statement, values)]
 
@@ -306,13 +306,6 @@ def _older(place: Position | None, low: int = 0) -> tuple[str, list[int]]:
 
 def _places(values: Collection[object]) -> str:
     return ", ".join(["%s"] * len(values))
-
-
-def _united(selects: Sequence[str]) -> str:
-    """Return statements that each have an order and a limit as one."""
-    # MySQL wants brackets, SQLite knows none around a part of a union.
-    one = "({})" if db.is_mysql() else "SELECT * FROM ({})"
-    return " UNION ALL ".join(one.format(select) for select in selects)
 
 
 def _by(index: str) -> str:

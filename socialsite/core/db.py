@@ -112,6 +112,13 @@ class Statement(NamedTuple):
     params: Sequence[Any]
 
 
+def united(selects: Sequence[str]) -> str:
+    """Return SELECTs that may each have an order and a limit as one; a union keeps no order."""
+    # MySQL wants brackets, SQLite knows none around a part of a union.
+    one = "({})" if is_mysql() else "SELECT * FROM ({})"
+    return " UNION ALL ".join(one.format(select) for select in selects)
+
+
 def _statement(source: "QuerySet[Any, Any] | Statement") -> Statement:
     if isinstance(source, Statement):
         return source
