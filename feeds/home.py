@@ -23,18 +23,19 @@ too.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.db.models import QuerySet, Subquery
+from django.db.models import QuerySet, Value
 
 from feeds import cache, foresight, pull, readers
-from feeds.cache.timeline import Entry, Newest, Run, entry_of
+from feeds.cache.timeline import Newest, Run, entry_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
 from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState
 from feeds.readers import Reader
 from feeds.visibility import visible_to
-from socialsite.core import redis
+from socialsite.core import db, redis
+from socialsite.core.leased import Lease
 from socialsite.core.pagination import Page, Position, before
-from socialsite.core.prepared import prepared
+from socialsite.core.prepared import ColumnOf, prepared
 from socialsite.core.redis import Batch, Promise, RedisDown
 from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 
@@ -52,11 +53,40 @@ class _Sources:
     """What a run asks of Redis in its first round trip."""
 
     def __init__(self, batch: Batch, viewer_id: int, cursor: Position | None, want: int) -> None:
-        self.cursor, self.want = cursor, want
-        self.pulled = cache.PULLED.ask(batch)
+        self.viewer_id, self.cursor, self.want = viewer_id, cursor, want
         self.open = cache.AskedOpen(batch, cursor)
-        self.inbox = cache.INBOX.ask(batch, [viewer_id], cursor, want)
-        self.own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
+        self._ask(batch)
+        self.inbox_lease: Lease | None = None
+        self._is_any_found = True
+
+    def _ask(self, batch: Batch) -> None:
+        """Add what must not be older than the open fan-outs."""
+        self.pulled = cache.PULLED.ask(batch)
+        self.inbox = cache.INBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
+        self.own = cache.OUTBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
+
+    def prepare(self, batch: Batch) -> None:
+        """Add what is needed to cache what was not found; none of it is read before that."""
+        try:
+            is_epoch_lost = self.pulled.value is None
+        except RedisDown:
+            return
+        self._is_any_found = not is_epoch_lost or bool(self.inbox.found or self.own.found)
+        if is_epoch_lost:
+            self.pulled = cache.PULLED.ask_start(batch)
+        self.open.prepare(batch)
+        # A reader far down would fill a list that does not reach it.
+        if self.cursor is None and not self.inbox.found:
+            self.inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
+
+    def load_open(self) -> tuple[list[cache.OpenPost], bool]:
+        """Read the open fan-outs from the database, and after them what was found once more."""
+        found = self.open.load(_read_open)
+        if self._is_any_found:
+            batch = Batch()
+            self._ask(batch)
+            batch.run()
+        return found
 
 
 class Home:
@@ -89,7 +119,8 @@ class Home:
         """Return the page, after the batch has run."""
         with redis.gathered():
             runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-            return fill(self.hydration.cards, runs, self.size)
+            # The hydration asks for the reader, who is not read before `_prepare`.
+            return fill(lambda ids, most: self.hydration.cards(ids, most), runs, self.size)
 
     @property
     def reader(self) -> Reader:
@@ -124,9 +155,10 @@ class Home:
             batch = Batch()
             asked = _Sources(batch, self.viewer_id, cursor, want)
             batch.run()
+        self._prepare(asked)
         # In this order: see above.
         self.reader  # noqa: B018
-        unfinished, asked = self._unfinished(asked)
+        unfinished = self._unfinished(asked)
         pushed, floor = self._pushed(asked)
         # With a full run of the inbox, nothing older than its end is among the wanted.
         reach = pushed[-1].ts_ms if len(pushed) >= want else 0
@@ -135,22 +167,24 @@ class Home:
         pulled = list(self._pull(authors, own, reach, cursor, want, [pushed, unfinished]))
         return merge([pushed, unfinished, *pulled], want)
 
+    def _prepare(self, asked: _Sources) -> None:
+        """Ask for what caching takes of all that was not found, but for outboxes, at once."""
+        batch = Batch()
+        if self._reader is None and self._asked_reader is not None:
+            self._asked_reader.prepare(batch)
+        asked.prepare(batch)
+        batch.run()
+
     # --- sources --------------------------------------------------------------------------------
-    def _unfinished(self, asked: _Sources) -> tuple[list[Position], _Sources]:
-        """Return the open fan-outs of followed authors, and sources that were read after them."""
-        found = asked.open.found
-        if found is None:
-            found = cache.load_open(_read_open)
-            batch = Batch()
-            asked = _Sources(batch, self.viewer_id, asked.cursor, asked.want)
-            batch.run()
-        posts, are_all = found
+    def _unfinished(self, asked: _Sources) -> list[Position]:
+        """Return the open fan-outs of followed authors; other sources are read after them."""
+        posts, are_all = asked.open.found or asked.load_open()
         follows, cursor = self.reader.follows, asked.cursor
         if are_all:
             mine = [place for place, author in posts if author in follows]
-            return [place for place in mine if cursor is None or place < cursor], asked
+            return [place for place in mine if cursor is None or place < cursor]
         rows = FanOut.objects.filter(state__lt=FanOut.State.DONE, author_id__in=follows)
-        return newest(rows, "post_id", cursor, asked.want), asked
+        return newest(rows, "post_id", cursor, asked.want)
 
     def _pushed(self, asked: _Sources) -> tuple[list[Position], int]:
         """Return the run of the inbox, and at or below which ms it lacks posts."""
@@ -164,7 +198,7 @@ class Home:
         elif run is None or run.generation < reader.generation:
             if run is not None:
                 cache.INBOX.forget([self.viewer_id])
-            run = self._load_inbox(cursor, want)
+            run = self._load_inbox(cursor, asked.inbox_lease)
         if run is not None and run.generation == reader.generation:
             found = run.positions(most=want)
             if len(found) >= want or run.ends:
@@ -175,26 +209,22 @@ class Home:
         rows, floor = self._inbox_rows(cursor, want - len(found))
         return found + rows, max(reader.inbox_floor, floor)
 
-    def _load_inbox(self, cursor: Position | None, want: int) -> Run | None:
-        """Cache the inbox, and return what follows the cursor; None where that is not known."""
-        steady = True
-        generation = self.reader.generation
-
-        def rows(limit: int) -> Newest:
-            nonlocal steady
-            found = self._newest_rows(limit)
-            # Between two equal generations nothing was taken away: these rows are of that one.
-            steady = readers.state(self.viewer_id)[0] == generation
-            return generation if steady else -1, found
-
+    def _load_inbox(self, cursor: Position | None, lease: Lease | None) -> Run | None:
+        """Cache the inbox and return it; None for a reader far down, whom it would not reach."""
         if cursor is not None:
-            return None  # a reader far down would fill a list that does not reach it
-        run = cache.INBOX.load(self.viewer_id, rows)
-        return run if steady else None
+            return None
+        return cache.INBOX.load(self.viewer_id, self._newest_entries, lease)
 
-    def _newest_rows(self, limit: int) -> list[Entry]:
-        found = _newest_rows(self.viewer_id, limit=limit)
-        return [entry_of(Position(ts, post)) for ts, post, *_ in found]
+    def _newest_entries(self, limit: int) -> Newest:
+        """Read the inbox, and of which generation it is by the same statement."""
+        viewer = self.viewer_id
+        states, rows = db.read_together(
+            readers.states_of.statement(viewer, number=0),
+            _numbered_rows.statement(viewer, number=1, limit=limit),
+        )
+        rows.sort(reverse=True)
+        entries = [entry_of(Position(ts, post)) for ts, post, _ in rows]
+        return readers.state(viewer, states)[0], entries
 
     def _inbox_rows(self, cursor: Position | None, want: int) -> tuple[list[Position], int]:
         """Read the inbox, and its floor by the same statement as the last rows.
@@ -296,6 +326,12 @@ class Home:
 
 
 @prepared
+def _numbered_rows(viewer_id: int, *, number: int, limit: int) -> "QuerySet[InboxEntry, Any]":
+    rows = InboxEntry.objects.filter(user_id=viewer_id).order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", "post_id", Value(number))[:limit]
+
+
+@prepared
 def _newest_rows(viewer_id: int, *, limit: int) -> "QuerySet[InboxEntry, Any]":
     return _with_floor(InboxEntry.objects.filter(user_id=viewer_id), viewer_id)[:limit]
 
@@ -309,9 +345,9 @@ def _rows_after(
 
 
 def _with_floor(rows: "QuerySet[InboxEntry]", viewer_id: int) -> "QuerySet[InboxEntry, Any]":
-    floor = InboxState.objects.filter(viewer_id=viewer_id).values("inbox_floor")
+    floor = ColumnOf(InboxState.objects.filter(viewer_id=viewer_id).values("inbox_floor"))
     rows = rows.order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id", Subquery(floor))
+    return rows.values_list("publish_time", "post_id", "author_id", floor)
 
 
 @prepared
@@ -355,7 +391,7 @@ class _EverPulled:
     def known(self, asked: _Sources) -> frozenset[int] | None:
         """Return the authors; None where the database has to be asked, also for being too many."""
         try:
-            epoch = asked.pulled.value or cache.PULLED.start()
+            epoch = asked.pulled.value
         except RedisDown:
             return None
         if epoch is None:

@@ -1,16 +1,16 @@
 """What a reader's feed depends on besides posts: follows, blocks, and how complete the inbox is.
 
-Read from the database in this order: relations, then what the inbox is complete for, then its
-generation and floor. What says "the inbox has it" is then never newer than the generation, and a
-cached inbox of that generation has it (docs/decisions/0001).
+Read from the database by one statement: what says "the inbox has it" is then never newer than the
+generation, and a cached inbox of that generation has it (docs/decisions/0001).
 """
 
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, Value
 
 from accounts import queries as accounts
 from feeds import cache
@@ -18,6 +18,7 @@ from feeds.models import InboxEdge, InboxState
 from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
+from socialsite.core.leased import Lease
 from socialsite.core.prepared import prepared
 
 
@@ -47,9 +48,20 @@ class AskedReader:
         self._id = viewer_id
         self._standing = accounts.STANDING.ask(batch)
         self._asked = cache.READERS.ask(batch, [viewer_id])
+        self._lease: Lease | None = None
+
+    def prepare(self, batch: redis.Batch) -> None:
+        """Add what is needed to cache the reader to a batch, if they are not cached."""
+        try:
+            if self._standing.value is None:
+                self._standing = accounts.STANDING.ask_start(batch)
+        except redis.RedisDown:
+            return
+        if self._id not in self._asked.found:
+            self._lease = cache.READERS.lease(batch, [self._id])
 
     def reader(self) -> Reader:
-        """Return the reader; three queries when they are not cached."""
+        """Return the reader; read by one statement when they are not cached."""
         try:
             standing = self._standing.value
         except redis.RedisDown:
@@ -59,9 +71,9 @@ class AskedReader:
             return known
         if standing is not None and self._id in self._asked.found:
             cache.READERS.forget([self._id])  # of another standing: a fill finds no room otherwise
-        return load(self._id, standing)
+        return load(self._id, standing, self._lease)
 
-    @property
+    @cached_property
     def cached(self) -> Reader | None:
         """The reader as they are cached; None where they would be read from the database."""
         try:
@@ -84,7 +96,7 @@ def one(viewer_id: int | None) -> Reader:
     return asked.reader()
 
 
-def load(viewer_id: int, standing: bytes | None) -> Reader:
+def load(viewer_id: int, standing: bytes | None, lease: Lease | None = None) -> Reader:
     """Read a reader from the database and cache them; `standing` was asked for before that."""
     standing = standing or accounts.STANDING.start()
     if standing is None:
@@ -95,18 +107,22 @@ def load(viewer_id: int, standing: bytes | None) -> Reader:
         found.append(read(viewer_id))
         return {viewer_id: _pack(found[0], standing)}
 
-    cache.READERS.load([viewer_id], packed)
+    cache.READERS.load([viewer_id], packed, lease)
     return found[0]
 
 
 def read(viewer_id: int) -> Reader:
-    """Read a reader from the database, in three queries."""
-    ties = list(_ties(viewer_id))
-    followed = frozenset(other for other, follows in ties if follows)
-    blocked = frozenset(other for other, follows in ties if not follows)
-    complete = dict(_complete(viewer_id))
-    incomplete = {author: complete.get(author, MAX_ID) for author in followed}
-    generation, floor = state(viewer_id)
+    """Read a reader from the database, by one statement."""
+    ties, complete, states = db.read_together(
+        _ties.statement(viewer_id, number=0),
+        _complete.statement(viewer_id, number=1),
+        states_of.statement(viewer_id, number=2),
+    )
+    followed = frozenset(other for other, follows, _ in ties if follows)
+    blocked = frozenset(other for other, follows, _ in ties if not follows)
+    known = {author: below for author, below, _ in complete}
+    incomplete = {author: known.get(author, MAX_ID) for author in followed}
+    generation, floor = state(viewer_id, states)
     return Reader(
         viewer_id,
         followed,
@@ -117,34 +133,39 @@ def read(viewer_id: int) -> Reader:
     )
 
 
-def state(viewer_id: int) -> tuple[int, int]:
-    """Return generation and floor of an inbox; makes its row, or neither could rise."""
-    found = _state(viewer_id)
+def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
+    """Return generation and floor of an inbox, from `states_of` if it was read already.
+
+    Makes its row where there is none: neither could rise.
+    """
+    found = states_of(viewer_id, number=0) if rows is None else rows
     if not found:
         db.ensure(InboxState(viewer_id=viewer_id))
         return 0, 0
-    generation, floor = found[0]
+    generation, floor, _ = found[0]
     return generation, floor
 
 
 @prepared
-def _ties(viewer_id: int) -> "QuerySet[Any, Any]":
+def states_of(viewer_id: int, *, number: int) -> "QuerySet[InboxState, Any]":
+    """Find the state of an inbox, for `db.read_together`."""
+    rows = InboxState.objects.filter(viewer_id=viewer_id)
+    return rows.values_list("generation", "inbox_floor", Value(number))
+
+
+@prepared
+def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
     # Follows without banned and closed accounts: the gate would hide all they posted, row by row.
     # Blocks of all: they hold also for who is unbanned before the page is made (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
-    return relations.ties(viewer_id).filter(Q(follows=False) | is_open)
+    ties = relations.ties(viewer_id).filter(Q(follows=False) | is_open)
+    return ties.values_list("to_user_id", "follows", Value(number))
 
 
 @prepared
-def _complete(viewer_id: int) -> "QuerySet[InboxEdge, Any]":
+def _complete(viewer_id: int, *, number: int) -> "QuerySet[InboxEdge, Any]":
     edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-    return edges.values_list("author_id", "backfilled_from")
-
-
-@prepared
-def _state(viewer_id: int) -> "QuerySet[InboxState, Any]":
-    rows = InboxState.objects.filter(viewer_id=viewer_id)
-    return rows.values_list("generation", "inbox_floor")
+    return edges.values_list("author_id", "backfilled_from", Value(number))
 
 
 def _pack(reader: Reader, standing: bytes) -> bytes:

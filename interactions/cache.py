@@ -18,15 +18,14 @@ comments (A35).
 """
 
 import enum
-import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from django.db import transaction
 
-from socialsite.core import db, redis
-from socialsite.core.leased import LEASE_MS, LeasedCache
+from socialsite.core import redis
+from socialsite.core.leased import Lease, LeasedCache
 
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
 COUNTS = LeasedCache("tallies", ttl_ms=600_000)
@@ -150,8 +149,8 @@ def load_mine(
     Redis or while somebody else is filling the cache in.
     """
     key = _mine(user_id)
-    lease = _take(key)
-    if lease is None:
+    lease = Lease.at_once([key])
+    if not lease.had:
         return {}
     threshold, mine = _pack(read(MINE_MAX + 1))
     values: list[object] = [_THRESHOLD, threshold]
@@ -165,22 +164,9 @@ def load_mine(
     }
 
 
-def _take(key: str) -> str | None:
-    if db.in_transaction():
-        return None
-    lease = secrets.token_hex(8)
-    batch = redis.Batch()
-    taken: redis.Promise[bytes | None] = batch.add("SET", key, lease, "NX", "PX", LEASE_MS)
-    batch.run()
-    try:
-        return lease if taken.value else None
-    except redis.RedisDown:
-        return None
-
-
-def _fill(key: str, lease: str, ttl_ms: int, values: Sequence[object]) -> None:
+def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None:
     script = redis.script(__file__, "hash_fill")
-    redis.send_later(*script.command([key], [lease, ttl_ms, *values]))
+    redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
 
 
 def _pack(rows: Rows) -> tuple[int, dict[int, bytes]]:
@@ -267,8 +253,8 @@ def load_liked(
     called, and nothing is said, without Redis or while somebody else is filling the cache in.
     """
     key = _liked(user_id, thread)
-    lease = _take(key)
-    if lease is None:
+    lease = Lease.at_once([key])
+    if not lease.had:
         return {}
     rows = read(LIKED_MAX + 1)
     kept = rows[:LIKED_MAX]

@@ -6,11 +6,12 @@ could not be told is owed to it (`core.redis.forget`).
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import itemgetter
 
 from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
-from socialsite.core.leased import LEASE_MS, Epoch, LeasedCache
+from socialsite.core.leased import LEASE_MS, Epoch, Lease, LeasedCache
 from socialsite.core.pagination import Position
 
 SECOND_MS = 1000
@@ -44,22 +45,27 @@ class AskedOpen:
 
     def __init__(self, batch: redis.Batch, cursor: Position | None) -> None:
         self._asked = _OPEN.ask(batch, [_ALL], cursor, 10**6)
+        self._lease: Lease | None = None
 
-    @property
+    @cached_property
     def found(self) -> tuple[list[OpenPost], bool] | None:
         """Posts and their authors, and whether these are all; None when they are not cached."""
         run = self._asked.found.get(_ALL)
         return None if run is None else (_open_posts(run), run.ends)
 
+    def prepare(self, batch: redis.Batch) -> None:
+        """Add what `load` needs to a batch, if they are not cached."""
+        if self.found is None:
+            self._lease = _OPEN.lease(batch, [_ALL])
 
-def load_open(read: Callable[[int], Sequence[OpenPost]]) -> tuple[list[OpenPost], bool]:
-    """Read open fan-outs from the database, newest first and at most `limit`, and cache them."""
+    def load(self, read: Callable[[int], Sequence[OpenPost]]) -> tuple[list[OpenPost], bool]:
+        """Read them from the database, newest first and at most `limit`, and cache them."""
 
-    def entries(limit: int) -> tuple[int, list[Entry]]:
-        return 0, [_open_entry(place, author) for place, author in read(limit)]
+        def entries(limit: int) -> tuple[int, list[Entry]]:
+            return 0, [_open_entry(place, author) for place, author in read(limit)]
 
-    run = _OPEN.load(_ALL, entries)
-    return _open_posts(run), run.ends
+        run = _OPEN.load(_ALL, entries, self._lease)
+        return _open_posts(run), run.ends
 
 
 def _open_entry(place: Position, author_id: int) -> Entry:

@@ -15,15 +15,16 @@ the generation of what was cached: a read of the newest begins with it.
 A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-listpack-entries` 512.
 """
 
-import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from django.conf import settings
 
 from socialsite.core import redis
 from socialsite.core.ids import MAX_ID, MIN_ID
+from socialsite.core.leased import Lease
 from socialsite.core.pagination import Position
 
 ID_DIGITS = 19
@@ -33,7 +34,6 @@ END, MORE, TOP = b"e", b"m", b"t"
 BOTTOM, ABOVE = 1, -(2**52)
 # A list is cut down to CAP entries when it has SLACK more.
 CAP, SLACK = 400, 80
-LEASE_MS = 5_000
 DAY_MS = 86_400_000
 # Redis does nothing else while a script runs: a thousand inboxes take some ms.
 KEYS_MAX = 500
@@ -76,7 +76,7 @@ class AskedRuns:
     def __init__(self, promises: dict[int, redis.Promise[Run | None]]) -> None:
         self._promises = promises
 
-    @property
+    @cached_property
     def found(self) -> dict[int, Run]:
         """The runs of lists that are cached, by owner; none without Redis."""
         found = {}
@@ -142,40 +142,34 @@ class Timeline:
             }
         return AskedRuns(runs)
 
-    def load(self, owner: int, read: Callable[[int], Newest]) -> Run:
+    def lease(self, batch: redis.Batch, owners: Sequence[int]) -> Lease:
+        """Ask for what `load` needs to fill in lists that are not cached."""
+        return Lease(batch, [self.key(owner) for owner in owners])
+
+    def load(self, owner: int, read: Callable[[int], Newest], lease: Lease | None = None) -> Run:
         """Read a list from the database and cache it.
 
-        `read(limit)` is called once, after the lease is taken; it returns the generation and the
+        `read(limit)` is called once, with the lease taken; it returns the generation and the
         newest `limit` entries, fewer only where there are no more. The Run has all of them.
         """
-        return self.load_all([owner], lambda limit: {owner: read(limit)})[owner]
+        return self.load_all([owner], lambda limit: {owner: read(limit)}, lease)[owner]
 
     def load_all(
-        self, owners: Sequence[int], read: Callable[[int], Mapping[int, Newest]]
+        self,
+        owners: Sequence[int],
+        read: Callable[[int], Mapping[int, Newest]],
+        lease: Lease | None = None,
     ) -> dict[int, Run]:
         """Do the same for several lists at once."""
-        leases = self._take(owners)
+        lease = lease or Lease.at_once([self.key(owner) for owner in owners])
         runs = {}
         for owner, (generation, entries) in read(CAP + 1).items():
             runs[owner] = run = Run(list(entries), len(entries) <= CAP, generation)
-            if owner in leases:
-                self._fill(owner, leases[owner], run)
+            if self.key(owner) in lease.had:
+                self._fill(owner, lease, run)
         return runs
 
-    def _take(self, owners: Sequence[int]) -> dict[int, str]:
-        """Take leases of lists that are not there; returns those that were had."""
-        lease, batch = f"!{secrets.token_hex(8)}", redis.Batch()
-        taken: dict[int, redis.Promise[bytes | None]] = {
-            owner: batch.add("SET", self.key(owner), lease, "NX", "PX", LEASE_MS)
-            for owner in owners
-        }
-        batch.run()
-        try:
-            return {owner: lease for owner, promise in taken.items() if promise.value}
-        except redis.RedisDown:
-            return {}
-
-    def _fill(self, owner: int, lease: str, run: Run) -> None:
+    def _fill(self, owner: int, lease: Lease, run: Run) -> None:
         kept = run.entries[:CAP]
         size, old = settings.MAX_CACHED_POST_SIZE, _old_ms()
         kept = kept[:size] + [entry for entry in kept[size:] if -int(entry[0]) > old]
@@ -187,7 +181,7 @@ class Timeline:
             values += entry
         values += [ABOVE - run.generation, TOP]
         script = redis.script(__file__, "timeline_fill")
-        redis.send_later(*script.command([self.key(owner)], [lease, self.ttl_ms, *values]))
+        redis.send_later(*script.command([self.key(owner)], [lease.token, self.ttl_ms, *values]))
 
     def add(self, owners: Sequence[int], entry: Entry) -> int:
         """Add an entry to those of the lists that are cached; returns how many. After the commit.

@@ -32,6 +32,7 @@ from feeds.cache.timeline import (
 )
 from socialsite.core import redis
 from socialsite.core.ids import MAX_ID, MIN_ID
+from socialsite.core.leased import LEASE_MS, Lease
 from socialsite.core.pagination import NEWEST, Position
 
 LIST = Timeline("list", 60_000)
@@ -356,11 +357,11 @@ def test_a_lease_runs_out_by_itself_and_so_does_a_list() -> None:
 
     def read(_limit: int) -> tuple[int, list[Entry]]:
         left = redis.call(lambda connection: connection.pttl(key))
-        assert 0 < left <= timeline.LEASE_MS
+        assert 0 < left <= LEASE_MS
         return 0, []
 
     LIST.load(OWNER, read)
-    assert timeline.LEASE_MS < redis.call(lambda connection: connection.pttl(key)) <= LIST.ttl_ms
+    assert LEASE_MS < redis.call(lambda connection: connection.pttl(key)) <= LIST.ttl_ms
     redis.call(lambda connection: connection.pexpire(key, 20_000))
     add(PLACES[1])
     assert redis.call(lambda connection: connection.pttl(key)) <= 20_000
@@ -395,7 +396,7 @@ class ListMachine(RuleBasedStateMachine):
         self.generation = 0
         self.untold: list[tuple[str, Position]] = []
         self.may_stay: set[Position] = set()
-        self.fills: list[tuple[str, Run]] = []
+        self.fills: list[tuple[Lease, Run]] = []
 
     @initialize(table=st.sets(place, max_size=12))
     def begin(self, table: set[Position]) -> None:
@@ -464,8 +465,8 @@ class ListMachine(RuleBasedStateMachine):
     def begin_a_fill(self, is_lost: bool) -> None:
         if is_lost:
             lose()
-        lease = LIST._take([OWNER]).get(OWNER)
-        if lease is not None:
+        lease = Lease.at_once([LIST.key(OWNER)])
+        if lease.had:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP
             run = Run([entry_of(one) for one in places], ends, self.generation)

@@ -23,7 +23,8 @@ from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.readers import Reader
 from feeds.tests.test_timeline import assert_exact
 from relations import actions as relations
-from socialsite.core import redis
+from relations import queries as relation_queries
+from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
 from socialsite.core.pagination import Position
 
@@ -221,7 +222,7 @@ def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
     drain()
-    lost: list[tuple[str, ...]] = [(), ("inbox",), ("reader",), ("inbox", "reader")]
+    lost: list[tuple[str, ...]] = [(), ("inbox2",), ("reader",), ("inbox2", "reader")]
     for size, keys in itertools.product((5, 3), lost):
         assert_exact(reader)
         settings.INBOX_MAX = size
@@ -364,6 +365,12 @@ def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
 
 
 # --- generations --------------------------------------------------------------------------------
+def backfill(viewer_id: int) -> None:
+    """Bring an inbox in line with all follows of its reader."""
+    for author_id in relation_queries.following_ids(viewer_id):
+        inbox.sync_inbox(viewer_id, author_id)
+
+
 def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
     reader: User,
     author: User,
@@ -393,6 +400,67 @@ def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
 
     monkeypatch.setattr(home, "_read_open", and_trim)
     assert len(queries.home_feed(reader, None, 20).items) == 8
+
+
+@pytest.mark.parametrize("change", [trim.trim, backfill])
+@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize("step_ms", [0, 1000])
+def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_nothing(
+    reader: User,
+    author: User,
+    make_post: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[int], object],
+    is_before: bool,
+    step_ms: int,
+) -> None:
+    """The rows bring along of which generation they are; of one ms, a trim leaves none."""
+    relations.follow(reader, author)
+    for number in range(8):
+        make_post(author, at_ms=1000 + number * step_ms)
+    if change is trim.trim:
+        backfill(reader.pk)
+    FanOut.objects.all().delete()
+    redis.call(lambda connection: connection.flushdb())
+    real, settings.INBOX_MAX = db.read_together, 3
+
+    def read(*statements: db.Statement) -> Any:
+        if not any("inboxentry" in statement.sql for statement in statements):
+            return real(*statements)
+        monkeypatch.undo()
+        found = None if is_before else real(*statements)
+        with mock.patch.object(cache, "changed_inbox"):  # its process dies before it tells
+            change(reader.pk)
+        return found or real(*statements)
+
+    monkeypatch.setattr(db, "read_together", read)
+    assert len(queries.home_feed(reader, None, 20).items) == 8
+    assert db.read_together == real
+    assert_exact(reader, 20)
+    redis.call(lambda connection: connection.delete(f"reader:{reader.pk}"))  # a minute passes
+    assert_exact(reader, 20)
+
+
+def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
+    reader: User, author: User, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What says "it is pushed" must not be newer than the inbox."""
+    relations.follow(reader, author)
+    drain()
+    assert_exact(reader)
+    post = make_post(author)
+    redis.call(lambda connection: connection.delete("fanouts2:0"))
+    read = home._read_open
+
+    def deliver_and_read(limit: int) -> Any:
+        monkeypatch.undo()
+        drain()
+        return read(limit)
+
+    monkeypatch.setattr(home, "_read_open", deliver_and_read)
+    assert [card["id"] for card in queries.home_feed(reader, None, 20).items] == [str(post.pk)]
+    assert home._read_open == read
 
 
 def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(

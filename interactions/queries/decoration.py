@@ -11,6 +11,7 @@ from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, Counted, Like, Subject, SubjectType
 from interactions.queries.counts import number_of
+from socialsite.core import db
 from socialsite.core.leased import Asked
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
@@ -25,7 +26,7 @@ class Decoration:
 
     `ask` as soon as ids of posts are known, again for further ones, and `apply` when those batches
     have run. Cached values cost no query; what is lacking, also of posts that were never asked for,
-    is read in four queries at most.
+    is read in two queries at most.
     """
 
     def __init__(self, viewer_id: int | None) -> None:
@@ -91,29 +92,33 @@ _LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.R
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
+    kinds = (_newest_likes, _newest_bookmarks, _newest_reposts)
+    likes, bookmarks, reposts = db.read_together(
+        *(one.statement(user_id, number=n, limit=limit) for n, one in enumerate(kinds))
+    )
     return cache.Rows(
-        _newest_likes(user_id, limit=limit),
-        _newest_bookmarks(user_id, limit=limit),
-        _newest_reposts(user_id, limit=limit),
+        [(post, like) for post, like, _ in sorted(likes, reverse=True)],
+        sorted((post for post, *_ in bookmarks), reverse=True),
+        sorted((post for post, *_ in reposts), reverse=True),
     )
 
 
 @prepared
-def _newest_likes(user_id: int, *, limit: int) -> "QuerySet[Like, Any]":
-    rows = Like.objects.filter(user_id=user_id, thread=0)
-    return rows.order_by("-subj_id").values_list("subj_id", "pk")[:limit]
+def _newest_likes(user_id: int, *, number: int, limit: int) -> "QuerySet[Like, Any]":
+    rows = Like.objects.filter(user_id=user_id, thread=0).order_by("-subj_id")
+    return rows.values_list("subj_id", "pk", Value(number))[:limit]
 
 
 @prepared
-def _newest_bookmarks(user_id: int, *, limit: int) -> "QuerySet[Bookmark, Any]":
+def _newest_bookmarks(user_id: int, *, number: int, limit: int) -> "QuerySet[Bookmark, Any]":
     rows = Bookmark.objects.filter(user_id=user_id).order_by("-post_id")
-    return rows.values_list("post_id", flat=True)[:limit]
+    return rows.values_list("post_id", Value(0), Value(number))[:limit]
 
 
 @prepared
-def _newest_reposts(user_id: int, *, limit: int) -> "QuerySet[Any, Any]":
+def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, Any]":
     rows = feeds.reposts_without_words(user_id).order_by("-ref_post_id")
-    return rows.values_list("ref_post_id", flat=True)[:limit]
+    return rows.values_list("ref_post_id", Value(0), Value(number))[:limit]
 
 
 @prepared
@@ -158,7 +163,7 @@ def _counted(
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
-    """Fill in the counts of post cards and what the reader did, in four queries at most."""
+    """Fill in the counts of post cards and what the reader did, in two queries at most."""
     decoration, batch = Decoration(None if viewer is None else viewer.pk), Batch()
     every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
     decoration.ask(batch, {int(card["id"]) for card in every})

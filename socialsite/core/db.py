@@ -119,6 +119,21 @@ def united(selects: Sequence[str]) -> str:
     return " UNION ALL ".join(one.format(select) for select in selects)
 
 
+def read_together(*statements: Statement) -> list[list[tuple[Any, ...]]]:
+    """Return the rows of each of several statements, all as of one moment, in no order.
+
+    They have as many columns, of numbers; the last says which of the statements a row is of, from
+    0 on.
+    """
+    found: list[list[tuple[Any, ...]]] = [[] for _ in statements]
+    values = [value for statement in statements for value in statement.params]
+    with connection.cursor() as cursor:
+        cursor.execute(united([statement.sql for statement in statements]), values)
+        for row in cursor.fetchall():
+            found[row[-1]].append(row)
+    return found
+
+
 def _statement(source: "QuerySet[Any, Any] | Statement") -> Statement:
     if isinstance(source, Statement):
         return source

@@ -1,8 +1,9 @@
-"""Facts of the database cached one by one under leases, so that no stale one is ever put in place.
+"""Facts of the database cached under leases, so that no stale one is ever put in place.
 
 A key holds a value, or the lease of a reader who is reading the database to fill it in. Whoever
 changes the fact forgets the key after the commit, and with it any lease: a reader who read before
 the commit can no longer fill (T43-T45). A key that was evicted or wiped refuses the fill as well.
+A lease may be had long before the read: all that a request lacks can be leased in one round trip.
 
 Inside a transaction the cache is neither asked nor filled: it does not know what was written there,
 and others must not know before the commit.
@@ -13,13 +14,46 @@ A value lives `ttl_ms` at most, which bounds what a process that died between it
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from operator import itemgetter
+from typing import Self
 
-from socialsite.core import db, redis
+from socialsite.core import redis
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
+
+
+class Lease:
+    """Asked for in a batch, for keys under which nothing is cached, before the database is read.
+
+    Where it was had, the key holds its `token`, and whoever fills in looks if it still does.
+    """
+
+    def __init__(self, batch: redis.Batch, keys: Sequence[str]) -> None:
+        self.token = _LEASE + secrets.token_bytes(8)
+        self._keys = keys
+        self._had: redis.Promise[list[int]] = redis.Promise()
+        if keys and not batch.in_transaction:
+            script = redis.script(__file__, "leased_take")
+            self._had = batch.add(*script.command(keys, [self.token, LEASE_MS]))
+
+    @classmethod
+    def at_once(cls, keys: Sequence[str]) -> Self:
+        """Return a lease that was asked for alone."""
+        batch = redis.Batch()
+        lease = cls(batch, keys)
+        batch.run()
+        return lease
+
+    @cached_property
+    def had(self) -> frozenset[str]:
+        """The keys it was had for; none without Redis."""
+        try:
+            return frozenset(self._keys[number - 1] for number in self._had.value)
+        except redis.RedisDown:
+            return frozenset()
 
 
 def _same(values: list[bytes | None]) -> list[bytes | None]:
@@ -64,41 +98,38 @@ class LeasedCache:
         keys = [prefix + str(ident) for ident in idents]
         return Asked(idents, batch.get(keys, _same))
 
+    def lease(self, batch: redis.Batch, idents: Collection[int]) -> Lease:
+        """Ask for what `load` needs to fill in values that are not cached."""
+        return Lease(batch, [self.key(ident) for ident in idents])
+
     def load(
-        self, idents: Collection[int], read: Callable[[Collection[int]], Mapping[int, bytes]]
+        self,
+        idents: Collection[int],
+        read: Callable[[Collection[int]], Mapping[int, bytes]],
+        lease: Lease | None = None,
     ) -> Mapping[int, bytes]:
         """Read facts that are not cached from the database and cache them.
 
-        `read` is called once, after the leases are taken; what it does not return is not cached.
+        `read` is called once, with the lease taken; what it does not return is not cached.
         """
         if not idents:
             return {}
-        lease = self._take(idents)
+        lease = lease or Lease.at_once([self.key(ident) for ident in idents])
         values = read(idents)
-        if lease is not None and values:
-            self._fill(lease, values)
+        self._fill(lease, values)
         return values
 
     def forget(self, idents: Iterable[int]) -> None:
         """Forget values and whatever fills are under way; call it after the commit."""
         redis.forget([self.key(ident) for ident in idents])
 
-    def _take(self, idents: Iterable[int]) -> bytes | None:
-        if db.in_transaction():
-            return None
-        lease = _LEASE + secrets.token_bytes(8)
-        try:
-            script = redis.script(__file__, "leased_take")
-            script([self.key(ident) for ident in idents], [lease, LEASE_MS])
-        except redis.RedisDown:
-            return None
-        return lease
-
-    def _fill(self, lease: bytes, values: Mapping[int, bytes]) -> None:
-        script = redis.script(__file__, "leased_fill")
-        keys = [self.key(ident) for ident in values]
-        filled = [_VALUE + value for value in values.values()]
-        redis.send_later(*script.command(keys, [lease, self.ttl_ms, *filled]))
+    def _fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
+        named = {self.key(ident): _VALUE + value for ident, value in values.items()}
+        filled = {key: value for key, value in named.items() if key in lease.had}
+        if filled:
+            script = redis.script(__file__, "leased_fill")
+            told = [lease.token, self.ttl_ms, *filled.values()]
+            redis.send_later(*script.command(list(filled), told))
 
 
 class Epoch:
@@ -114,15 +145,18 @@ class Epoch:
         self.key = f"epoch:{name}"
 
     def ask(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
-        """Add the read of the token to a batch; None when there is none, then `start` one."""
+        """Add the read of the token to a batch; None when there is none, then start one."""
         return batch.get([self.key], itemgetter(0))
+
+    def ask_start(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
+        """Add the read of the token to a batch, made when there is none."""
+        batch.add("SET", self.key, secrets.token_bytes(12), "NX")
+        return batch.add("GET", self.key)
 
     def start(self) -> bytes | None:
         """Return the present token, made when there is none; None without Redis: cache nothing."""
         batch = redis.Batch()
-        token = secrets.token_bytes(12)
-        batch.add("SET", self.key, token, "NX")
-        present: redis.Promise[bytes | None] = batch.add("GET", self.key)
+        present = self.ask_start(batch)
         batch.run()
         try:
             return present.value

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.models import QuerySet
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet, Subquery
 from django.db.models.query import FlatValuesListIterable
 from django.db.models.sql import UpdateQuery
 
@@ -87,6 +88,17 @@ def prepared_update(
 ) -> PreparedUpdate[P]:
     """Turn a function that returns a queryset and its new values into one that updates its rows."""
     return PreparedUpdate(make)
+
+
+class ColumnOf(Subquery):
+    """One column of one other row. Drivers give its values as they do those of any column.
+
+    Django would look at each: a subquery may also be a sum, which comes as another type.
+    """
+
+    def get_db_converters(self, connection: BaseDatabaseWrapper) -> list[Any]:
+        """Return the converters of the column."""
+        return self.output_field.get_db_converters(connection)
 
 
 class _Built:

@@ -2,13 +2,16 @@
 
 import threading
 import time
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
 from django.db.models import Value
+from django.test.utils import CaptureQueriesContext
 
 from socialsite.core import db
 from socialsite.core.models import IdempotencyKey
+from socialsite.core.prepared import prepared
 
 pytestmark = pytest.mark.django_db
 
@@ -22,6 +25,26 @@ def keep(key: str, user_id: int = 1, **values) -> IdempotencyKey:
 def kept() -> list[tuple[int, str]]:
     rows = IdempotencyKey.objects.order_by("user_id", "key")
     return list(rows.values_list("user_id", "key"))
+
+
+# --- together -----------------------------------------------------------------------------------
+def test_rows_of_several_statements_come_together_each_with_its_own_limit() -> None:
+    for user_id in (1, 2, 3):
+        keep("x", user_id)
+
+    @prepared
+    def newest(least: int, *, number: int) -> Any:
+        rows = IdempotencyKey.objects.filter(user_id__gte=least).order_by("-user_id")
+        return rows.values_list("user_id", Value(number))[:2]
+
+    with CaptureQueriesContext(connection) as queries:
+        found = db.read_together(
+            newest.statement(1, number=0),
+            newest.statement(4, number=1),
+            newest.statement(3, number=2),
+        )
+    assert [sorted(rows) for rows in found] == [[(2, 0), (3, 0)], [], [(3, 2)]]
+    assert len(queries) == 1
 
 
 # --- atomic -------------------------------------------------------------------------------------

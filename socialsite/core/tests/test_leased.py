@@ -65,6 +65,19 @@ def test_a_lease_does_not_replace_a_value() -> None:
     assert found(1) == {1: b"one"}
 
 
+def test_leases_of_several_caches_come_in_one_round_trip_and_only_where_nothing_is() -> None:
+    other, batch = LeasedCache("other", ttl_ms=60_000), redis.Batch()
+    CACHE.load([1], reads(v1=b"one"))
+    lease, elsewhere = CACHE.lease(batch, [1, 2, 3]), other.lease(batch, [1])
+    batch.run()
+    assert lease.had == {CACHE.key(2), CACHE.key(3)}
+    assert elsewhere.had == {other.key(1)}
+    CACHE.forget([3])  # a writer commits before the database is read
+    values = reads(v1=b"late", v2=b"two", v3=b"old")
+    assert CACHE.load([1, 2, 3], values, lease) == {1: b"late", 2: b"two", 3: b"old"}
+    assert found(1, 2, 3) == {1: b"one", 2: b"two"}
+
+
 @pytest.mark.django_db
 def test_a_transaction_neither_believes_the_cache_nor_fills_it() -> None:
     CACHE.load([1], reads(v1=b"before"))

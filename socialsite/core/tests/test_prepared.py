@@ -9,7 +9,7 @@ from django.db.models.query import QuerySet as Rows
 
 from accounts.models import TokenVersion, User
 from socialsite.core.models import Media
-from socialsite.core.prepared import prepared, prepared_update
+from socialsite.core.prepared import ColumnOf, prepared, prepared_update
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +45,18 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
     (row,) = prepared(signed_in)(media.owner_id)
     assert row == (False,)
     assert type(row[0]) is bool
+
+
+def test_a_column_of_another_row_comes_as_it_is(make_user) -> None:
+    person = make_user()
+
+    def beside(user_id: int) -> "QuerySet[User, Any]":
+        names = User.objects.filter(pk=user_id).values("pk")
+        return User.objects.filter(pk=user_id).values_list("username", ColumnOf(names))
+
+    run = prepared(beside)
+    assert run(person.pk) == [(person.username, person.pk)]
+    assert not run._built((-1,), ())._converters
 
 
 def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
