@@ -181,12 +181,15 @@ def _unpack(viewer_id: int, packed: bytes, standing: bytes) -> Reader | None:
     start = packed[0] + 1
     if packed[1:start] != standing:
         return None
+    known = _unpacked.get(viewer_id)
+    if known is not None and known[0] == packed:
+        return known[1]
     numbers = array("q")
     numbers.frombytes(packed[start:])
     generation, floor, follows, blocked = numbers[:4]
     ends = 4 + follows, 4 + follows + blocked
     rest = numbers[ends[1] :]
-    return Reader(
+    reader = Reader(
         viewer_id,
         frozenset(numbers[4 : ends[0]]),
         frozenset(numbers[ends[0] : ends[1]]),
@@ -194,3 +197,27 @@ def _unpack(viewer_id: int, packed: bytes, standing: bytes) -> Reader | None:
         floor,
         generation,
     )
+    _unpacked.keep(viewer_id, (packed, reader), len(packed))
+    return reader
+
+
+class _Unpacked(dict[int, tuple[bytes, Reader]]):
+    """Who was unpacked last, beside the text they came from: people ask again and again (E10)."""
+
+    # So many bytes of text stand for up to ten times as much.
+    MAX_BYTES = 2_000_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._bytes = 0
+
+    def keep(self, viewer_id: int, value: tuple[bytes, Reader], size: int) -> None:
+        """Keep one, and forget all when these were too many."""
+        self._bytes += size
+        if self._bytes > self.MAX_BYTES:
+            self.clear()
+            self._bytes = size
+        self[viewer_id] = value
+
+
+_unpacked = _Unpacked()

@@ -71,6 +71,19 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
     assert readers._unpack(7, packed, b"y" * len(standing) if standing[0] != 121 else b"z") is None
 
 
+def test_a_process_forgets_readers_before_it_keeps_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    packed = readers._pack(Reader(7, frozenset(range(1, 101))), b"x")
+    monkeypatch.setattr(readers._Unpacked, "MAX_BYTES", 3 * len(packed))
+    readers._unpacked.clear()
+    for viewer_id in range(1, 9):
+        found = readers._unpack(viewer_id, packed, b"x")
+        assert found is not None
+        assert readers._unpack(viewer_id, packed, b"x") is found
+        assert len(readers._unpacked) <= 3
+
+
 def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
     reader: User,
     author: User,
