@@ -16,6 +16,7 @@ from socialsite.core import ids as core_ids
 from socialsite.core import media
 from socialsite.core.errors import UserNotFound
 from socialsite.core.json import iso
+from socialsite.core.leased import Lease
 from socialsite.core.pagination import Page, Position, cut
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
@@ -100,6 +101,17 @@ class AskedCards:
     def __init__(self, batch: Batch, ids: Iterable[int]) -> None:
         self._ids = list(set(ids))
         self._asked = cache.PEOPLE.ask(batch, self._ids) if self._ids else None
+        self._leases: list[Lease] = []
+
+    def prepare(self, batch: Batch, needed: Collection[int]) -> None:
+        """Add what is needed to cache the cards of the needed that are not cached to a batch."""
+        missing = self._missing(needed)
+        if missing and not self._leases:
+            self._leases.append(cache.PEOPLE.lease(batch, missing))
+
+    def _missing(self, needed: Collection[int]) -> list[int]:
+        found = {} if self._asked is None else self._asked.found
+        return [ident for ident in self._ids if ident in needed and ident not in found]
 
     @property
     def cached(self) -> dict[int, bool]:
@@ -114,9 +126,8 @@ class AskedCards:
         after the batch has run, and once.
         """
         found = {} if self._asked is None else self._asked.found
-        wanted = self._ids if needed is None else set(needed).intersection(self._ids)
-        missing = [ident for ident in wanted if ident not in found]
-        packed = {**found, **cache.PEOPLE.load(missing, _packed_cards)}
+        missing = self._missing(self._ids if needed is None else needed)
+        packed = {**found, **cache.PEOPLE.load(missing, _packed_cards, *self._leases)}
         return {ident: orjson.loads(card) for ident, card in packed.items() if card}
 
 

@@ -83,6 +83,9 @@ class Companion(Protocol):
     def ask(self, batch: Batch, ids: Collection[int]) -> None:
         """Add the reads for some posts to a batch."""
 
+    def prepare(self, batch: Batch, ids: Collection[int]) -> None:
+        """Add what is needed to cache what was asked for in vain to a batch."""
+
     def apply(self, cards: Sequence[Card]) -> None:
         """Fill in the cards, after the batches have run."""
 
@@ -190,8 +193,18 @@ class Hydration:
     def _load(self, ids: Collection[int]) -> None:
         """Read posts that no cache has from the database; of those asked for too early, none."""
         missing = self._missing.intersection(ids)
+        if not missing:
+            return
         self._missing -= missing
-        for ident, packed in cache.CARDS.load(missing, read_facts).items():
+        # Where the posts are lost, so is what goes with them: the leases of all in one round trip.
+        batch = Batch()
+        lease = cache.CARDS.lease(batch, missing)
+        for people in self._people_asked:
+            people.prepare(batch, foresight.writers(missing))
+        if self._companion is not None:
+            self._companion.prepare(batch, missing)
+        batch.run()
+        for ident, packed in cache.CARDS.load(missing, read_facts, lease).items():
             self._facts[ident] = self._learned(ident, packed)
 
     @staticmethod

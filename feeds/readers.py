@@ -48,7 +48,7 @@ class AskedReader:
         self._id = viewer_id
         self._standing = accounts.STANDING.ask(batch)
         self._asked = cache.READERS.ask(batch, [viewer_id])
-        self._lease: Lease | None = None
+        self._leases: list[Lease] = []
 
     def prepare(self, batch: redis.Batch) -> None:
         """Add what is needed to cache the reader to a batch, if they are not cached."""
@@ -58,7 +58,7 @@ class AskedReader:
         except redis.RedisDown:
             return
         if self._id not in self._asked.found:
-            self._lease = cache.READERS.lease(batch, [self._id])
+            self._leases.append(cache.READERS.lease(batch, [self._id]))
 
     def reader(self) -> Reader:
         """Return the reader; read by one statement when they are not cached."""
@@ -71,7 +71,7 @@ class AskedReader:
             return known
         if standing is not None and self._id in self._asked.found:
             cache.READERS.forget([self._id])  # of another standing: a fill finds no room otherwise
-        return load(self._id, standing, self._lease)
+        return load(self._id, standing, *self._leases)
 
     @cached_property
     def cached(self) -> Reader | None:
@@ -96,7 +96,7 @@ def one(viewer_id: int | None) -> Reader:
     return asked.reader()
 
 
-def load(viewer_id: int, standing: bytes | None, lease: Lease | None = None) -> Reader:
+def load(viewer_id: int, standing: bytes | None, *leases: Lease) -> Reader:
     """Read a reader from the database and cache them; `standing` was asked for before that."""
     standing = standing or accounts.STANDING.start()
     if standing is None:
@@ -107,7 +107,7 @@ def load(viewer_id: int, standing: bytes | None, lease: Lease | None = None) -> 
         found.append(read(viewer_id))
         return {viewer_id: _pack(found[0], standing)}
 
-    cache.READERS.load([viewer_id], packed, lease)
+    cache.READERS.load([viewer_id], packed, *leases)
     return found[0]
 
 

@@ -140,8 +140,16 @@ def ask_mine(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> Asked
     return AskedMine(post_ids, batch.add("HMGET", _mine(user_id), _THRESHOLD, *post_ids))
 
 
+def lease_mine(batch: redis.Batch, user_id: int) -> Lease:
+    """Ask for what `load_mine` needs to cache what a person did."""
+    return Lease(batch, [_mine(user_id)])
+
+
 def load_mine(
-    user_id: int, post_ids: Collection[int], read: Callable[[int], Rows]
+    user_id: int,
+    post_ids: Collection[int],
+    read: Callable[[int], Rows],
+    lease: Lease | None = None,
 ) -> dict[int, int]:
     """Cache what a person did; returns what that says about these posts, as `found` does.
 
@@ -149,7 +157,7 @@ def load_mine(
     Redis or while somebody else is filling the cache in.
     """
     key = _mine(user_id)
-    lease = Lease.at_once([key])
+    lease = lease or Lease.at_once([key])
     if not lease.had:
         return {}
     threshold, mine = _pack(read(MINE_MAX + 1))

@@ -12,7 +12,7 @@ from interactions.cache import Mine
 from interactions.models import Bookmark, Counted, Like, Subject, SubjectType
 from interactions.queries.counts import number_of
 from socialsite.core import db
-from socialsite.core.leased import Asked
+from socialsite.core.leased import Asked, Lease
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
 
@@ -33,6 +33,8 @@ class Decoration:
         self._me = viewer_id
         self._counts: list[Asked] = []
         self._mine: list[cache.AskedMine] = []
+        self._leases: list[Lease] = []
+        self._mine_lease: Lease | None = None
 
     def ask(self, batch: Batch, ids: Collection[int]) -> None:
         """Add the reads for some posts to a batch: two commands, one for a guest."""
@@ -43,14 +45,24 @@ class Decoration:
         if self._me is not None:
             self._mine.append(cache.ask_mine(batch, self._me, posts))
 
+    def prepare(self, batch: Batch, ids: Collection[int]) -> None:
+        """Add what is needed to cache what was not found of some posts to a batch."""
+        packed = self._packed()
+        self._leases.append(cache.COUNTS.lease(batch, [one for one in ids if one not in packed]))
+        is_lost = None in (asked.found for asked in self._mine)
+        if self._me is not None and is_lost and self._mine_lease is None:
+            self._mine_lease = cache.lease_mine(batch, self._me)
+
     def apply(self, cards: "Sequence[Card]") -> None:
         """Fill in the counts and what the reader did, of cards and of the posts in them."""
         every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
         ids = {int(card["id"]) for card in every}
         mine = self._known(ids)
-        packed = {ident: value for asked in self._counts for ident, value in asked.found.items()}
+        packed = self._packed()
         lacking = {ident for ident in ids if ident not in packed or ident not in mine}
-        packed.update(cache.COUNTS.load(lacking, lambda missing: self._read(missing, mine)))
+        packed.update(
+            cache.COUNTS.load(lacking, lambda some: self._read(some, mine), *self._leases)
+        )
         for card in every:
             ident = int(card["id"])
             likes, comments, reposts, bookmarks = packed[ident].split()
@@ -61,6 +73,10 @@ class Decoration:
             card["bookmarked"] = bits & _BOOKMARKED != 0
             card["reposted"] = bits & _REPOSTED != 0
 
+    def _packed(self) -> dict[int, bytes]:
+        """Return the counts that are cached."""
+        return {ident: value for asked in self._counts for ident, value in asked.found.items()}
+
     def _known(self, ids: Collection[int]) -> dict[int, int]:
         """Return what the reader did to posts as far as that is, or can be, cached."""
         if self._me is None:
@@ -69,7 +85,8 @@ class Decoration:
         mine = {ident: bits for some in found if some for ident, bits in some.items()}
         unknown = [ident for ident in ids if ident not in mine]
         if unknown and None in found:
-            mine |= cache.load_mine(self._me, unknown, partial(_newest, self._me))
+            lease, self._mine_lease = self._mine_lease, None
+            mine |= cache.load_mine(self._me, unknown, partial(_newest, self._me), lease)
         return mine
 
     def _read(self, ids: Collection[int], mine: dict[int, int]) -> dict[int, bytes]:

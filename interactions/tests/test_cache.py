@@ -2,7 +2,7 @@
 
 import contextlib
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -73,6 +73,22 @@ def shown(viewer: Any, ids: Iterable[int]) -> Shown:
     return values(queries.decorate(viewer, cards(ids)))
 
 
+def shown_in_a_feed(viewer: Any, ids: Sequence[int]) -> Shown:
+    """The same, by a page that has the leases of all it lacks in one round trip."""
+    decoration, made = queries.Decoration(None if viewer is None else viewer.pk), cards(ids)
+    # Posts, then those that they repost.
+    for step, some in (
+        (decoration.ask, ids),
+        (decoration.prepare, ids[:1]),
+        (decoration.prepare, ids[1:]),
+    ):
+        batch = redis.Batch()
+        step(batch, some)
+        batch.run()
+    decoration.apply(made)
+    return values(made)
+
+
 def true(viewer: Any, ids: Iterable[int]) -> Shown:
     """The same, counted from the rows."""
     likes = Like.objects.filter(subj_type=POST)
@@ -133,13 +149,13 @@ def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
         act()
         return found
 
-    def load_likes(user_id: int, ids: Any, rows: Callable[[int], Any]) -> Any:
+    def load_likes(user_id: int, ids: Any, rows: Callable[[int], Any], lease: Any) -> Any:
         def read_rows(limit: int) -> Any:
             found = rows(limit)
             act()
             return found
 
-        return load(user_id, ids, read_rows)
+        return load(user_id, ids, read_rows, lease)
 
     patch.setattr(queries.Decoration, "_read", read_counts)
     patch.setattr(cache, "load_mine", load_likes)
@@ -277,7 +293,7 @@ def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypat
         waiting = [act] if number == 0 else []
         with monkeypatch.context() as patch:
             after_reading(patch, lambda waiting=waiting: waiting and waiting.pop()())
-            shown(viewer, [post])
+            shown_in_a_feed(viewer, [post])
         assert waiting == []
         assert look(viewers, post, shown) == look(viewers, post, true)
 
@@ -378,6 +394,17 @@ def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
             found = shown(viewer, ids)
         assert len(round_trips) == 1
         assert found == true(viewer, ids)
+
+
+def test_what_a_feed_has_the_leases_of_is_cached(reader, posts, django_assert_num_queries) -> None:
+    ids = posts(4)
+    actions.like(reader, POST, ids[0])
+    for viewer, most in ((reader, 2), (None, 1)):
+        redis.call(lambda connection: connection.flushdb())
+        for queries_made in (most, 0):
+            with django_assert_num_queries(queries_made):
+                found = shown_in_a_feed(viewer, ids)
+            assert found == true(viewer, ids)
 
 
 def test_what_is_not_cached_costs_two_queries_at_most(

@@ -33,7 +33,7 @@ class Lease:
 
     def __init__(self, batch: redis.Batch, keys: Sequence[str]) -> None:
         self.token = _LEASE + secrets.token_bytes(8)
-        self._keys = keys
+        self.keys = keys
         self._had: redis.Promise[list[int]] = redis.Promise()
         if keys and not batch.in_transaction:
             script = redis.script(__file__, "leased_take")
@@ -51,7 +51,7 @@ class Lease:
     def had(self) -> frozenset[str]:
         """The keys it was had for; none without Redis."""
         try:
-            return frozenset(self._keys[number - 1] for number in self._had.value)
+            return frozenset(self.keys[number - 1] for number in self._had.value)
         except redis.RedisDown:
             return frozenset()
 
@@ -106,17 +106,19 @@ class LeasedCache:
         self,
         idents: Collection[int],
         read: Callable[[Collection[int]], Mapping[int, bytes]],
-        lease: Lease | None = None,
+        *leases: Lease,
     ) -> Mapping[int, bytes]:
         """Read facts that are not cached from the database and cache them.
 
-        `read` is called once, with the lease taken; what it does not return is not cached.
+        `read` is called once, with all leases taken; what it does not return is not cached.
         """
-        if not idents:
-            return {}
-        lease = lease or Lease.at_once([self.key(ident) for ident in idents])
-        values = read(idents)
-        self._fill(lease, values)
+        asked = {key for lease in leases for key in lease.keys}
+        others = [key for ident in idents if (key := self.key(ident)) not in asked]
+        if others:
+            leases = (*leases, Lease.at_once(others))
+        values = read(idents) if idents else {}
+        for lease in leases:
+            self._fill(lease, values)
         return values
 
     def forget(self, idents: Iterable[int]) -> None:
