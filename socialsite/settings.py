@@ -143,10 +143,12 @@ _pool: dict[str, Any] = {
 }
 _layer_host: dict[str, Any] = {"address": REDIS_URL}
 if EMBEDDED:
-    from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection
+    from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection, FakeServer
 
-    _pool = {"connection_class": FakeRedisConnection, "protocol": 2}
-    _layer_host["connection_class"] = FakeAsyncRedisConnection
+    # Named here: of threads that ask for it by address at the same time, each may get its own.
+    _server = FakeServer(version=(7,))
+    _pool = {"connection_class": FakeRedisConnection, "server": _server, "protocol": 2}
+    _layer_host |= {"connection_class": FakeAsyncRedisConnection, "server": _server}
 
 CACHES = {
     "default": {

@@ -1,5 +1,6 @@
 """The Redis client: breaker, batches, scripts, a server that hangs."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -8,7 +9,10 @@ from typing import Any
 
 import pytest
 import redis as redis_py
+from channels_redis.utils import create_pool
 from django.conf import settings
+from fakeredis import FakeServer
+from redis import asyncio as aioredis
 
 from socialsite.core import redis
 from socialsite.core.redis import wire
@@ -308,3 +312,33 @@ def test_answers_that_an_interrupt_left_unread_are_nobody_elses(
         with pytest.raises(KeyboardInterrupt):
             send[cut_off]("a")
     assert ask("b") == b"2"
+
+
+@pytest.mark.skipif(not settings.EMBEDDED, reason="the full stack has a server with an address")
+def test_threads_and_sockets_of_the_embedded_mode_share_one_server(monkeypatch) -> None:
+    """The library may make a server for each of those who look one up at the same time."""
+
+    def another(key: str, version: Any, server_type: Any) -> FakeServer:
+        return FakeServer(version=version, server_type=server_type)
+
+    monkeypatch.setattr(FakeServer, "get_server", another)
+    redis.call(lambda connection: connection.set("shared", "yes"))
+    found: list[object] = []
+
+    def ask() -> None:
+        batch = redis.Batch()
+        answer = batch.add("GET", "shared")
+        batch.run()
+        found.append(answer.value)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    thread.join()
+
+    async def ask_as_the_channel_layer_does() -> None:
+        (host,) = settings.CHANNEL_LAYERS["default"]["CONFIG"]["hosts"]
+        async with aioredis.Redis(connection_pool=create_pool(host)) as connection:
+            found.append(await connection.get("shared"))
+
+    asyncio.run(ask_as_the_channel_layer_does())
+    assert found == [b"yes", b"yes"]
