@@ -7,6 +7,8 @@
 - 4001: signed out, log in again; a message before it and the close reason say why. 4002: get a new
   access token, or a new ticket, and come back. 1013: the site cannot say now; come back later. How
   often to come back is the page's business.
+- Hints that may have been lost, while it was not joined or Redis did not answer, are made up for by
+  one of each kind.
 - What the browser sends is ignored.
 """
 
@@ -51,12 +53,17 @@ JOIN_SECONDS = 1.0
 CHECK_SECONDS = 3.0
 FRAME_MAX = 1024
 UNSAID = Ending("")
+# Has pages ask for all that they may have missed a hint of.
+MAKE_UP = ({"type": "new_posts", "count": 0}, {"type": "notification"})
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
+    # Whether who looked for this person found them connected; whether hints may have gone past.
+    findable = True
+    missed = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve as Channels does, but without a channel of its own on Redis, which may be dead.
@@ -157,6 +164,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _keep_joining(self) -> None:
         while not await self._join():
             await asyncio.sleep(RECHECK_SECONDS)
+        self.missed = True
 
     async def _keep_watch(self, principal: Principal) -> None:
         """Look every RECHECK_SECONDS, and the moment the token's time is over."""
@@ -165,11 +173,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
             if not await self._still_welcome(principal):
                 return
+            if self.missed and self.findable:
+                self.missed = False
+                await _ask(_make_up, principal.user_id)
 
     async def _still_welcome(self, principal: Principal) -> bool:
         """Check token and presence; close and return False when the device must go."""
         try:
-            await _ask(_look, principal)
+            self.findable = await _ask(_look, principal)
         except AppError as error:
             await self._refuse(error)
             return False
@@ -178,6 +189,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             logger.exception("a socket could not be checked")
             await self.close(TRY_LATER)
             return False
+        self.missed |= not self.findable
         return True
 
     async def _refuse(self, error: AppError, refresh: str = "") -> None:
@@ -225,15 +237,27 @@ def _redeem(ticket: str) -> Principal:
     return Principal(**claims)
 
 
-def _look(principal: Principal) -> None:
-    """Check the token's time and floors and note the presence, in one round trip to Redis."""
+def _look(principal: Principal) -> bool:
+    """Check the token's time and floors and note the presence, in one round trip to Redis.
+
+    Returns whether the presence was known until now; it is not where Redis does not answer.
+    """
     if principal.expires <= time.time():
         raise ExpiredJwt
     batch = redis.Batch()
     floors = cache.ask(batch, principal.user_id, principal.client)
-    sockets.heartbeat(batch, principal.user_id)
+    unknown = sockets.heartbeat(batch, principal.user_id)
     batch.run()
     authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
+    try:
+        return not unknown.value
+    except redis.RedisDown:
+        return False
+
+
+def _make_up(user_id: int) -> None:
+    for hint in MAKE_UP:
+        sockets.push([user_id], hint)
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:

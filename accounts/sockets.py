@@ -1,7 +1,8 @@
 """Messages to the sockets of people, and who is connected: hints, never relied on.
 
 `push` speaks the channel layer's own wire format over the one Redis client of the site: a pipeline
-of PUBLISH for any number of people, with its timeouts and its breaker.
+of PUBLISH for any number of people, with its timeouts and its breaker. What Redis does not take now
+is sent when it is back.
 """
 
 import functools
@@ -31,7 +32,7 @@ def group(user_id: int) -> str:
 
 
 def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
-    """Send a JSON message to the sockets of these people; never raises, may be lost."""
+    """Send a JSON message to the sockets of these people; never raises, may be late or lost."""
     _send(user_ids, {"type": "session.message", "message": message})
 
 
@@ -45,26 +46,30 @@ def kick(event: TokensRevoked) -> None:
 
 def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
     try:
-        layer = get_channel_layer()
-        body = layer.serialize(event)
-        batch = redis.Batch()
-        for user_id in user_ids:
-            channel = f"{settings.CHANNEL_PREFIX}__group__{group(user_id)}"
-            batch.add("PUBLISH", channel, body)
-        batch.run()
+        body = get_channel_layer().serialize(event)
+        prefix = f"{settings.CHANNEL_PREFIX}__group__"
+        redis.tell([("PUBLISH", prefix + group(user_id), body) for user_id in user_ids])
     except Exception:
         # Whatever it is, the fact that this only hints at is committed.
         logger.exception("sockets were not told %s", event["type"])
 
 
-def heartbeat(batch: redis.Batch, user_id: int) -> None:
-    """Note that a person has a socket open; for a batch that is sent anyway."""
-    now = _now_ms()
-    batch.add("ZADD", ONLINE, now, user_id)
+def heartbeat(batch: redis.Batch, user_id: int) -> redis.Promise[bool]:
+    """Note that a person has a socket open; True when nobody who looked could have found it."""
+    return batch.add("ZADD", ONLINE, _now_ms(), user_id, read=bool)
 
 
 def online(user_ids: Iterable[int]) -> set[int]:
     """Return those of these people who have a socket open; nobody when Redis does not answer."""
+    return _online(user_ids, unknown=False)
+
+
+def perhaps_online(user_ids: Iterable[int]) -> set[int]:
+    """Return those of these people who have a socket open; all when Redis does not answer."""
+    return _online(user_ids, unknown=True)
+
+
+def _online(user_ids: Iterable[int], *, unknown: bool) -> set[int]:
     ids = list(dict.fromkeys(user_ids))
     since = _now_ms() - ONLINE_MS
     found: set[int] = set()
@@ -73,7 +78,7 @@ def online(user_ids: Iterable[int]) -> set[int]:
         try:
             scores = redis.call(functools.partial(_scores, part))
         except redis.RedisDown:
-            return found
+            return found.union(ids[start:]) if unknown else found
         found |= {
             ident
             for ident, score in zip(part, scores, strict=True)
@@ -86,8 +91,8 @@ def _scores(ids: list[int], connection: Any) -> list[float | None]:
     return list(connection.zmscore(ONLINE, [str(ident) for ident in ids]))
 
 
-def anyone_online() -> bool:
-    """True when anybody has a socket open; not when Redis does not answer."""
+def anyone_perhaps_online() -> bool:
+    """True when anybody has a socket open, and when Redis does not answer."""
     batch = redis.Batch()
     batch.add("ZREMRANGEBYSCORE", ONLINE, 0, _now_ms() - 2 * ONLINE_MS)
     count: redis.Promise[int] = batch.add("ZCARD", ONLINE)
@@ -95,7 +100,7 @@ def anyone_online() -> bool:
     try:
         return count.value > 0
     except redis.RedisDown:
-        return False
+        return True
 
 
 def all_online() -> set[int]:

@@ -160,14 +160,14 @@ def active_since() -> datetime:
 
 
 def _watching(chunk_id: int) -> set[int]:
-    """Return who in a chunk has a page open; one question to Redis where nobody at all has."""
+    """Return who in a chunk has a page open, or may; one question to Redis where nobody has."""
     if not hints.anybody():
         return set()
     chunk = FanOutChunk.objects.select_related("fanout__author").filter(pk=chunk_id).first()
     if chunk is None or not chunk.fanout.author.is_active:
         return set()  # of somebody banned nobody is told, although it is delivered
     followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
-    return hints.online(followers)
+    return hints.watching(followers)
 
 
 @db.atomic

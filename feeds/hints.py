@@ -10,17 +10,17 @@ BATCH = 1000
 
 
 def anybody() -> bool:
-    """True when somebody, whoever, has a page open."""
-    return sockets.anyone_online()
+    """True when somebody, whoever, has a page open, or Redis does not say."""
+    return sockets.anyone_perhaps_online()
 
 
-def online(ids: Iterable[int]) -> set[int]:
-    """Return those who have a page open."""
-    return sockets.online(ids)
+def watching(ids: Iterable[int]) -> set[int]:
+    """Return those who have a page open, or all when Redis does not say."""
+    return sockets.perhaps_online(ids)
 
 
 def tell(ids: Iterable[int]) -> None:
-    """Tell them of one new post; never raises, may be lost."""
+    """Tell them of one new post; never raises, may be late or lost."""
     if found := list(ids):
         sockets.push(found, {"type": "new_posts", "count": 1})
 

@@ -73,6 +73,24 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
     assert sockets.online([user.pk]) == sockets.all_online() == set()
 
 
+def test_what_redis_did_not_take_is_sent_when_it_is_back(user, dead_redis) -> None:
+    pair = actions.sign_in(user)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        with dead_redis():
+            assert sockets.anyone_perhaps_online()
+            assert sockets.perhaps_online([user.pk, 5]) == {user.pk, 5}
+            await in_thread(sockets.push, [user.pk], {"type": "new_posts", "count": 1})
+            assert await socket.hears_nothing()
+        await in_thread(sockets.online, [user.pk])
+        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        await socket.leave()
+
+    run(scenario)
+
+
 # --- kicks --------------------------------------------------------------------------------------
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0 Safari/537.36"
 
@@ -336,9 +354,41 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
             socket = Socket.by_cookie(pair.access)
             assert await socket.open()
         await asyncio.sleep(0.5)
+        # What was sent meanwhile is lost: the page asks.
+        assert await socket.hears() == {"type": "new_posts", "count": 0}
+        assert await socket.hears() == {"type": "notification"}
+        assert await socket.hears_nothing()
         await in_thread(sockets.push, [user.pk], {"type": "new_posts", "count": 1})
         assert await socket.hears() == {"type": "new_posts", "count": 1}
         await socket.leave()
+
+    run(scenario)
+
+
+async def forget_presence(dead_redis) -> None:
+    await in_thread(redis.call, lambda connection: connection.delete(sockets.ONLINE))
+
+
+async def do_without_redis(dead_redis) -> None:
+    with dead_redis():
+        await asyncio.sleep(0.5)
+
+
+@pytest.mark.parametrize("loss", [forget_presence, do_without_redis])
+def test_who_could_not_be_found_for_a_while_asks_what_is_new(loss, user, quick, dead_redis) -> None:
+    """On each device, also that which finds the presence noted by the other."""
+    pairs = [actions.sign_in(user, "chrome"), actions.sign_in(user, "android")]
+
+    async def scenario() -> None:
+        mine = [Socket.by_cookie(pair.access) for pair in pairs]
+        for socket in mine:
+            assert await socket.open()
+        assert await mine[0].hears_nothing()
+        await loss(dead_redis)
+        for socket in mine:
+            assert await socket.hears() == {"type": "new_posts", "count": 0}
+            assert await socket.hears() == {"type": "notification"}
+            await socket.leave()
 
     run(scenario)
 

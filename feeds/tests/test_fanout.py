@@ -397,6 +397,19 @@ def test_nobody_is_told_of_a_chunk_that_was_not_committed_or_resumed(
     assert sorted(told) == ids(fans)
 
 
+def test_who_may_be_connected_for_all_that_redis_says_is_told_once(
+    author: User, fans: list[User], told: list[int], dead_redis: Make
+) -> None:
+    _, (chunk,) = planned(author)
+    with dead_redis():
+        fanout.run_chunk(chunk)
+    assert sorted(told) == ids(fans)
+    FanOutChunk.objects.update(leased_until=0)
+    come_online(*fans)
+    assert fanout.run_chunk(chunk)
+    assert len(told) == len(fans)
+
+
 @pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
 def test_connected_followers_who_get_no_row_are_told_at_once(
     author: User,

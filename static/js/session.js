@@ -10,6 +10,8 @@ const LONGEST_WAIT_MS = 60_000;
 const LASTING_MS = 5000;
 const ARRIVAL_MS = 150;
 const UNREAD_WAIT_MS = 300;
+const TOO_MANY = 429;
+const SERVER_ERROR = 500;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
 
@@ -18,22 +20,51 @@ let timer = null;
 let failures = 0;
 let leaving = false;
 
-// --- new posts ---------------------------------------------------------------
-
-async function refreshCount() {
-  if (!banner) return;
-  let answer;
-  try {
-    answer = await fetch(state.newCount, { headers: { Accept: "application/json" } });
-  } catch {
-    return; // offline: the next connection asks again
-  }
-  if (!answer.ok) return;
-  const { count, more } = await answer.json();
-  showCount(count, more);
+/** Full jitter: many pages that lost the same server must not come back all at once. */
+function pause(failures) {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
+  return longest / 4 + Math.random() * longest * 0.75;
 }
 
-function showCount(count, more) {
+/**
+ * A function that asks for a count, once for hints that come within the wait, and again when it gets no answer.
+ * Answers may overtake each other: only that to the last question is shown.
+ */
+function counter(url, show, wait) {
+  let timer = 0;
+  let last = 0;
+  let failures = 0;
+
+  async function ask() {
+    const question = ++last;
+    let answer, said;
+    try {
+      answer = await fetch(url, { headers: { Accept: "application/json" } });
+      if (answer.ok) said = await answer.json();
+    } catch {
+      // offline, or cut off
+    }
+    if (question !== last) return;
+    if (said) {
+      failures = 0;
+      show(said);
+    } else if (!answer || answer.ok || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
+      timer = setTimeout(ask, pause(failures));
+      failures += 1;
+    }
+  }
+
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, wait);
+  };
+}
+
+// --- new posts ---------------------------------------------------------------
+
+const refreshCount = banner ? counter(state.newCount, showCount, 0) : () => {};
+
+function showCount({ count, more }) {
   banner.hidden = !count;
   document.title = count ? `(${count}${more ? "+" : ""}) ${title}` : title;
   if (!count) return;
@@ -43,21 +74,7 @@ function showCount(count, more) {
 
 // --- notifications -----------------------------------------------------------
 
-let asking = 0;
-
-/** Hints may come in bursts: after one the count is asked for once, a moment later. */
-function refreshUnread() {
-  clearTimeout(asking);
-  asking = setTimeout(async () => {
-    let answer;
-    try {
-      answer = await fetch(state.unreadCount, { headers: { Accept: "application/json" } });
-    } catch {
-      return; // offline: the next connection asks again
-    }
-    if (answer.ok) showUnread(await answer.json());
-  }, UNREAD_WAIT_MS);
-}
+const refreshUnread = counter(state.unreadCount, showUnread, UNREAD_WAIT_MS);
 
 function showUnread({ count, more }) {
   for (const badge of document.querySelectorAll("[data-unread]")) {
@@ -85,7 +102,8 @@ document.addEventListener("auxclick", (event) => event.button === 1 && markRead(
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
-  showCount(0, false);
+  showCount({ count: 0 });
+  refreshCount(); // an answer from before may be on its way, and there may be more by now
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   scrollTo({ top: 0, behavior: still ? "auto" : "smooth" });
   // The pressed button is gone: carry keyboard users on to the newest post.
@@ -163,12 +181,10 @@ function connect() {
   });
 }
 
-/** Full jitter: many pages that lost the same server must not come back all at once. */
 function schedule() {
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
-  failures += 1;
   clearTimeout(timer);
-  timer = setTimeout(connect, longest / 4 + Math.random() * longest * 0.75);
+  timer = setTimeout(connect, pause(failures));
+  failures += 1;
 }
 
 // Who logs out here is on the way home; the kick that follows is not for this page.

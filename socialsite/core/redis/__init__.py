@@ -3,9 +3,9 @@
 Redis is disposable. Every caller must be right without it: it catches `RedisDown` and asks the
 database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
 
-What a commit made wrong in Redis is deleted by `forget`. If Redis does not answer just then, the
-keys are owed: they go before anything else this process asks for, and a thread sees to it that it
-asks soon.
+What a commit made wrong in Redis is deleted by `forget`, and who listens is told by `tell`. If
+Redis does not answer just then, that is owed: it goes before anything else this process asks for,
+and a thread sees to it that it asks soon.
 """
 
 import contextlib
@@ -73,22 +73,28 @@ def client() -> "redis.Redis":
 
 
 class _Owed:
-    """Keys that are to be deleted as soon as Redis answers; too many, and everything is."""
+    """Keys to delete and messages to send as soon as Redis answers.
+
+    Too many keys, and everything is deleted; too many messages, and the last are lost.
+    """
 
     LIMIT = 50_000
+    MESSAGES_LIMIT = 10_000
     PAUSE_SECONDS = 0.5
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._keys: set[str] = set()
+        self._messages: list[Sequence[Any]] = []
         self._thread: threading.Thread | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._keys)
+        return bool(self._keys or self._messages)
 
-    def add(self, keys: Iterable[str]) -> None:
+    def add(self, keys: Iterable[str] = (), messages: Sequence[Sequence[Any]] = ()) -> None:
         with self._lock:
             self._keys.update(keys)
+            self._messages += messages[: self.MESSAGES_LIMIT - len(self._messages)]
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._collect, daemon=True)
                 self._thread.start()
@@ -101,13 +107,17 @@ class _Owed:
             elif keys:
                 connection.delete(*keys)
             self._keys.clear()
+            if self._messages:
+                _replies(connection, self._messages)
+            self._messages.clear()
 
     def clear(self) -> None:
         with self._lock:
             self._keys.clear()
+            self._messages.clear()
 
     def _collect(self) -> None:
-        while self._keys:
+        while self:
             time.sleep(self.PAUSE_SECONDS)
             try:
                 call(lambda connection: connection.ping())
@@ -127,6 +137,17 @@ def forget(keys: Sequence[str]) -> None:
     except RedisDown as error:
         logger.warning("%d keys are deleted when Redis is back: %s", len(keys), error)
         owed.add(keys)
+
+
+def tell(messages: Sequence[Sequence[Any]]) -> None:
+    """Send commands to who listens; later, if Redis does not answer. Never raises."""
+    if not messages:
+        return
+    try:
+        call(lambda connection: _replies(connection, messages))
+    except RedisDown as error:
+        logger.warning("%d messages are sent when Redis is back: %s", len(messages), error)
+        owed.add(messages=messages)
 
 
 _is_left_out: ContextVar[bool] = ContextVar("is_left_out", default=False)

@@ -1,4 +1,4 @@
-"""The kick, end to end: real browsers and real processes, with the channel layer alive and dead.
+"""What a page shows without being loaded: kicks and hints, with the channel layer alive and dead.
 
 The bounds here are far above what `make chaos ARGS="kicks"` reports: a busy machine fails no test.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, unix_connect
 
@@ -163,6 +163,66 @@ def test_a_browser_that_was_closed_is_told_the_next_day(stack: Stack, browser: B
     page.goto("/recommended")
     expect(page.locator(".notice")).to_have_count(0)
     context.close()
+
+
+# --- new posts ----------------------------------------------------------------------------------
+class Audience:
+    """A person with a page open, and somebody whom they follow."""
+
+    def __init__(self, stack: Stack, browser: Browser, name: str) -> None:
+        reader = Member(stack.url, f"{name}reader")
+        reader.log_in()
+        self.author = stacks.Client.new(stack.url, f"{name}author")
+        following = stacks.Client(stack.url)
+        following.token = reader.pair["access"]
+        following("POST", f"users/{self.author.id}/follow")
+        self.page = reader.open(reader.browser(browser))
+        self.banner = self.page.get_by_test_id("new-posts")
+
+    def publish(self) -> None:
+        self.author("POST", "posts", content="hello")
+
+
+def test_a_count_that_fails_is_asked_again_and_the_last_question_is_what_counts(
+    stack: Stack, browser: Browser
+) -> None:
+    audience = Audience(stack, browser, "asked")
+    failures = iter([429, 503])
+    held: list[Route] = []
+
+    def fail_at_first(route: Route) -> None:
+        if status := next(failures, None):
+            route.fulfill(status=status)
+        elif not held:
+            held.append(route)
+        else:
+            route.continue_()
+
+    audience.page.route("**/api/v1/feed/new-count", fail_at_first)
+    audience.publish()
+    for _ in range(400):
+        if held:  # asked for the third time, and not answered yet
+            break
+        audience.page.wait_for_timeout(50)
+    audience.publish()
+    expect(audience.banner).to_have_text("2 new posts", timeout=20_000)
+    with audience.page.expect_request_finished():
+        held[0].fulfill(json={"count": 1, "more": False})
+    audience.page.wait_for_timeout(100)
+    expect(audience.banner).to_have_text("2 new posts")
+    audience.page.context.close()
+
+
+@pytest.mark.parametrize("trouble", ["killed", "hanging"])
+def test_what_was_published_while_nobody_could_be_told_is_announced_afterwards(
+    trouble: str, stack: Stack, browser: Browser
+) -> None:
+    audience = Audience(stack, browser, trouble)
+    with kicking.trouble(trouble, stack):
+        audience.publish()
+        audience.page.wait_for_timeout(1000)
+    expect(audience.banner).to_have_text("1 new post", timeout=20_000)
+    audience.page.context.close()
 
 
 # --- many processes -----------------------------------------------------------------------------
