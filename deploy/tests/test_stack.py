@@ -130,10 +130,8 @@ def test_a_second_stack_on_the_same_data_is_refused(stack: Stack) -> None:
     assert ask(stack, "/healthz").status == 200
 
 
-def test_stop_leaves_no_process_and_no_directory(tmp_path: Path) -> None:
-    url = create_database(os.environ["DATABASE_URL"], "stack_stopped")
-    stack = Stack(tmp_path, env={"DATABASE_URL": url, "DEMO": "0"})
-    stack.start()
+def test_stop_leaves_no_process_and_no_directory(stack: Stack) -> None:
+    """The last of this module, as it ends what the others use."""
     pids = [service.pid for service in stack.processes.values()]
     runtime = Path(stack.processes["nginx"].argv[-1]).parents[1]
     assert runtime.exists()

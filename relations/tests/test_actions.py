@@ -1,5 +1,6 @@
 """Follow, unfollow, block, unblock on the database: rows, events, log, refusals, real threads."""
 
+import json
 import os
 import subprocess
 import sys
@@ -352,9 +353,10 @@ full = [
 ]
 
 
-# One process: says that it is ready, waits for the shot, follows one after another.
-FOLLOWER = """
-import os, sys, time
+# Processes, one for each list of people: it says that it is ready, waits for the shot, and follows
+# one after another.
+FOLLOWERS = """
+import json, os, signal, sys, time
 os.environ["DJANGO_SETTINGS_MODULE"] = "socialsite.settings"
 import django
 django.setup()
@@ -362,17 +364,30 @@ from accounts.models import User
 from relations import actions
 from socialsite.core import doorbell
 from socialsite.core.errors import AppError
-shot, me, *others = sys.argv[1:]
-User.objects.exists()
-print("ready", flush=True)
-while not os.path.exists(shot):
-    time.sleep(0.001)
-with doorbell.silence():
-    for other in others:
-        try:
-            print(actions.follow(User(pk=int(me)), User(pk=int(other))).name)
-        except AppError as error:
-            print(type(error).__name__)
+shot, me, lists = sys.argv[1], User(pk=int(sys.argv[2])), json.loads(sys.argv[3])
+
+def follow(others):
+    signal.alarm(60)
+    User.objects.exists()
+    print("ready", flush=True)
+    while not os.path.exists(shot):
+        time.sleep(0.001)
+    with doorbell.silence():
+        for other in others:
+            try:
+                said = actions.follow(me, User(pk=other)).name
+            except AppError as error:
+                said = type(error).__name__
+            print(said, flush=True)
+
+children = []
+for others in lists:
+    if not (child := os.fork()):
+        follow(others)
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, 0)
 """
 
 
@@ -421,27 +436,19 @@ class TestAtOnce:
         a = make_user()
         others = [make_user() for _ in range(16)]
         shot = tmp_path / "shot"
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-c", FOLLOWER, str(shot), str(a.pk)]
-                + [str(other.pk) for other in others[number::8] + others[(number + 3) % 8 :: 8]],
-                env={**os.environ, "DATABASE_URL": database_of_the_tests(), "FOLLOW_LIMIT": "5"},
-                cwd=settings.BASE_DIR,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(8)
-        ]
-        try:
-            ready = [process.stdout.readline() for process in processes]
+        ids = [other.pk for other in others]
+        lists = [ids[number::8] + ids[(number + 3) % 8 :: 8] for number in range(8)]
+        with subprocess.Popen(
+            [sys.executable, "-c", FOLLOWERS, str(shot), str(a.pk), json.dumps(lists)],
+            env={**os.environ, "DATABASE_URL": database_of_the_tests(), "FOLLOW_LIMIT": "5"},
+            cwd=settings.BASE_DIR,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as processes:
+            ready = [processes.stdout.readline() for _ in lists]
             shot.touch()
-            said = [process.communicate(timeout=60)[0].split() for process in processes]
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
+            words = processes.communicate(timeout=60)[0].split()
         assert ready == ["ready\n"] * 8
-        words = [word for words in said for word in words]
         assert len(words) == 32
         assert set(words) == {"FOLLOWING", "FollowLimit"}
         following = Relationship.objects.filter(from_user=a, relation=Relation.FOLLOWING)
