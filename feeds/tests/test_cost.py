@@ -27,7 +27,7 @@ from socialsite.core.ids import MIN_ID
 from socialsite.core.models import Media
 from socialsite.core.pagination import NEWEST, Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
 Make = Callable[..., Any]
 FEED = "/api/v1/feed"

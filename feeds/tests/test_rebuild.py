@@ -22,7 +22,7 @@ from socialsite.core import relay
 from socialsite.core.pagination import Position
 from socialsite.core.redis import call
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
 Make = Callable[..., Any]
 Row = tuple[int, int, int]

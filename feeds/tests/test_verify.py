@@ -46,7 +46,7 @@ from socialsite.core import relay
 from socialsite.core.pagination import Page, Position
 from socialsite.core.redis import call, left_out
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
 Make = Callable[..., Any]
 

@@ -31,7 +31,7 @@ from socialsite.core import relay
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
 
 @pytest.fixture

@@ -4,16 +4,22 @@ from collections.abc import Iterator
 
 import pytest
 
+from deploy.stack import Stack
 from socialsite.tests import stacks
+
+
+@pytest.fixture(scope="package")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """The full stack; whoever stops a part of it starts it again."""
+    with stacks.full_stack(tmp_path_factory.mktemp("full")) as running:
+        yield running
 
 
 @pytest.fixture(scope="package", params=["full", "embedded"])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running site; each test signs up people of its own."""
-    directory = tmp_path_factory.mktemp(request.param)
     if request.param == "full":
-        with stacks.full_stack(directory) as stack:
-            yield stack.url
+        yield request.getfixturevalue("stack").url
     else:
-        with stacks.embedded(directory) as url:
+        with stacks.embedded(tmp_path_factory.mktemp("embedded")) as url:
             yield url

@@ -32,12 +32,6 @@ TRIALS_EMBEDDED = 3
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with stacks.full_stack(tmp_path_factory.mktemp("kicks")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with stacks.browser() as found:
         yield found
