@@ -7,8 +7,8 @@
 - 4001: signed out, log in again; a message before it and the close reason say why. 4002: get a new
   access token, or a new ticket, and come back. 1013: the site cannot say now; come back later. How
   often to come back is the page's business.
-- Hints that may have been lost, while it was not joined or Redis did not answer, are made up for by
-  one of each kind.
+- Hints that may have been lost, while it was not joined, Redis did not answer or nobody could find
+  the person, are made up for by one of each kind, when all has been well for a while.
 - What the browser sends is ignored.
 """
 
@@ -61,9 +61,11 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
-    # Whether who looked for this person found them connected; whether hints may have gone past.
-    findable = True
-    missed = False
+    # What the last look said (`_look`); how many good ones it takes until hints that may have gone
+    # past are made up for, and whether they may have gone past all sockets of the person.
+    found: bool | None = True
+    looks_left = 0
+    missed_by_all = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve as Channels does, but without a channel of its own on Redis, which may be dead.
@@ -164,7 +166,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _keep_joining(self) -> None:
         while not await self._join():
             await asyncio.sleep(RECHECK_SECONDS)
-        self.missed = True
+        self.looks_left = 1
 
     async def _keep_watch(self, principal: Principal) -> None:
         """Look every RECHECK_SECONDS, and the moment the token's time is over."""
@@ -173,14 +175,28 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
             if not await self._still_welcome(principal):
                 return
-            if self.missed and self.findable:
-                self.missed = False
-                await _ask(_make_up, principal.user_id)
+            await self._make_up(principal)
+
+    async def _make_up(self, principal: Principal) -> None:
+        """Have pages ask what is new, if hints may have gone past and none does any more."""
+        if self.found is None:
+            self.looks_left = 2  # with the next one, the channel layer may still be deaf
+        elif not self.found:
+            self.looks_left, self.missed_by_all = 1, True
+        elif self.looks_left:
+            self.looks_left -= 1
+            if not self.looks_left:
+                to_all, self.missed_by_all = self.missed_by_all, False
+                for hint in MAKE_UP:
+                    if to_all:
+                        await database_sync_to_async(sockets.push)([principal.user_id], hint)
+                    else:
+                        await self.send_json(hint)
 
     async def _still_welcome(self, principal: Principal) -> bool:
         """Check token and presence; close and return False when the device must go."""
         try:
-            self.findable = await _ask(_look, principal)
+            self.found = await _ask(_look, principal)
         except AppError as error:
             await self._refuse(error)
             return False
@@ -189,7 +205,6 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             logger.exception("a socket could not be checked")
             await self.close(TRY_LATER)
             return False
-        self.missed |= not self.findable
         return True
 
     async def _refuse(self, error: AppError, refresh: str = "") -> None:
@@ -237,27 +252,19 @@ def _redeem(ticket: str) -> Principal:
     return Principal(**claims)
 
 
-def _look(principal: Principal) -> bool:
+def _look(principal: Principal) -> bool | None:
     """Check the token's time and floors and note the presence, in one round trip to Redis.
 
-    Returns whether the presence was known until now; it is not where Redis does not answer.
+    Returns whether the person could be found until now, None when Redis does not say.
     """
     if principal.expires <= time.time():
         raise ExpiredJwt
     batch = redis.Batch()
     floors = cache.ask(batch, principal.user_id, principal.client)
-    unknown = sockets.heartbeat(batch, principal.user_id)
+    before = sockets.heartbeat(batch, principal.user_id)
     batch.run()
     authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
-    try:
-        return not unknown.value
-    except redis.RedisDown:
-        return False
-
-
-def _make_up(user_id: int) -> None:
-    for hint in MAKE_UP:
-        sockets.push([user_id], hint)
+    return sockets.was_found(before)
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:

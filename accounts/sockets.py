@@ -32,7 +32,7 @@ def group(user_id: int) -> str:
 
 
 def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
-    """Send a JSON message to the sockets of these people; never raises, may be late or lost."""
+    """Send a JSON message to people's sockets; never raises, may be late, twice or lost."""
     _send(user_ids, {"type": "session.message", "message": message})
 
 
@@ -54,9 +54,20 @@ def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
         logger.exception("sockets were not told %s", event["type"])
 
 
-def heartbeat(batch: redis.Batch, user_id: int) -> redis.Promise[bool]:
-    """Note that a person has a socket open; True when nobody who looked could have found it."""
-    return batch.add("ZADD", ONLINE, _now_ms(), user_id, read=bool)
+def heartbeat(batch: redis.Batch, user_id: int) -> redis.Promise[bytes | None]:
+    """Note that a person has a socket open; the answer is for `was_found`."""
+    before: redis.Promise[bytes | None] = batch.add("ZSCORE", ONLINE, user_id)
+    batch.add("ZADD", ONLINE, _now_ms(), user_id)
+    return before
+
+
+def was_found(before: redis.Promise[bytes | None]) -> bool | None:
+    """Tell whether whoever looked found the person connected; None when Redis does not answer."""
+    try:
+        score = before.value
+    except redis.RedisDown:
+        return None
+    return score is not None and float(score) >= _now_ms() - ONLINE_MS
 
 
 def online(user_ids: Iterable[int]) -> set[int]:

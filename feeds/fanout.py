@@ -189,7 +189,7 @@ def _give_up_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool
 class _Delivery:
     """What a chunk came to: how many rows are new, everyone in it, the post's place.
 
-    `watching` are those with a page open whose row is new (T29).
+    `watching` are those whose row is new (T29) and who have a page open, or may have.
     """
 
     inserted: int

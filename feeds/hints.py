@@ -20,13 +20,16 @@ def watching(ids: Iterable[int]) -> set[int]:
 
 
 def tell(ids: Iterable[int]) -> None:
-    """Tell them of one new post; never raises, may be late or lost."""
+    """Tell them of one new post; never raises, may be late, twice or lost."""
     if found := list(ids):
         sockets.push(found, {"type": "new_posts", "count": 1})
 
 
 def online_followers(author_id: int) -> Iterable[list[int]]:
-    """Yield the followers of an author who have a page open, in batches; nobody of one banned."""
+    """Yield the followers of an author who have a page open, in batches; nobody of one banned.
+
+    Nobody when Redis does not say: they may be millions, and their sockets make up for it.
+    """
     if not anybody() or not User.objects.active().filter(pk=author_id).exists():
         return
     everybody = sorted(sockets.all_online() - {author_id})

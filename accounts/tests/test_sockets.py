@@ -73,8 +73,13 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
     assert sockets.online([user.pk]) == sockets.all_online() == set()
 
 
-def test_what_redis_did_not_take_is_sent_when_it_is_back(user, dead_redis) -> None:
+def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
+    user, dead_redis, monkeypatch
+) -> None:
     pair = actions.sign_in(user)
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(redis.owed, "LISTENERS_SECONDS", 0.05)
+    monkeypatch.setattr(redis.owed, "MESSAGES_EACH", 1)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -82,13 +87,23 @@ def test_what_redis_did_not_take_is_sent_when_it_is_back(user, dead_redis) -> No
         with dead_redis():
             assert sockets.anyone_perhaps_online()
             assert sockets.perhaps_online([user.pk, 5]) == {user.pk, 5}
-            await in_thread(sockets.push, [user.pk], {"type": "new_posts", "count": 1})
+            for count in (1, 1, 2):
+                await in_thread(sockets.push, [user.pk], {"type": "new_posts", "count": count})
             assert await socket.hears_nothing()
-        await in_thread(sockets.online, [user.pk])
         assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.hears() == {"type": "new_posts", "count": 2}
+        assert await socket.hears_nothing()
         await socket.leave()
 
     run(scenario)
+
+
+def test_messages_beyond_what_can_be_owed_are_lost(monkeypatch, dead_redis) -> None:
+    monkeypatch.setattr(redis.owed, "MESSAGES_LIMIT", 3)
+    with dead_redis():
+        sockets.push([1, 2], {"type": "new_posts"})
+        sockets.push([2, 3, 4], {"type": "new_posts"})
+    assert [channel[-1] for _, channel, _ in redis.owed._messages] == ["1", "2", "3"]
 
 
 # --- kicks --------------------------------------------------------------------------------------
@@ -365,17 +380,24 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
     run(scenario)
 
 
-async def forget_presence(dead_redis) -> None:
+async def forget_presence(user: User, dead_redis: Any) -> None:
     await in_thread(redis.call, lambda connection: connection.delete(sockets.ONLINE))
 
 
-async def do_without_redis(dead_redis) -> None:
+async def be_late(user: User, dead_redis: Any) -> None:
+    long_ago = {str(user.pk): time.time() * 1000 - sockets.ONLINE_MS - 1}
+    await in_thread(redis.call, lambda connection: connection.zadd(sockets.ONLINE, long_ago))
+
+
+async def do_without_redis(user: User, dead_redis: Any) -> None:
     with dead_redis():
         await asyncio.sleep(0.5)
 
 
-@pytest.mark.parametrize("loss", [forget_presence, do_without_redis])
-def test_who_could_not_be_found_for_a_while_asks_what_is_new(loss, user, quick, dead_redis) -> None:
+@pytest.mark.parametrize("loss", [forget_presence, be_late, do_without_redis])
+def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
+    loss, user, quick, dead_redis
+) -> None:
     """On each device, also that which finds the presence noted by the other."""
     pairs = [actions.sign_in(user, "chrome"), actions.sign_in(user, "android")]
 
@@ -384,10 +406,12 @@ def test_who_could_not_be_found_for_a_while_asks_what_is_new(loss, user, quick, 
         for socket in mine:
             assert await socket.open()
         assert await mine[0].hears_nothing()
-        await loss(dead_redis)
+        await loss(user, dead_redis)
         for socket in mine:
             assert await socket.hears() == {"type": "new_posts", "count": 0}
             assert await socket.hears() == {"type": "notification"}
+        for socket in mine:
+            assert await socket.hears_nothing()
             await socket.leave()
 
     run(scenario)

@@ -177,7 +177,7 @@ class Audience:
         self.author("POST", "posts", content="hello")
 
 
-def test_a_count_that_fails_is_asked_again_and_the_last_question_is_what_counts(
+def test_a_count_that_fails_is_asked_again_and_so_is_one_that_a_hint_overtook(
     stack: Stack, browser: Browser
 ) -> None:
     audience = Audience(stack, browser, "asked")
@@ -199,11 +199,9 @@ def test_a_count_that_fails_is_asked_again_and_the_last_question_is_what_counts(
             break
         audience.page.wait_for_timeout(50)
     audience.publish()
+    audience.page.wait_for_timeout(1000)  # for the hint
+    held[0].fulfill(json={"count": 1, "more": False})
     expect(audience.banner).to_have_text("2 new posts", timeout=20_000)
-    with audience.page.expect_request_finished():
-        held[0].fulfill(json={"count": 1, "more": False})
-    audience.page.wait_for_timeout(100)
-    expect(audience.banner).to_have_text("2 new posts")
     audience.page.context.close()
 
 

@@ -10,6 +10,7 @@ const LONGEST_WAIT_MS = 60_000;
 const LASTING_MS = 5000;
 const ARRIVAL_MS = 150;
 const UNREAD_WAIT_MS = 300;
+const ANSWER_MS = 10_000;
 const TOO_MANY = 429;
 const SERVER_ERROR = 500;
 const SIGNED_OUT = 4001;
@@ -20,43 +21,59 @@ let timer = null;
 let failures = 0;
 let leaving = false;
 
-/** Full jitter: many pages that lost the same server must not come back all at once. */
-function pause(failures) {
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures);
+/** With jitter: many pages that lost the same server must not come back all at once. */
+function pause(times) {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** times);
   return longest / 4 + Math.random() * longest * 0.75;
 }
 
 /**
- * A function that asks for a count, once for hints that come within the wait, and again when it gets no answer.
- * Answers may overtake each other: only that to the last question is shown.
+ * A function that has a count asked for and shown: once for all hints within the wait, one question at a time, again
+ * when it gets no answer, and once more for hints that came meanwhile. Called with true, it lets an answer that is on its
+ * way count for nothing.
  */
 function counter(url, show, wait) {
-  let timer = 0;
-  let last = 0;
-  let failures = 0;
+  let planned = 0;
+  let due = 0;
+  let fails = 0;
+  let isAsking = false;
+  let isLate = false;
+  let isVoid = false;
 
-  async function ask() {
-    const question = ++last;
-    let answer, said;
-    try {
-      answer = await fetch(url, { headers: { Accept: "application/json" } });
-      if (answer.ok) said = await answer.json();
-    } catch {
-      // offline, or cut off
-    }
-    if (question !== last) return;
-    if (said) {
-      failures = 0;
-      show(said);
-    } else if (!answer || answer.ok || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
-      timer = setTimeout(ask, pause(failures));
-      failures += 1;
-    }
+  function plan(delay) {
+    const at = Date.now() + delay;
+    if (planned && due <= at) return;
+    clearTimeout(planned);
+    due = at;
+    planned = setTimeout(ask, delay);
   }
 
-  return () => {
-    clearTimeout(timer);
-    timer = setTimeout(ask, wait);
+  async function ask() {
+    planned = 0;
+    isAsking = true;
+    isLate = isVoid = false;
+    let answer, said;
+    try {
+      answer = await fetch(url, { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(ANSWER_MS) });
+      if (answer.ok) said = await answer.json();
+    } catch {
+      // offline, cut off, or too late
+    }
+    isAsking = false;
+    if (said) {
+      fails = 0;
+      if (!isVoid) show(said);
+    } else if (!answer || answer.ok || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
+      plan(pause(fails));
+      fails += 1;
+    }
+    if (isLate) plan(wait);
+  }
+
+  return (isSeen = false) => {
+    isVoid ||= isSeen;
+    if (isAsking) isLate = true;
+    else plan(wait);
   };
 }
 
@@ -103,7 +120,7 @@ document.addEventListener("auxclick", (event) => event.button === 1 && markRead(
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
   showCount({ count: 0 });
-  refreshCount(); // an answer from before may be on its way, and there may be more by now
+  refreshCount(true); // there may be more by now
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   scrollTo({ top: 0, behavior: still ? "auto" : "smooth" });
   // The pressed button is gone: carry keyboard users on to the newest post.

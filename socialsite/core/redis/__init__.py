@@ -4,13 +4,14 @@ Redis is disposable. Every caller must be right without it: it catches `RedisDow
 database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
 
 What a commit made wrong in Redis is deleted by `forget`, and who listens is told by `tell`. If
-Redis does not answer just then, that is owed: it goes before anything else this process asks for,
-and a thread sees to it that it asks soon.
+Redis does not answer just then, that is owed: keys go before anything else this process asks for,
+messages a moment after Redis is back, and a thread sees to both.
 """
 
 import contextlib
 import functools
 import hashlib
+import itertools
 import logging
 import threading
 import time
@@ -75,27 +76,32 @@ def client() -> "redis.Redis":
 class _Owed:
     """Keys to delete and messages to send as soon as Redis answers.
 
-    Too many keys, and everything is deleted; too many messages, and the last are lost.
+    Too many keys, and everything is deleted; too many messages, and the last are lost. A message is
+    owed once, whatever is said how often.
     """
 
     LIMIT = 50_000
-    MESSAGES_LIMIT = 10_000
+    MESSAGES_LIMIT, MESSAGES_EACH = 10_000, 1_000
     PAUSE_SECONDS = 0.5
+    # Who listens takes longer to be back than who asks: the channel layer sleeps for a second.
+    LISTENERS_SECONDS = 2.0
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._keys: set[str] = set()
-        self._messages: list[Sequence[Any]] = []
+        self._messages: dict[Sequence[Any], None] = {}
         self._thread: threading.Thread | None = None
 
     def __bool__(self) -> bool:
-        return bool(self._keys or self._messages)
+        return bool(self._keys)
 
-    def add(self, keys: Iterable[str] = (), messages: Sequence[Sequence[Any]] = ()) -> None:
+    def add(self, keys: Iterable[str] = (), messages: Iterable[Sequence[Any]] = ()) -> None:
         with self._lock:
             self._keys.update(keys)
-            self._messages += messages[: self.MESSAGES_LIMIT - len(self._messages)]
-            if self._thread is None or not self._thread.is_alive():
+            for message in messages:
+                if len(self._messages) < self.MESSAGES_LIMIT:
+                    self._messages[message] = None
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._collect, daemon=True)
                 self._thread.start()
 
@@ -107,22 +113,35 @@ class _Owed:
             elif keys:
                 connection.delete(*keys)
             self._keys.clear()
-            if self._messages:
-                _replies(connection, self._messages)
-            self._messages.clear()
 
     def clear(self) -> None:
+        """Owe nothing any more; the thread that would have paid ends by itself."""
         with self._lock:
             self._keys.clear()
             self._messages.clear()
+            self._thread = None
 
     def _collect(self) -> None:
-        while self:
+        while not self._is_over():
             time.sleep(self.PAUSE_SECONDS)
-            try:
+            with contextlib.suppress(RedisDown):
                 call(lambda connection: connection.ping())
-            except RedisDown:
-                continue
+                if self._messages:
+                    time.sleep(self.LISTENERS_SECONDS)
+                    self._send_messages()
+
+    def _is_over(self) -> bool:
+        with self._lock:
+            if self._thread is threading.current_thread() and not (self._keys or self._messages):
+                self._thread = None
+            return self._thread is not threading.current_thread()
+
+    def _send_messages(self) -> None:
+        while some := list(itertools.islice(self._messages, self.MESSAGES_EACH)):
+            call(functools.partial(_replies, commands=some))
+            with self._lock:
+                for message in some:
+                    self._messages.pop(message, None)
 
 
 owed = _Owed()
@@ -140,11 +159,11 @@ def forget(keys: Sequence[str]) -> None:
 
 
 def tell(messages: Sequence[Sequence[Any]]) -> None:
-    """Send commands to who listens; later, if Redis does not answer. Never raises."""
+    """Send commands to who listens; without Redis late, twice or never. Never raises."""
     if not messages:
         return
     try:
-        call(lambda connection: _replies(connection, messages))
+        call(functools.partial(_replies, commands=messages))
     except RedisDown as error:
         logger.warning("%d messages are sent when Redis is back: %s", len(messages), error)
         owed.add(messages=messages)
