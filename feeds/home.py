@@ -21,72 +21,25 @@ too.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from django.db.models import QuerySet, Value
 
 from feeds import cache, foresight, pull, readers
-from feeds.cache.timeline import Newest, Run, entry_of
+from feeds.cache.timeline import Run, entry_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
-from feeds.models import AuthorHead, FanOut, InboxEntry, InboxState
+from feeds.models import FanOut, InboxState
 from feeds.readers import Reader
+from feeds.sources import SLACK, InboxRows, Sources
 from feeds.visibility import visible_to
-from socialsite.core import db, redis
-from socialsite.core.leased import Lease
-from socialsite.core.pagination import Page, Position, before
-from socialsite.core.prepared import ColumnOf, prepared
+from socialsite.core import redis
+from socialsite.core.pagination import Page, Position
+from socialsite.core.prepared import Together
 from socialsite.core.redis import Batch, Promise, RedisDown
 from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
 
-# A few more than wanted, for what the gate hides.
-SLACK = 5
 # With more authors to pull, the database is asked once instead of as many lists.
 OUTBOXES_MAX = 64
 # Lists of authors that one request puts in the cache.
 LOADS_MAX = 8
-# With more authors who were ever not pushed to all, no process keeps them in mind.
-PULLED_MAX = 20_000
-
-
-class _Sources:
-    """What a run asks of Redis in its first round trip."""
-
-    def __init__(self, batch: Batch, viewer_id: int, cursor: Position | None, want: int) -> None:
-        self.viewer_id, self.cursor, self.want = viewer_id, cursor, want
-        self.open = cache.AskedOpen(batch, cursor)
-        self._ask(batch)
-        self.inbox_lease: Lease | None = None
-        self._is_any_found = True
-
-    def _ask(self, batch: Batch) -> None:
-        """Add what must not be older than the open fan-outs."""
-        self.pulled = cache.PULLED.ask(batch)
-        self.inbox = cache.INBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
-        self.own = cache.OUTBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
-
-    def prepare(self, batch: Batch) -> None:
-        """Add what is needed to cache what was not found; none of it is read before that."""
-        try:
-            is_epoch_lost = self.pulled.value is None
-        except RedisDown:
-            return
-        self._is_any_found = not is_epoch_lost or bool(self.inbox.found or self.own.found)
-        if is_epoch_lost:
-            self.pulled = cache.PULLED.ask_start(batch)
-        self.open.prepare(batch)
-        # A reader far down would fill a list that does not reach it.
-        if self.cursor is None and not self.inbox.found:
-            self.inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
-
-    def load_open(self) -> tuple[list[cache.OpenPost], bool]:
-        """Read the open fan-outs from the database, and after them what was found once more."""
-        found = self.open.load(_read_open)
-        if self._is_any_found:
-            batch = Batch()
-            self._ask(batch)
-            batch.run()
-        return found
 
 
 class Home:
@@ -102,7 +55,7 @@ class Home:
         self.viewer_id, self.cursor, self.size = viewer_id, cursor, size
         self._companion = companion
         self._asked_reader: readers.AskedReader | None = None
-        self._first: _Sources | None = None
+        self._first: Sources | None = None
         self._rounds = 0
         self._reader: Reader | None = None
         self._hydration: Hydration | None = None
@@ -111,7 +64,7 @@ class Home:
     def ask(self, batch: Batch) -> None:
         """Add everything that can be asked at once; the reader before the inbox."""
         self._asked_reader = readers.AskedReader(batch, self.viewer_id)
-        self._first = _Sources(batch, self.viewer_id, self.cursor, self.size + 1 + SLACK)
+        self._first = Sources(batch, self.viewer_id, self.cursor, self.size + 1 + SLACK)
         if self.cursor is None:
             self._mark = cache.ask_mark(batch, self.viewer_id)
 
@@ -119,7 +72,7 @@ class Home:
         """Return the page, after the batch has run."""
         with redis.gathered():
             runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-            # The hydration asks for the reader, who is not read before `_prepare`.
+            # The hydration asks for the reader, who is not read before the sources are.
             return fill(lambda ids, most: self.hydration.cards(ids, most), runs, self.size)
 
     @property
@@ -149,36 +102,45 @@ class Home:
 
     def run(self, cursor: Position | None, want: int) -> list[Position]:
         """Return the first `want` positions after the cursor."""
-        asked, self._first = self._first, None
         self._rounds += 1
-        if asked is None:
-            batch = Batch()
-            asked = _Sources(batch, self.viewer_id, cursor, want)
-            batch.run()
-        self._prepare(asked)
+        asked = self._sources(cursor, want)
         # In this order: see above.
-        self.reader  # noqa: B018
         unfinished = self._unfinished(asked)
         pushed, floor = self._pushed(asked)
         # With a full run of the inbox, nothing older than its end is among the wanted.
         reach = pushed[-1].ts_ms if len(pushed) >= want else 0
         authors = self._pulled_authors(asked, max(reach, 1), floor)
-        own = asked.own.found.get(self.viewer_id)
-        pulled = list(self._pull(authors, own, reach, cursor, want, [pushed, unfinished]))
+        pulled = list(self._pull(authors, asked.own, reach, cursor, want, [pushed, unfinished]))
         return merge([pushed, unfinished, *pulled], want)
 
-    def _prepare(self, asked: _Sources) -> None:
-        """Ask for what caching takes of all that was not found, but for outboxes, at once."""
-        batch = Batch()
-        if self._reader is None and self._asked_reader is not None:
-            self._asked_reader.prepare(batch)
+    # --- sources --------------------------------------------------------------------------------
+    def _sources(self, cursor: Position | None, want: int) -> Sources:
+        """Return the sources, with the reader, as they are cached or else read at once."""
+        asked, self._first = self._first, None
+        if asked is None:
+            batch = Batch()
+            if self._asked_reader is None and self._reader is None:
+                self._asked_reader = readers.AskedReader(batch, self.viewer_id)
+            asked = Sources(batch, self.viewer_id, cursor, want)
+            batch.run()
+        batch, together = Batch(), Together()
+        reader, asked_reader = self._reader, self._asked_reader
+        if reader is None and asked_reader is not None:
+            asked_reader.prepare(batch)
+            reader = asked_reader.cached
         asked.prepare(batch)
         batch.run()
+        if reader is None and asked_reader is not None:
+            asked_reader.read(together)
+        # The cache does not say whose posts these are, and most of the last ones were hidden.
+        lacks_inbox = asked.inbox is None or self._rounds > 1
+        is_below = reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
+        asked.read(together, with_inbox=lacks_inbox and not is_below)
+        return asked
 
-    # --- sources --------------------------------------------------------------------------------
-    def _unfinished(self, asked: _Sources) -> list[Position]:
-        """Return the open fan-outs of followed authors; other sources are read after them."""
-        posts, are_all = asked.open.found or asked.load_open()
+    def _unfinished(self, asked: Sources) -> list[Position]:
+        """Return the open fan-outs of followed authors."""
+        posts, are_all = asked.open_posts
         follows, cursor = self.reader.follows, asked.cursor
         if are_all:
             mine = [place for place, author in posts if author in follows]
@@ -186,81 +148,54 @@ class Home:
         rows = FanOut.objects.filter(state__lt=FanOut.State.DONE, author_id__in=follows)
         return newest(rows, "post_id", cursor, asked.want)
 
-    def _pushed(self, asked: _Sources) -> tuple[list[Position], int]:
+    def _pushed(self, asked: Sources) -> tuple[list[Position], int]:
         """Return the run of the inbox, and at or below which ms it lacks posts."""
         reader, cursor, want = self.reader, asked.cursor, asked.want
         if cursor is not None and cursor.ts_ms <= reader.inbox_floor:
             return [], reader.inbox_floor  # down there everybody is pulled
-        run = asked.inbox.found.get(self.viewer_id)
-        if self._rounds > 1:
-            # The cache does not say whose posts these are, and most of the last ones were hidden.
-            run = None
-        elif run is None or run.generation < reader.generation:
-            if run is not None:
-                cache.INBOX.forget([self.viewer_id])
-            run = self._load_inbox(cursor, asked.inbox_lease)
+        found: list[Position] = []
+        run = asked.inbox if asked.rows is None else None
         if run is not None and run.generation == reader.generation:
             found = run.positions(most=want)
             if len(found) >= want or run.ends:
                 return found, reader.inbox_floor
             cursor = found[-1] if found else cursor
-        else:
-            found = []
-        rows, floor = self._inbox_rows(cursor, want - len(found))
+        elif run is not None and run.generation < reader.generation:
+            cache.INBOX.forget([self.viewer_id])
+        rows, floor = self._inbox_rows(cursor, want - len(found), asked.rows)
         return found + rows, max(reader.inbox_floor, floor)
 
-    def _load_inbox(self, cursor: Position | None, lease: Lease | None) -> Run | None:
-        """Cache the inbox and return it; None for a reader far down, whom it would not reach."""
-        if cursor is not None:
-            return None
-        return cache.INBOX.load(self.viewer_id, self._newest_entries, lease)
+    def _inbox_rows(
+        self, cursor: Position | None, want: int, first: InboxRows | None = None
+    ) -> tuple[list[Position], int]:
+        """Return rows of the inbox, and its floor by the same statement as the last of them.
 
-    def _newest_entries(self, limit: int) -> Newest:
-        """Read the inbox, and of which generation it is by the same statement."""
-        viewer = self.viewer_id
-        states, rows = db.read_together(
-            readers.states_of.statement(viewer, number=0),
-            _numbered_rows.statement(viewer, number=1, limit=limit),
-        )
-        rows.sort(reverse=True)
-        entries = [entry_of(Position(ts, post)) for ts, post, _ in rows]
-        return readers.state(viewer, states)[0], entries
-
-    def _inbox_rows(self, cursor: Position | None, want: int) -> tuple[list[Position], int]:
-        """Read the inbox, and its floor by the same statement as the last rows.
-
-        Rows of people who are not followed now are passed over (T41).
+        Rows of people who are not followed now are passed over (T41). `first` was read already.
         """
         kept: list[Position] = []
-        follows, floor = self.reader.follows, None
-        limit = want + SLACK
+        follows, limit, rows = self.reader.follows, want + SLACK, first
         while True:
-            if cursor is None:
-                found = _newest_rows(self.viewer_id, limit=limit)
-            else:
-                found = _rows_after(self.viewer_id, *cursor, limit=limit)
-            floor = found[-1][3] if found else None
-            kept += [Position(ts, post) for ts, post, author, _ in found if author in follows]
-            if len(kept) >= want or len(found) < limit:
-                break
-            cursor = Position(*found[-1][:2])
-            limit = min(limit * 2, ROUND_MAX)
-        if floor is None:
-            floor = readers.state(self.viewer_id)[1]
-        return kept[:want], floor
+            if rows is None:
+                together = Together()
+                rows = InboxRows(together, self.viewer_id, cursor, limit)
+                together.run()
+            for row in rows.newest_first:
+                if row.author_id in follows:
+                    kept.append(Position(row.ts_ms, row.post_id))
+                    if len(kept) == want:
+                        break
+            cursor = rows.last
+            if len(kept) == want or cursor is None:
+                return kept, rows.state[1]
+            limit, rows = min(limit * 2, ROUND_MAX), None
 
-    def _pulled_authors(self, asked: _Sources, reach: int, floor: int) -> set[int]:
+    def _pulled_authors(self, asked: Sources, reach: int, floor: int) -> set[int]:
         """Return followed authors who may have a post at or above `reach` that was not pushed."""
         follows = self.reader.follows
         if floor >= reach:
             return set(follows)
         authors = {author for author, below in self.reader.incomplete.items() if below >= reach}
-        ever = _ever_pulled.known(asked)
-        if ever is not None:
-            return authors | (follows & ever)
-        covered = follows - authors
-        heads = AuthorHead.objects.filter(author_id__in=covered, last_pulled_position__gte=reach)
-        return authors | set(heads.values_list("author_id", flat=True))
+        return authors | (follows & asked.pulled(reach))
 
     def _pull(
         self,
@@ -325,85 +260,17 @@ class Home:
         self.hydration.ask(batch, ids, foresight.writers(ids))
 
 
-@prepared
-def _numbered_rows(viewer_id: int, *, number: int, limit: int) -> "QuerySet[InboxEntry, Any]":
-    rows = InboxEntry.objects.filter(user_id=viewer_id).order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", Value(number))[:limit]
-
-
-@prepared
-def _newest_rows(viewer_id: int, *, limit: int) -> "QuerySet[InboxEntry, Any]":
-    return _with_floor(InboxEntry.objects.filter(user_id=viewer_id), viewer_id)[:limit]
-
-
-@prepared
-def _rows_after(
-    viewer_id: int, ts_ms: int, post_id: int, *, limit: int
-) -> "QuerySet[InboxEntry, Any]":
-    place = before(Position(ts_ms, post_id), "publish_time", "post_id")
-    return _with_floor(InboxEntry.objects.filter(place, user_id=viewer_id), viewer_id)[:limit]
-
-
-def _with_floor(rows: "QuerySet[InboxEntry]", viewer_id: int) -> "QuerySet[InboxEntry, Any]":
-    floor = ColumnOf(InboxState.objects.filter(viewer_id=viewer_id).values("inbox_floor"))
-    rows = rows.order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id", floor)
-
-
-@prepared
-def _pulled_heads(*, limit: int) -> "QuerySet[AuthorHead, int]":
-    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    return heads.values_list("author_id", flat=True)[:limit]
-
-
-@prepared
-def _open_rows(*, limit: int) -> "QuerySet[FanOut, Any]":
-    rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
-    return rows.values_list("position", "post_id", "author_id")[:limit]
-
-
-def _read_open(limit: int) -> list[cache.OpenPost]:
-    return [(Position(ts, post), author) for ts, post, author in _open_rows(limit=limit)]
-
-
 def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:
-    if not author_ids:
-        return {}
-
-    def posts(limit: int) -> dict[int, Newest]:
-        found = pull.outboxes(author_ids, limit)
-        return {
-            author: (0, [entry_of(place) for place in places]) for author, places in found.items()
-        }
-
-    return cache.OUTBOX.load_all(author_ids, posts)
-
-
-class _EverPulled:
-    """The authors who ever published what is not pushed to all: few, kept by each process.
-
-    A copy counts only while the epoch it was read under is the present one.
-    """
-
-    def __init__(self) -> None:
-        self._copy: tuple[bytes, frozenset[int] | None] | None = None
-
-    def known(self, asked: _Sources) -> frozenset[int] | None:
-        """Return the authors; None where the database has to be asked, also for being too many."""
-        try:
-            epoch = asked.pulled.value
-        except RedisDown:
-            return None
-        if epoch is None:
-            return None
-        copy = self._copy
-        if copy is None or copy[0] != epoch:
-            found = frozenset(_pulled_heads(limit=PULLED_MAX + 1))
-            copy = self._copy = (epoch, found if len(found) <= PULLED_MAX else None)
-        return copy[1]
-
-
-_ever_pulled = _EverPulled()
+    """Read lists of authors and cache them: of those on which the leases are had."""
+    batch = Batch()
+    lease = cache.OUTBOX.lease(batch, author_ids)
+    batch.run()
+    authors = cache.OUTBOX.held(lease, author_ids)
+    found = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
+    return {
+        author: cache.OUTBOX.fill(author, lease, (0, [entry_of(place) for place in places]))
+        for author, places in found.items()
+    }
 
 
 def start(

@@ -4,8 +4,9 @@ Read from the database by one statement: what says "the inbox has it" is then ne
 generation, and a cached inbox of that generation has it (docs/decisions/0001).
 """
 
+import contextlib
 from array import array
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,7 @@ from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
 from socialsite.core.leased import Lease
-from socialsite.core.prepared import prepared
+from socialsite.core.prepared import Together, prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Reader:
 
 
 GUEST = Reader(None)
+# Fills a column of a query that has fewer than those it is read together with.
+_NOTHING = Value(0)
 
 
 class AskedReader:
@@ -48,34 +51,12 @@ class AskedReader:
         self._id = viewer_id
         self._standing = accounts.STANDING.ask(batch)
         self._asked = cache.READERS.ask(batch, [viewer_id])
-        self._leases: list[Lease] = []
-
-    def prepare(self, batch: redis.Batch) -> None:
-        """Add what is needed to cache the reader to a batch, if they are not cached."""
-        try:
-            if self._standing.value is None:
-                self._standing = accounts.STANDING.ask_start(batch)
-        except redis.RedisDown:
-            return
-        if self._id not in self._asked.found:
-            self._leases.append(cache.READERS.lease(batch, [self._id]))
-
-    def reader(self) -> Reader:
-        """Return the reader; read by one statement when they are not cached."""
-        try:
-            standing = self._standing.value
-        except redis.RedisDown:
-            return read(self._id)
-        known = self.cached
-        if known is not None:
-            return known
-        if standing is not None and self._id in self._asked.found:
-            cache.READERS.forget([self._id])  # of another standing: a fill finds no room otherwise
-        return load(self._id, standing, *self._leases)
+        self._lease: Lease | None = None
+        self._rows: _Rows | None = None
 
     @cached_property
     def cached(self) -> Reader | None:
-        """The reader as they are cached; None where they would be read from the database."""
+        """The reader as they are cached; None where they are to be read from the database."""
         try:
             standing = self._standing.value
         except redis.RedisDown:
@@ -84,6 +65,44 @@ class AskedReader:
         if packed is None or standing is None:
             return None
         return _unpack(self._id, packed, standing)
+
+    def prepare(self, batch: redis.Batch) -> None:
+        """Add what is needed to cache the reader, unless they are, before the database is read."""
+        if self.cached is not None:
+            return
+        try:
+            if self._standing.value is None:
+                self._standing = accounts.STANDING.ask_start(batch)
+        except redis.RedisDown:
+            return
+        is_stale = self._id in self._asked.found
+        lease = cache.READERS.lease_anew if is_stale else cache.READERS.lease
+        self._lease = lease(batch, [self._id])
+
+    def read(self, together: Together) -> None:
+        """Add what reads the reader, unless they are cached."""
+        if self.cached is None:
+            self._rows = _Rows(together, self._id)
+
+    def reader(self) -> Reader:
+        """Return the reader; of those not cached, what was read in the statement, now run."""
+        if self.cached is not None:
+            return self.cached
+        if self._rows is None:
+            return self._read_alone()
+        reader = self._rows.reader()
+        with contextlib.suppress(redis.RedisDown):
+            if self._lease is not None and (standing := self._standing.value) is not None:
+                cache.READERS.fill(self._lease, {self._id: _pack(reader, standing)})
+        return reader
+
+    def _read_alone(self) -> Reader:
+        batch, together = redis.Batch(), Together()
+        self.prepare(batch)
+        batch.run()
+        self.read(together)
+        together.run()
+        return self.reader()
 
 
 def one(viewer_id: int | None) -> Reader:
@@ -96,41 +115,37 @@ def one(viewer_id: int | None) -> Reader:
     return asked.reader()
 
 
-def load(viewer_id: int, standing: bytes | None, *leases: Lease) -> Reader:
-    """Read a reader from the database and cache them; `standing` was asked for before that."""
-    standing = standing or accounts.STANDING.start()
-    if standing is None:
-        return read(viewer_id)
-    found: list[Reader] = []
+class _Rows:
+    """What makes a reader, as it stands in the database."""
 
-    def packed(_ids: Collection[int]) -> dict[int, bytes]:
-        found.append(read(viewer_id))
-        return {viewer_id: _pack(found[0], standing)}
+    def __init__(self, together: Together, viewer_id: int) -> None:
+        self._viewer_id = viewer_id
+        self._ties = together.add(_ties, viewer_id)
+        self._complete = together.add(_complete, viewer_id)
+        self._states = together.add(states_of, viewer_id)
 
-    cache.READERS.load([viewer_id], packed, *leases)
-    return found[0]
+    def reader(self) -> Reader:
+        followed = frozenset(other for other, follows, *_ in self._ties if follows)
+        blocked = frozenset(other for other, follows, *_ in self._ties if not follows)
+        known = {author: below for author, below, *_ in self._complete}
+        incomplete = {author: known.get(author, MAX_ID) for author in followed}
+        generation, floor = state(self._viewer_id, self._states)
+        return Reader(
+            self._viewer_id,
+            followed,
+            blocked,
+            {author: below for author, below in incomplete.items() if below},
+            floor,
+            generation,
+        )
 
 
 def read(viewer_id: int) -> Reader:
     """Read a reader from the database, by one statement."""
-    ties, complete, states = db.read_together(
-        _ties.statement(viewer_id, number=0),
-        _complete.statement(viewer_id, number=1),
-        states_of.statement(viewer_id, number=2),
-    )
-    followed = frozenset(other for other, follows, _ in ties if follows)
-    blocked = frozenset(other for other, follows, _ in ties if not follows)
-    known = {author: below for author, below, _ in complete}
-    incomplete = {author: known.get(author, MAX_ID) for author in followed}
-    generation, floor = state(viewer_id, states)
-    return Reader(
-        viewer_id,
-        followed,
-        blocked,
-        {author: below for author, below in incomplete.items() if below},
-        floor,
-        generation,
-    )
+    together = Together()
+    rows = _Rows(together, viewer_id)
+    together.run()
+    return rows.reader()
 
 
 def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
@@ -142,15 +157,15 @@ def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tupl
     if not found:
         db.ensure(InboxState(viewer_id=viewer_id))
         return 0, 0
-    generation, floor, _ = found[0]
+    generation, floor, *_ = found[0]
     return generation, floor
 
 
 @prepared
 def states_of(viewer_id: int, *, number: int) -> "QuerySet[InboxState, Any]":
-    """Find the state of an inbox, for `db.read_together`."""
+    """Find the state of an inbox, for `Together`."""
     rows = InboxState.objects.filter(viewer_id=viewer_id)
-    return rows.values_list("generation", "inbox_floor", Value(number))
+    return rows.values_list("generation", "inbox_floor", _NOTHING, Value(number))
 
 
 @prepared
@@ -159,13 +174,13 @@ def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
     # Blocks of all: they hold also for who is unbanned before the page is made (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
     ties = relations.ties(viewer_id).filter(Q(follows=False) | is_open)
-    return ties.values_list("to_user_id", "follows", Value(number))
+    return ties.values_list("to_user_id", "follows", _NOTHING, Value(number))
 
 
 @prepared
 def _complete(viewer_id: int, *, number: int) -> "QuerySet[InboxEdge, Any]":
     edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-    return edges.values_list("author_id", "backfilled_from", Value(number))
+    return edges.values_list("author_id", "backfilled_from", _NOTHING, Value(number))
 
 
 def _pack(reader: Reader, standing: bytes) -> bytes:

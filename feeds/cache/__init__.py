@@ -5,7 +5,7 @@ answered, and once more by the event of the change, for a process that died in b
 could not be told is owed to it (`core.redis.forget`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from operator import itemgetter
 
@@ -53,19 +53,20 @@ class AskedOpen:
         run = self._asked.found.get(_ALL)
         return None if run is None else (_open_posts(run), run.ends)
 
+    @property
+    def most(self) -> int:
+        """How many are read to cache them, newest first."""
+        return _OPEN.most
+
     def prepare(self, batch: redis.Batch) -> None:
-        """Add what `load` needs to a batch, if they are not cached."""
+        """Add what `fill` needs to a batch, if they are not cached."""
         if self.found is None:
             self._lease = _OPEN.lease(batch, [_ALL])
 
-    def load(self, read: Callable[[int], Sequence[OpenPost]]) -> tuple[list[OpenPost], bool]:
-        """Read them from the database, newest first and at most `limit`, and cache them."""
-
-        def entries(limit: int) -> tuple[int, list[Entry]]:
-            return 0, [_open_entry(place, author) for place, author in read(limit)]
-
-        run = _OPEN.load(_ALL, entries, self._lease)
-        return _open_posts(run), run.ends
+    def fill(self, posts: list[OpenPost]) -> tuple[list[OpenPost], bool]:
+        """Cache what was read of them, if it was leased; return it as `found` does."""
+        entries = [_open_entry(place, author) for place, author in posts]
+        return posts, _OPEN.fill(_ALL, self._lease, (0, entries)).ends
 
 
 def _open_entry(place: Position, author_id: int) -> Entry:

@@ -16,7 +16,7 @@ A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-list
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -142,32 +142,29 @@ class Timeline:
             }
         return AskedRuns(runs)
 
+    @property
+    def most(self) -> int:
+        """How many entries are read to fill a list; with fewer, the list ends there."""
+        return CAP + 1
+
     def lease(self, batch: redis.Batch, owners: Sequence[int]) -> Lease:
-        """Ask for what `load` needs to fill in lists that are not cached."""
+        """Ask for what `fill` needs, before the database is read."""
         return Lease(batch, [self.key(owner) for owner in owners])
 
-    def load(self, owner: int, read: Callable[[int], Newest], lease: Lease | None = None) -> Run:
-        """Read a list from the database and cache it.
+    def held(self, lease: Lease | None, owners: Iterable[int]) -> list[int]:
+        """Return those whose lists may be filled under a lease."""
+        return [] if lease is None else [one for one in owners if self.key(one) in lease.had]
 
-        `read(limit)` is called once, with the lease taken; it returns the generation and the
-        newest `limit` entries, fewer only where there are no more. The Run has all of them.
+    def fill(self, owner: int, lease: Lease | None, newest: Newest) -> Run:
+        """Cache a list as it was read under a lease, if that was had; return all that was read.
+
+        `newest` are the first `most` entries, fewer only where there are no more.
         """
-        return self.load_all([owner], lambda limit: {owner: read(limit)}, lease)[owner]
-
-    def load_all(
-        self,
-        owners: Sequence[int],
-        read: Callable[[int], Mapping[int, Newest]],
-        lease: Lease | None = None,
-    ) -> dict[int, Run]:
-        """Do the same for several lists at once."""
-        lease = lease or Lease.at_once([self.key(owner) for owner in owners])
-        runs = {}
-        for owner, (generation, entries) in read(CAP + 1).items():
-            runs[owner] = run = Run(list(entries), len(entries) <= CAP, generation)
-            if self.key(owner) in lease.had:
-                self._fill(owner, lease, run)
-        return runs
+        generation, entries = newest
+        run = Run(list(entries), len(entries) < self.most, generation)
+        if lease is not None and self.held(lease, [owner]):
+            self._fill(owner, lease, run)
+        return run
 
     def _fill(self, owner: int, lease: Lease, run: Run) -> None:
         kept = run.entries[:CAP]

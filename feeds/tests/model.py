@@ -21,7 +21,7 @@ from accounts.models import User
 from feeds import actions, fanout, home, inbox, pull, queries, readers, trim
 from feeds.models import FanOutChunk, Mode, Post
 from relations import actions as relations
-from socialsite.core import redis, relay
+from socialsite.core import db, redis, relay
 from socialsite.core.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
 from socialsite.core.models import Event
 from socialsite.core.pagination import Position
@@ -49,13 +49,11 @@ CHUNK_POINTS = (
 RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
 # Where a reader reads the database to fill a cache.
 FILLS: tuple[tuple[Any, str], ...] = (
-    (readers, "read"),
+    (db, "read_together"),
     (readers, "state"),
-    (home, "_read_open"),
     (home, "newest"),
-    (home, "_newest_rows"),
-    (home.Home, "_newest_entries"),
-    (home, "_rows_after"),
+    (pull, "newest"),
+    (pull, "outboxes"),
 )
 # What is lost before that, as patterns of keys.
 LOST = ("nothing", "*", "fanouts*", "inbox*", "outbox*", "reader:*", "epoch:*")

@@ -25,6 +25,7 @@ from feeds.cache.timeline import (
     MORE,
     TOP,
     Entry,
+    Newest,
     Run,
     Timeline,
     entry_of,
@@ -46,7 +47,13 @@ PLACES = [
 def load(places: Sequence[Position], generation: int = 0, owner: int = OWNER) -> Run:
     """Read a list from a table that has these posts, and cache it."""
     newest = sorted(places, reverse=True)
-    return LIST.load(owner, lambda limit: (generation, [entry_of(one) for one in newest[:limit]]))
+    return fill(lambda limit: (generation, [entry_of(one) for one in newest[:limit]]), owner)
+
+
+def fill(read: Callable[[int], Newest], owner: int = OWNER) -> Run:
+    """Take the lease, read, fill in."""
+    lease = Lease.at_once([LIST.key(owner)])
+    return LIST.fill(owner, lease, read(LIST.most))
 
 
 def add(place: Position, owner: int = OWNER) -> int:
@@ -165,7 +172,7 @@ def test_below_its_own_place_an_entry_that_tells_more_than_its_id_is_not_read_ag
     def read(_limit: int) -> tuple[int, list[Entry]]:
         return 0, [(entry_of(one)[0], entry_of(one)[1] + b"42") for one in down(*PLACES[:8])]
 
-    LIST.load(OWNER, read)
+    fill(read)
     for number in range(8):
         run = ask(PLACES[number])
         assert run is not None
@@ -325,7 +332,7 @@ def test_what_was_read_before_a_write_is_never_put_in_place(
         meanwhile()
         return 0, [entry_of(PLACES[0])]
 
-    assert LIST.load(OWNER, read).positions() == [PLACES[0]]
+    assert fill(read).positions() == [PLACES[0]]
     assert cached() is None
     load(PLACES[:3])
     assert cached() == (down(*PLACES[:3]), True)
@@ -338,7 +345,7 @@ def test_a_second_loader_neither_waits_nor_fills_and_a_lease_is_no_list() -> Non
         assert ask(PLACES[2]) is None
         return 0, [entry_of(PLACES[0])]
 
-    LIST.load(OWNER, read)
+    fill(read)
     assert cached() == ([PLACES[0]], True)
 
 
@@ -348,7 +355,7 @@ def test_a_late_fill_does_not_replace_the_list_of_another() -> None:
         load(PLACES[:3])
         return 0, [entry_of(PLACES[0])]
 
-    LIST.load(OWNER, read)
+    fill(read)
     assert cached() == (down(*PLACES[:3]), True)
 
 
@@ -360,7 +367,7 @@ def test_a_lease_runs_out_by_itself_and_so_does_a_list() -> None:
         assert 0 < left <= LEASE_MS
         return 0, []
 
-    LIST.load(OWNER, read)
+    fill(read)
     assert LEASE_MS < redis.call(lambda connection: connection.pttl(key)) <= LIST.ttl_ms
     redis.call(lambda connection: connection.pexpire(key, 20_000))
     add(PLACES[1])

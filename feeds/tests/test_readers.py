@@ -1,7 +1,8 @@
 """Cached readers: packed and unpacked they are the same, and no change leaves an old one in use."""
 
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -129,6 +130,23 @@ def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
     assert reading.reader.follows == {author.pk}
     accounts.unban(User.objects.get(pk=blocked.pk))
     assert [card["ref_gone"] for card in reading.page().items] == [True]
+
+
+@contextlib.contextmanager
+def just_before(table: str, act: Callable[[], Any], number: int = 1) -> Iterator[None]:
+    """Let something happen just before the first (or other) statement that reads a table."""
+    real, left = db.read_together, [number]
+
+    def read(*statements: db.Statement) -> Any:
+        if left[0] and any(table in statement.sql for statement in statements):
+            left[0] -= 1
+            if not left[0]:
+                act()
+        return real(*statements)
+
+    with mock.patch.object(db, "read_together", read):
+        yield
+    assert left == [0]
 
 
 def follow(reader: User, author: User) -> None:
@@ -400,24 +418,23 @@ def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
     drain()
     assert_exact(reader, 20)
     redis.call(lambda connection: connection.delete("fanouts2:0"))  # so the inbox is asked again
-    read, settings.INBOX_MAX = home._read_open, 3
+    settings.INBOX_MAX = 3
 
-    def and_trim(limit: int) -> Any:
-        monkeypatch.setattr(home, "_read_open", read)
+    def trim_and_fill() -> None:
         trim.trim(reader.pk)
         keys = [f"reader:{reader.pk}", f"inbox2:{reader.pk}"]
         redis.call(lambda connection: connection.delete(*keys))
         with mock.patch.object(redis._later, "commands", None):  # as in another process
             queries.home_feed(reader, None, 20)  # fills both
-        return read(limit)
 
-    monkeypatch.setattr(home, "_read_open", and_trim)
-    assert len(queries.home_feed(reader, None, 20).items) == 8
+    with just_before("feeds_fanout", trim_and_fill):
+        assert len(queries.home_feed(reader, None, 20).items) == 8
 
 
 @pytest.mark.parametrize("change", [trim.trim, backfill])
 @pytest.mark.parametrize("is_before", [True, False])
 @pytest.mark.parametrize("step_ms", [0, 1000])
+@pytest.mark.parametrize("lost", ["*", "inbox*"])
 def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_nothing(
     reader: User,
     author: User,
@@ -427,6 +444,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     change: Callable[[int], object],
     is_before: bool,
     step_ms: int,
+    lost: str,
 ) -> None:
     """The rows bring along of which generation they are; of one ms, a trim leaves none."""
     relations.follow(reader, author)
@@ -436,6 +454,8 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
         backfill(reader.pk)
     FanOut.objects.all().delete()
     redis.call(lambda connection: connection.flushdb())
+    queries.home_feed(reader, None, 20)
+    redis.call(lambda connection: connection.delete(*connection.keys(lost)))
     real, settings.INBOX_MAX = db.read_together, 3
 
     def read(*statements: db.Statement) -> Any:
@@ -464,16 +484,9 @@ def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
     assert_exact(reader)
     post = make_post(author)
     redis.call(lambda connection: connection.delete("fanouts2:0"))
-    read = home._read_open
-
-    def deliver_and_read(limit: int) -> Any:
-        monkeypatch.undo()
-        drain()
-        return read(limit)
-
-    monkeypatch.setattr(home, "_read_open", deliver_and_read)
-    assert [card["id"] for card in queries.home_feed(reader, None, 20).items] == [str(post.pk)]
-    assert home._read_open == read
+    with just_before("feeds_fanout", drain):
+        page = queries.home_feed(reader, None, 20)
+    assert [card["id"] for card in page.items] == [str(post.pk)]
 
 
 def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(
@@ -527,14 +540,9 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     first = queries.home_feed(reader, None, 2)
     assert first.next is not None
     redis.call(lambda connection: connection.delete(f"inbox2:{reader.pk}"))
-    settings.INBOX_MAX, rows = 3, home.Home._inbox_rows
-
-    def trimmed_first(self: home.Home, cursor: Any, want: int) -> Any:
-        trim.trim(reader.pk)
-        return rows(self, cursor, want)
-
-    monkeypatch.setattr(home.Home, "_inbox_rows", trimmed_first)
-    page = queries.home_feed(reader, Position.decode(first.next), 20)
+    settings.INBOX_MAX = 3
+    with just_before("feeds_inboxentry", lambda: trim.trim(reader.pk)):
+        page = queries.home_feed(reader, Position.decode(first.next), 20)
     assert [card["position"] for card in page.items] == list(range(6000, 0, -1000))
 
 
@@ -558,17 +566,10 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
         make_post(left, at_ms=at)
     drain()
     relations.unfollow(reader, left)  # no relay: the rows stay, and are passed over
-    settings.INBOX_MAX, rows, trims = 102, home._rows_after, []
-
-    def trimmed_between(*args: Any, **kwargs: Any) -> Any:
-        if not trims:
-            trims.append(trim.trim(reader.pk))
-        return rows(*args, **kwargs)
-
-    monkeypatch.setattr(home, "_rows_after", trimmed_between)
-    with mock.patch.object(cache.INBOX, "load", return_value=None):
+    settings.INBOX_MAX = 102
+    others_lease = mock.patch.object(cache.INBOX, "held", return_value=[])
+    with others_lease, just_before("feeds_inboxentry", lambda: trim.trim(reader.pk), 2):
         page = queries.home_feed(reader, None, 20)
-    assert trims
     assert [card["position"] for card in page.items] == list(range(8000, 0, -1000))
 
 

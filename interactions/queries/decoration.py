@@ -4,16 +4,16 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Sum, Value
+from django.db.models.functions import Cast
 
 from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
-from interactions.models import Bookmark, Counted, Like, Subject, SubjectType
-from interactions.queries.counts import number_of
+from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
 from socialsite.core import db
 from socialsite.core.leased import Asked, Lease
-from socialsite.core.prepared import prepared
+from socialsite.core.prepared import Together, prepared
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
@@ -91,21 +91,34 @@ class Decoration:
 
     def _read(self, ids: Collection[int], mine: dict[int, int]) -> dict[int, bytes]:
         """Read counts as they are cached, and note in `mine` what the reader did, if unknown."""
+        is_known = self._me is None or all(ident in mine for ident in ids)
+        together = Together()
+        if is_known:
+            rows = together.add(_counts, ids)
+        else:
+            rows = together.add(_counts_and_mine, ids, self._me)
+            mine.update(dict.fromkeys(ids, 0))
+        changes = together.add(_changes, ids)
+        together.run()
         # To what has no subject nobody ever did anything.
         found = dict.fromkeys(ids, b"0 0 0 0")
-        if self._me is None or all(ident in mine for ident in ids):
-            rows, mine = _counts(ids), {}
-        else:
-            rows = _counts_and_mine(ids, self._me)
-            mine.update(dict.fromkeys(ids, 0))
-        for ident, *counts, liked, bookmarked, reposted in rows:
-            found[ident] = b"%d %d %d %d" % tuple(counts)
-            mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
+        pending = {(ident, counted): by for ident, counted, by, *_ in changes}
+        for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, _ in rows:
+            if pending:
+                likes += pending.get((ident, _LIKE), 0)
+                reposts += pending.get((ident, _REPOST), 0)
+                bookmarks += pending.get((ident, _BOOKMARK), 0)
+            found[ident] = b"%d %d %d %d" % (likes, comments, reposts, bookmarks)
+            if not is_known:
+                mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
         return found
 
 
+# Fills a column of what is read together with something that has more.
+_NOTHING = Value(0)
 # Plain numbers: the bits of an enum cost more than the whole of a card.
 _LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.REPOSTED.value
+_LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.REPOST.value
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
@@ -139,12 +152,14 @@ def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, 
 
 
 @prepared
-def _counts(ids: Collection[int]) -> "QuerySet[Subject, Any]":
-    return _counted(ids, Value(False), Value(False), Value(False))
+def _counts(ids: Collection[int], *, number: int) -> "QuerySet[Subject, Any]":
+    return _counted(ids, _NOTHING, _NOTHING, _NOTHING, number)
 
 
 @prepared
-def _counts_and_mine(ids: Collection[int], user_id: int) -> "QuerySet[Subject, Any]":
+def _counts_and_mine(
+    ids: Collection[int], user_id: int, *, number: int
+) -> "QuerySet[Subject, Any]":
     likes = Like.objects.filter(user_id=user_id, subj_type=SubjectType.POST)
     bookmarks = Bookmark.objects.filter(user_id=user_id)
     return _counted(
@@ -152,6 +167,7 @@ def _counts_and_mine(ids: Collection[int], user_id: int) -> "QuerySet[Subject, A
         Exists(likes.filter(subj_id=OuterRef("subj_id"))),
         Exists(bookmarks.filter(post_id=OuterRef("subj_id"))),
         Exists(feeds.reposts_without_words(user_id).filter(ref_post_id=OuterRef("subj_id"))),
+        number,
     )
 
 
@@ -160,23 +176,20 @@ def _counted(
     liked: Exists | Value,
     bookmarked: Exists | Value,
     reposted: Exists | Value,
+    number: int,
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-    likes, reposts, bookmarks = (
-        number_of(counted, SubjectType.POST, "subj_id")
-        for counted in (Counted.LIKE, Counted.REPOST, Counted.BOOKMARK)
-    )
-    mine = {"liked": liked, "bookmarked": bookmarked, "reposted": reposted}
-    return subjects.annotate(likes=likes, reposts=reposts, bookmarks=bookmarks, **mine).values_list(
-        "subj_id",
-        "likes",
-        "comment_count",
-        "reposts",
-        "bookmarks",
-        "liked",
-        "bookmarked",
-        "reposted",
-    )
+    counts = ("subj_id", "like_count", "comment_count", "repost_count", "bookmark_count")
+    return subjects.values_list(*counts, liked, bookmarked, reposted, Value(number))
+
+
+@prepared
+def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any]":
+    """Find what is not folded into the counts yet."""
+    changes = CountChange.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids).order_by()
+    # MariaDB sums into a DECIMAL.
+    by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
+    return by.values_list("subj_id", "counted", "by", *[_NOTHING] * 5, Value(number))
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":

@@ -137,7 +137,7 @@ class Storm:
     @contextlib.contextmanager
     def _fills_interrupted(self) -> Iterator[None]:
         """Let what waits happen when a reader has read the database and has not filled yet."""
-        fill, fill_counts = cache._fill, cache.COUNTS._fill
+        fill, fill_counts = cache._fill, cache.COUNTS.fill
 
         def interrupt() -> None:
             waiting, self._waiting = self._waiting, []
@@ -155,7 +155,7 @@ class Storm:
 
         with (
             mock.patch.object(cache, "_fill", late),
-            mock.patch.object(cache.COUNTS, "_fill", late_counts),
+            mock.patch.object(cache.COUNTS, "fill", late_counts),
             mock.patch.object(redis.owed, "PAUSE_SECONDS", 3600),
         ):
             yield

@@ -102,6 +102,11 @@ class LeasedCache:
         """Ask for what `load` needs to fill in values that are not cached."""
         return Lease(batch, [self.key(ident) for ident in idents])
 
+    def lease_anew(self, batch: redis.Batch, idents: Collection[int]) -> Lease:
+        """Do the same for values that are cached and of no use: they make room for others."""
+        batch.add("DEL", *(self.key(ident) for ident in idents))
+        return self.lease(batch, idents)
+
     def load(
         self,
         idents: Collection[int],
@@ -118,20 +123,23 @@ class LeasedCache:
             leases = (*leases, Lease.at_once(others))
         values = read(idents) if idents else {}
         for lease in leases:
-            self._fill(lease, values)
+            self.fill(lease, values)
         return values
 
-    def forget(self, idents: Iterable[int]) -> None:
-        """Forget values and whatever fills are under way; call it after the commit."""
-        redis.forget([self.key(ident) for ident in idents])
-
-    def _fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
+    def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
+        """Cache values that were read under a lease, as far as that was had."""
+        if not lease.had:
+            return
         named = {self.key(ident): _VALUE + value for ident, value in values.items()}
         filled = {key: value for key, value in named.items() if key in lease.had}
         if filled:
             script = redis.script(__file__, "leased_fill")
             told = [lease.token, self.ttl_ms, *filled.values()]
             redis.send_later(*script.command(list(filled), told))
+
+    def forget(self, idents: Iterable[int]) -> None:
+        """Forget values and whatever fills are under way; call it after the commit."""
+        redis.forget([self.key(ident) for ident in idents])
 
 
 class Epoch:

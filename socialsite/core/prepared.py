@@ -13,6 +13,7 @@ from django.db.models import QuerySet, Subquery
 from django.db.models.query import FlatValuesListIterable
 from django.db.models.sql import UpdateQuery
 
+from socialsite.core import db
 from socialsite.core.db import Statement
 
 P = ParamSpec("P")
@@ -71,6 +72,30 @@ def prepared(make: Callable[P, Any]) -> Prepared[P]:
     parameters; what must be part of the statement, as a limit, is given by name.
     """
     return Prepared(make)
+
+
+class Together:
+    """Prepared queries, each `add`ed by whoever needs it, and run as one statement: of one moment.
+
+    They give as many columns, all of them numbers, and are told their `number`, to be the last.
+    """
+
+    def __init__(self) -> None:
+        self._queries: list[Statement] = []
+        self._found: list[list[Any]] = []
+
+    def add(self, query: Prepared[...], *args: Any, **kwargs: Any) -> list[Any]:
+        """Return the list that `run` puts the rows in, in no order."""
+        self._queries.append(query.statement(*args, **kwargs, number=len(self._queries)))
+        found: list[Any] = []
+        self._found.append(found)
+        return found
+
+    def run(self) -> None:
+        """Run them, if there are any."""
+        if self._queries:
+            for found, rows in zip(self._found, db.read_together(*self._queries), strict=True):
+                found += rows
 
 
 class PreparedUpdate(Prepared[P]):

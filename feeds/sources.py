@@ -1,0 +1,226 @@
+"""What a page of the home feed is made of: asked of Redis, and what is not there of the database.
+
+In three steps, each of them one for all sources: ask the caches; take leases on what they lack;
+read that, by one statement and so as of one moment.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+from django.db.models import QuerySet, Value
+
+from feeds import cache, readers
+from feeds.cache.timeline import Run, entry_of
+from feeds.models import AuthorHead, FanOut, InboxEntry
+from relations import queries as relations
+from socialsite.core.leased import Lease
+from socialsite.core.pagination import Position, before
+from socialsite.core.prepared import Together, prepared
+from socialsite.core.redis import Batch, RedisDown
+
+# Rows of an inbox read beyond the wanted ones, for those of people who are not followed any more.
+SLACK = 5
+# With more authors who were ever not pushed to all, no process keeps them in mind.
+PULLED_MAX = 20_000
+
+
+class Row(NamedTuple):
+    """A row of an inbox; the last column is the number of its statement."""
+
+    ts_ms: int
+    post_id: int
+    author_id: int
+    number: int
+
+
+class InboxRows:
+    """The next rows of an inbox and its state, read by one statement."""
+
+    def __init__(
+        self, together: Together, viewer_id: int, cursor: Position | None, limit: int
+    ) -> None:
+        self._viewer_id, self._limit = viewer_id, limit
+        if cursor is None:
+            self._found = together.add(_newest_rows, viewer_id, limit=limit)
+        else:
+            self._found = together.add(_rows_after, viewer_id, *cursor, limit=limit)
+        self._states = together.add(readers.states_of, viewer_id)
+
+    @property
+    def newest_first(self) -> Iterator[Row]:
+        """The rows."""
+        self._found.sort(reverse=True)
+        return map(Row._make, self._found)
+
+    @property
+    def last(self) -> Position | None:
+        """After which row there may be more."""
+        return Position(*min(self._found)[:2]) if len(self._found) == self._limit else None
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Generation, and floor (ms)."""
+        return readers.state(self._viewer_id, self._states)
+
+
+class Sources:
+    """The sources of one run of a reader's feed, but for the outboxes of others."""
+
+    def __init__(self, batch: Batch, viewer_id: int, cursor: Position | None, want: int) -> None:
+        self.viewer_id, self.cursor, self.want = viewer_id, cursor, want
+        self._open = cache.AskedOpen(batch, cursor)
+        self._pulled = _AskedPulled(batch)
+        self._ask_inbox(batch)
+        self._own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
+        self._inbox_lease: Lease | None = None
+        # After `read`: posts whose fan-out is not done, and whether these are all of them.
+        self.open_posts: tuple[list[cache.OpenPost], bool] = [], False
+        # What was read of the inbox, if it was.
+        self.rows: InboxRows | None = None
+
+    def _ask_inbox(self, batch: Batch) -> None:
+        self._inbox = cache.INBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
+
+    @property
+    def inbox(self) -> Run | None:
+        """The inbox as far as it is cached."""
+        return self._inbox.found.get(self.viewer_id)
+
+    @property
+    def own(self) -> Run | None:
+        """The reader's own posts as far as they are cached."""
+        return self._own.found.get(self.viewer_id)
+
+    def prepare(self, batch: Batch) -> None:
+        """Add what is needed to cache what was not found; none of it is read before that."""
+        self._pulled.prepare(batch)
+        self._open.prepare(batch)
+        # A reader far down would fill a list that does not reach it.
+        if self.cursor is None and self.inbox is None:
+            self._inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
+
+    def read(self, together: Together, *, with_inbox: bool) -> None:
+        """Read what was not found by the statement, and the inbox only where that is wanted.
+
+        This runs the statement.
+        """
+        found = self._open.found
+        posts = [] if found is not None else together.add(_open_rows, limit=self._open.most)
+        self._pulled.read(together, self.viewer_id, anew=found is None)
+        fills = cache.INBOX.held(self._inbox_lease, [self.viewer_id])
+        if with_inbox:
+            limit = cache.INBOX.most if fills else self.want + SLACK
+            self.rows = InboxRows(together, self.viewer_id, self.cursor, limit)
+        together.run()
+        self._pulled.keep()
+        if self.rows is not None and fills:
+            entries = [entry_of(Position(row[0], row[1])) for row in self.rows.newest_first]
+            newest = self.rows.state[0], entries
+            cache.INBOX.fill(self.viewer_id, self._inbox_lease, newest)
+        if found is None:
+            posts.sort(reverse=True)
+            found = self._open.fill([(Position(ts, post), author) for ts, post, author, _ in posts])
+            if self.rows is None and self.inbox is not None:
+                # What says "it is pushed" must not be newer than the inbox.
+                batch = Batch()
+                self._ask_inbox(batch)
+                batch.run()
+        self.open_posts = found
+
+    def pulled(self, reach: int) -> frozenset[int]:
+        """Return who may have a post at or above `reach` (ms) that is not pushed to all.
+
+        Of those whom the reader follows everybody, and some others.
+        """
+        return self._pulled.authors(reach)
+
+
+class _AskedPulled:
+    """Who ever published what is not pushed to all: few authors, kept in mind by each process.
+
+    They count only while the epoch that they were read under is the present one.
+    """
+
+    # The epoch, and the authors; None for too many.
+    _kept: ClassVar[tuple[bytes, frozenset[int] | None] | None] = None
+
+    def __init__(self, batch: Batch) -> None:
+        self._epoch = cache.PULLED.ask(batch)
+        self._known: frozenset[int] | None = None
+        self._of_follows: list[Any] = []
+        self._everybody: tuple[bytes, list[Any]] | None = None
+
+    def prepare(self, batch: Batch) -> None:
+        with contextlib.suppress(RedisDown):
+            if self._epoch.value is None:
+                self._epoch = cache.PULLED.ask_start(batch)
+
+    def read(self, together: Together, viewer_id: int, *, anew: bool) -> None:
+        """Add what reads them, unless they are kept in mind; `anew` where that is too old."""
+        try:
+            epoch = self._epoch.value
+        except RedisDown:
+            epoch = None
+        kept = self._kept if self._kept is not None and self._kept[0] == epoch else None
+        if kept is not None and kept[1] is not None and not anew:
+            self._known = kept[1]
+            return
+        self._of_follows = together.add(_pulled_follows, viewer_id)
+        if kept is None and epoch is not None:
+            self._everybody = epoch, together.add(_pulled, limit=PULLED_MAX + 1)
+
+    def keep(self) -> None:
+        """Keep in mind what was read."""
+        if self._everybody is not None:
+            epoch, rows = self._everybody
+            found = frozenset(author for author, *_ in rows)
+            _AskedPulled._kept = epoch, found if len(found) <= PULLED_MAX else None
+
+    def authors(self, reach: int) -> frozenset[int]:
+        """Return those who may have a post at or above `reach` (ms); at least of the follows."""
+        if self._known is not None:
+            return self._known
+        return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
+
+
+# --- statements ---------------------------------------------------------------------------------
+# Of four columns, the last of which is the number, to be run together with `feeds.readers`.
+_NOTHING = Value(0)
+
+
+@prepared
+def _newest_rows(viewer_id: int, *, limit: int, number: int) -> "QuerySet[InboxEntry, Any]":
+    return _rows(InboxEntry.objects.filter(user_id=viewer_id), number)[:limit]
+
+
+@prepared
+def _rows_after(
+    viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
+) -> "QuerySet[InboxEntry, Any]":
+    place = before(Position(ts_ms, post_id), "publish_time", "post_id")
+    return _rows(InboxEntry.objects.filter(place, user_id=viewer_id), number)[:limit]
+
+
+def _rows(rows: "QuerySet[InboxEntry]", number: int) -> "QuerySet[InboxEntry, Any]":
+    rows = rows.order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", "post_id", "author_id", Value(number))
+
+
+@prepared
+def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
+    rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
+    return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
+
+
+@prepared
+def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
+    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+    return heads.values_list("author_id", _NOTHING, _NOTHING, Value(number))[:limit]
+
+
+@prepared
+def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
+    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+    heads = heads.filter(author_id__in=relations.following_ids(viewer_id))
+    return heads.values_list("author_id", "last_pulled_position", _NOTHING, Value(number))
