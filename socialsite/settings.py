@@ -114,7 +114,9 @@ if EMBEDDED:
         }
     }
 else:
-    DATABASES = {"default": dict(dj_database_url.parse(ENV.DATABASE_URL))}
+    DATABASES = {
+        "default": dict(dj_database_url.parse(ENV.DATABASE_URL, engine="socialsite.core.mysql"))
+    }
     DATABASES["default"].update(
         CONN_MAX_AGE=None,
         CONN_HEALTH_CHECKS=True,

@@ -1,0 +1,34 @@
+"""Django's backend for MySQL, but that it sees whether a connection still stands without asking.
+
+With CONN_HEALTH_CHECKS each request first pings, which takes as long as a small query. A server
+that has gone, or has ended the connection, has closed its side, and that the socket tells at once.
+Where it tells anything, or was silent for SILENT_SECONDS, as behind a network that is cut, the ping
+decides.
+"""
+
+import select
+import time
+
+from django.db.backends.mysql import base
+
+SILENT_SECONDS = 10.0
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection to MySQL or MariaDB."""
+
+    _checked_at = 0.0
+
+    def is_usable(self) -> bool:
+        """Whether a query can be sent."""
+        now = time.monotonic()
+        silent, self._checked_at = now - self._checked_at, now
+        if silent < SILENT_SECONDS and not self.errors_occurred and not self._has_news():
+            return True
+        return bool(super().is_usable())
+
+    def _has_news(self) -> bool:
+        """Whether the server said or closed something since its last answer."""
+        poll = select.poll()
+        poll.register(self.connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
