@@ -139,14 +139,16 @@ class Home:
         return asked
 
     def _unfinished(self, asked: Sources) -> list[Position]:
-        """Return the open fan-outs of followed authors."""
+        """Return the open fan-outs of followed authors; the inbox is looked at after this."""
         posts, are_all = asked.open_posts
         follows, cursor = self.reader.follows, asked.cursor
         if are_all:
             mine = [place for place, author in posts if author in follows]
             return [place for place in mine if cursor is None or place < cursor]
         rows = FanOut.objects.filter(state__lt=FanOut.State.DONE, author_id__in=follows)
-        return newest(rows, "post_id", cursor, asked.want)
+        found = newest(rows, "post_id", cursor, asked.want)
+        asked.ask_inbox_again()
+        return found
 
     def _pushed(self, asked: Sources) -> tuple[list[Position], int]:
         """Return the run of the inbox, and at or below which ms it lacks posts."""
@@ -173,17 +175,13 @@ class Home:
         Rows of people who are not followed now are passed over (T41). `first` was read already.
         """
         kept: list[Position] = []
-        follows, limit, rows = self.reader.follows, want + SLACK, first
+        limit, rows = want + SLACK, first
         while True:
             if rows is None:
                 together = Together()
                 rows = InboxRows(together, self.viewer_id, cursor, limit)
                 together.run()
-            for row in rows.newest_first:
-                if row.author_id in follows:
-                    kept.append(Position(row.ts_ms, row.post_id))
-                    if len(kept) == want:
-                        break
+            kept += rows.followed(self.reader.follows, want - len(kept))
             cursor = rows.last
             if len(kept) == want or cursor is None:
                 return kept, rows.state[1]

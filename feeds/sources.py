@@ -5,13 +5,14 @@ read that, by one statement and so as of one moment.
 """
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Collection
+from functools import cached_property
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet, Value
 
 from feeds import cache, readers
-from feeds.cache.timeline import Run, entry_of
+from feeds.cache.timeline import Entry, Run, member_of
 from feeds.models import AuthorHead, FanOut, InboxEntry
 from relations import queries as relations
 from socialsite.core.leased import Lease
@@ -23,15 +24,6 @@ from socialsite.core.redis import Batch, RedisDown
 SLACK = 5
 # With more authors who were ever not pushed to all, no process keeps them in mind.
 PULLED_MAX = 20_000
-
-
-class Row(NamedTuple):
-    """A row of an inbox; the last column is the number of its statement."""
-
-    ts_ms: int
-    post_id: int
-    author_id: int
-    number: int
 
 
 class InboxRows:
@@ -47,16 +39,29 @@ class InboxRows:
             self._found = together.add(_rows_after, viewer_id, *cursor, limit=limit)
         self._states = together.add(readers.states_of, viewer_id)
 
-    @property
-    def newest_first(self) -> Iterator[Row]:
-        """The rows."""
-        self._found.sort(reverse=True)
-        return map(Row._make, self._found)
+    def followed(self, follows: Collection[int], most: int) -> list[Position]:
+        """Return the first `most` that are by people who are followed."""
+        kept: list[Position] = []
+        for ts_ms, post_id, author_id, _ in self._newest_first:
+            if author_id in follows:
+                kept.append(Position(ts_ms, post_id))
+                if len(kept) == most:
+                    break
+        return kept
 
     @property
     def last(self) -> Position | None:
         """After which row there may be more."""
-        return Position(*min(self._found)[:2]) if len(self._found) == self._limit else None
+        return Position(*self._newest_first[-1][:2]) if len(self._found) == self._limit else None
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What a cached inbox has of them."""
+        return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _, _ in self._newest_first]
+
+    @cached_property
+    def _newest_first(self) -> list[tuple[int, int, int, int]]:
+        return sorted(self._found, reverse=True)
 
     @property
     def state(self) -> tuple[int, int]:
@@ -115,18 +120,21 @@ class Sources:
         together.run()
         self._pulled.keep()
         if self.rows is not None and fills:
-            entries = [entry_of(Position(row[0], row[1])) for row in self.rows.newest_first]
-            newest = self.rows.state[0], entries
+            newest = self.rows.state[0], self.rows.entries
             cache.INBOX.fill(self.viewer_id, self._inbox_lease, newest)
         if found is None:
             posts.sort(reverse=True)
             found = self._open.fill([(Position(ts, post), author) for ts, post, author, _ in posts])
             if self.rows is None and self.inbox is not None:
-                # What says "it is pushed" must not be newer than the inbox.
-                batch = Batch()
-                self._ask_inbox(batch)
-                batch.run()
+                self.ask_inbox_again()
         self.open_posts = found
+
+    def ask_inbox_again(self) -> None:
+        """Forget what is known of the inbox: what says "it is pushed" must not be newer."""
+        self.rows = None
+        batch = Batch()
+        self._ask_inbox(batch)
+        batch.run()
 
     def pulled(self, reach: int) -> frozenset[int]:
         """Return who may have a post at or above `reach` (ms) that is not pushed to all.

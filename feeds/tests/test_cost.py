@@ -3,8 +3,10 @@
 Three in a process that does not know the posts yet.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import jsonschema
 import pytest
@@ -18,7 +20,7 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, foresight, queries
-from feeds.cache.timeline import Run, entry_of
+from feeds.cache.timeline import Run, Timeline, entry_of
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
@@ -128,13 +130,48 @@ def test_a_cold_page_costs_a_bounded_number_of_queries_and_round_trips(
     mine: APIClient, me: User, round_trips: list[int]
 ) -> None:
     # The first also marks what it showed, and that its reader is here.
-    for most_queries, most_trips in ((13, 11), (11, 9)):
+    for most_queries, most_trips in ((10, 11), (8, 7)):
         redis.call(lambda connection: connection.flushdb())
         round_trips.clear()
         with CaptureQueriesContext(connection) as queries:
             assert len(mine.get(FEED, {"size": 20}).json()["items"]) == 20
         assert len(queries) <= most_queries
         assert len(round_trips) <= most_trips
+
+
+def test_without_redis_a_page_costs_few_queries_and_reads_no_more_than_it_needs(
+    mine: APIClient, dead_redis: Make
+) -> None:
+    expected = mine.get(FEED, {"size": 5}).content
+    with dead_redis():
+        for _ in range(2):
+            with CaptureQueriesContext(connection) as captured:
+                assert mine.get(FEED, {"size": 5}).content == expected
+    # Who asks; reader, open fan-outs and inbox; pulled posts; posts, people, counts; the mark.
+    assert len(captured) == 7
+    read = "".join(query["sql"] for query in captured if "feeds_fanout" not in query["sql"])
+    limits = [int(limit) for limit in re.findall(r"LIMIT (\d+)", read)]
+    assert limits
+    assert max(limits) <= 20
+
+
+def test_what_somebody_else_fills_in_is_read_no_further_than_needed(mine: APIClient) -> None:
+    expected = mine.get(FEED, {"size": 5}).content
+    redis.call(lambda connection: connection.flushdb())
+    with (
+        mock.patch.object(Timeline, "held", return_value=[]),
+        CaptureQueriesContext(connection) as captured,
+    ):
+        assert mine.get(FEED, {"size": 5}).content == expected
+    for table in ("feeds_inboxentry", "ix_outbox"):
+        selects = [
+            select
+            for query in captured
+            for select in query["sql"].split("UNION ALL")
+            if table in select
+        ]
+        assert selects, table
+        assert "LIMIT 401" not in "".join(selects)
 
 
 def test_a_warm_home_page_costs_no_query(

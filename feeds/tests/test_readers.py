@@ -489,6 +489,38 @@ def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
     assert [card["id"] for card in page.items] == [str(post.pk)]
 
 
+@pytest.mark.parametrize("lost", ["nothing", "fanouts2:0", "inbox2:{}", "everything"])
+def test_an_inbox_is_looked_at_after_more_open_fanouts_than_are_cached(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: str,
+) -> None:
+    """They are delivered just before those of the followed authors are read."""
+    monkeypatch.setattr(timeline, "CAP", 2)
+    monkeypatch.setattr(timeline, "SLACK", 0)
+    relations.follow(reader, author)
+    drain()
+    posts = [make_post(author) for _ in range(5)]
+    assert_exact(reader)
+    if lost == "everything":
+        redis.call(lambda connection: connection.flushdb())
+    else:
+        redis.call(lambda connection: connection.delete(lost.format(reader.pk)))
+    newest, reads = home.newest, []
+
+    def deliver_and_read(*args: Any) -> Any:
+        reads.append(drain())
+        return newest(*args)
+
+    monkeypatch.setattr(home, "newest", deliver_and_read)
+    page = queries.home_feed(reader, None, 20)
+    assert reads
+    assert [card["id"] for card in page.items] == [str(post.pk) for post in reversed(posts)]
+
+
 def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(
     reader: User, author: User, make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

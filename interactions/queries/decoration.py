@@ -11,7 +11,6 @@ from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
-from socialsite.core import db
 from socialsite.core.leased import Asked, Lease
 from socialsite.core.prepared import Together, prepared
 from socialsite.core.redis import Batch
@@ -123,9 +122,9 @@ _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
     kinds = (_newest_likes, _newest_bookmarks, _newest_reposts)
-    likes, bookmarks, reposts = db.read_together(
-        *(one.statement(user_id, number=n, limit=limit) for n, one in enumerate(kinds))
-    )
+    together = Together()
+    likes, bookmarks, reposts = (together.add(kind, user_id, limit=limit) for kind in kinds)
+    together.run()
     return cache.Rows(
         [(post, like) for post, like, _ in sorted(likes, reverse=True)],
         sorted((post for post, *_ in bookmarks), reverse=True),

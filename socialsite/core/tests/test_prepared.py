@@ -4,12 +4,14 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.db.models.query import QuerySet as Rows
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import TokenVersion, User
 from socialsite.core.models import Media
-from socialsite.core.prepared import ColumnOf, prepared, prepared_update
+from socialsite.core.prepared import ColumnOf, Together, prepared, prepared_update
 
 pytestmark = pytest.mark.django_db
 
@@ -45,6 +47,27 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
     (row,) = prepared(signed_in)(media.owner_id)
     assert row == (False,)
     assert type(row[0]) is bool
+
+
+def test_queries_added_together_are_one_statement_and_keep_their_rows_apart(make_user) -> None:
+    ids = sorted(make_user().pk for _ in range(3))
+
+    @prepared
+    def people(some: Collection[int], *, limit: int, number: int) -> "QuerySet[User, Any]":
+        rows = User.objects.filter(pk__in=some).order_by("pk")
+        return rows.values_list("pk", Value(number))[:limit]
+
+    together = Together()
+    first = together.add(people, ids, limit=2)
+    none = together.add(people, [7], limit=2)
+    last = together.add(people, ids[1:], limit=5)
+    with CaptureQueriesContext(connection) as captured:
+        together.run()
+        Together().run()
+    assert len(captured) == 1
+    assert sorted(first) == [(ids[0], 0), (ids[1], 0)]
+    assert none == []
+    assert sorted(last) == [(ids[1], 2), (ids[2], 2)]
 
 
 def test_a_column_of_another_row_comes_as_it_is(make_user) -> None:
