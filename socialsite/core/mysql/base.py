@@ -8,6 +8,7 @@ decides.
 
 import select
 import time
+from typing import Any
 
 from django.db.backends.mysql import base
 
@@ -17,7 +18,12 @@ SILENT_SECONDS = 10.0
 class DatabaseWrapper(base.DatabaseWrapper):
     """A connection to MySQL or MariaDB."""
 
-    _checked_at = 0.0
+    _checked_at: float
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Connect."""
+        self._checked_at = time.monotonic()
+        return super().get_new_connection(conn_params)
 
     def is_usable(self) -> bool:
         """Whether a query can be sent."""
