@@ -15,9 +15,9 @@ to hold everyone who may have a post among the wanted ones that is not in the in
 
 Each source comes from Redis as far as it reaches there, and from the database below (T48). The
 order of the reads makes them one consistent view without a snapshot: what says "the inbox has it"
-(the reader's edges, open fan-outs) is read before the inbox, what says "the inbox lost it" (its
-floor) by the statement of its last rows or after, or with the generation that the cached inbox has
-too.
+(the reader's edges, open fan-outs) is read before the inbox or by the same statement, what says
+"the inbox lost it" (its floor) by the statement of its last rows or after, or with the generation
+that the cached inbox has too. `feeds.sources` sees to that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,16 +26,18 @@ from feeds import cache, foresight, pull, readers
 from feeds.cache.timeline import Run, entry_of
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
-from feeds.models import FanOut, InboxState
+from feeds.models import InboxState
 from feeds.readers import Reader
-from feeds.sources import SLACK, InboxRows, Sources
+from feeds.sources import SPARE, InboxRows, Sources
 from feeds.visibility import visible_to
 from socialsite.core import redis
 from socialsite.core.pagination import Page, Position
 from socialsite.core.prepared import Together
 from socialsite.core.redis import Batch, Promise, RedisDown
-from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, newest, walk
+from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, walk
 
+# A few more than wanted, for what the gate hides.
+SLACK = 5
 # With more authors to pull, the database is asked once instead of as many lists.
 OUTBOXES_MAX = 64
 # Lists of authors that one request puts in the cache.
@@ -104,7 +106,6 @@ class Home:
         """Return the first `want` positions after the cursor."""
         self._rounds += 1
         asked = self._sources(cursor, want)
-        # In this order: see above.
         unfinished = self._unfinished(asked)
         pushed, floor = self._pushed(asked)
         # With a full run of the inbox, nothing older than its end is among the wanted.
@@ -131,24 +132,18 @@ class Home:
         asked.prepare(batch)
         batch.run()
         if reader is None and asked_reader is not None:
-            asked_reader.read(together)
+            asked_reader.add_to(together)
         # The cache does not say whose posts these are, and most of the last ones were hidden.
         lacks_inbox = asked.inbox is None or self._rounds > 1
         is_below = reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
-        asked.read(together, with_inbox=lacks_inbox and not is_below)
+        asked.load(together, with_inbox=lacks_inbox and not is_below)
         return asked
 
     def _unfinished(self, asked: Sources) -> list[Position]:
-        """Return the open fan-outs of followed authors; the inbox is looked at after this."""
-        posts, are_all = asked.open_posts
+        """Return the open fan-outs of followed authors."""
         follows, cursor = self.reader.follows, asked.cursor
-        if are_all:
-            mine = [place for place, author in posts if author in follows]
-            return [place for place in mine if cursor is None or place < cursor]
-        rows = FanOut.objects.filter(state__lt=FanOut.State.DONE, author_id__in=follows)
-        found = newest(rows, "post_id", cursor, asked.want)
-        asked.ask_inbox_again()
-        return found
+        mine = [place for place, author in asked.open_posts if author in follows]
+        return [place for place in mine if cursor is None or place < cursor]
 
     def _pushed(self, asked: Sources) -> tuple[list[Position], int]:
         """Return the run of the inbox, and at or below which ms it lacks posts."""
@@ -175,7 +170,7 @@ class Home:
         Rows of people who are not followed now are passed over (T41). `first` was read already.
         """
         kept: list[Position] = []
-        limit, rows = want + SLACK, first
+        limit, rows = want + SPARE, first
         while True:
             if rows is None:
                 together = Together()

@@ -20,7 +20,7 @@ from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
 from socialsite.core.leased import Lease
-from socialsite.core.prepared import Together, prepared
+from socialsite.core.prepared import NOTHING, Together, prepared
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,6 @@ class Reader:
 
 
 GUEST = Reader(None)
-# Fills a column of a query that has fewer than those it is read together with.
-_NOTHING = Value(0)
 
 
 class AskedReader:
@@ -79,7 +77,7 @@ class AskedReader:
         lease = cache.READERS.lease_anew if is_stale else cache.READERS.lease
         self._lease = lease(batch, [self._id])
 
-    def read(self, together: Together) -> None:
+    def add_to(self, together: Together) -> None:
         """Add what reads the reader, unless they are cached."""
         if self.cached is None:
             self._rows = _Rows(together, self._id)
@@ -100,7 +98,7 @@ class AskedReader:
         batch, together = redis.Batch(), Together()
         self.prepare(batch)
         batch.run()
-        self.read(together)
+        self.add_to(together)
         together.run()
         return self.reader()
 
@@ -165,7 +163,7 @@ def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tupl
 def states_of(viewer_id: int, *, number: int) -> "QuerySet[InboxState, Any]":
     """Find the state of an inbox, for `Together`."""
     rows = InboxState.objects.filter(viewer_id=viewer_id)
-    return rows.values_list("generation", "inbox_floor", _NOTHING, Value(number))
+    return rows.values_list("generation", "inbox_floor", NOTHING, Value(number))
 
 
 @prepared
@@ -174,13 +172,13 @@ def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
     # Blocks of all: they hold also for who is unbanned before the page is made (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
     ties = relations.ties(viewer_id).filter(Q(follows=False) | is_open)
-    return ties.values_list("to_user_id", "follows", _NOTHING, Value(number))
+    return ties.values_list("to_user_id", "follows", NOTHING, Value(number))
 
 
 @prepared
 def _complete(viewer_id: int, *, number: int) -> "QuerySet[InboxEdge, Any]":
     edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-    return edges.values_list("author_id", "backfilled_from", _NOTHING, Value(number))
+    return edges.values_list("author_id", "backfilled_from", NOTHING, Value(number))
 
 
 def _pack(reader: Reader, standing: bytes) -> bytes:

@@ -16,12 +16,12 @@ from feeds.cache.timeline import Entry, Run, member_of
 from feeds.models import AuthorHead, FanOut, InboxEntry
 from relations import queries as relations
 from socialsite.core.leased import Lease
-from socialsite.core.pagination import Position, before
-from socialsite.core.prepared import Together, prepared
+from socialsite.core.pagination import NEWEST, Position, before
+from socialsite.core.prepared import NOTHING, Together, prepared
 from socialsite.core.redis import Batch, RedisDown
 
 # Rows of an inbox read beyond the wanted ones, for those of people who are not followed any more.
-SLACK = 5
+SPARE = 5
 # With more authors who were ever not pushed to all, no process keeps them in mind.
 PULLED_MAX = 20_000
 
@@ -33,10 +33,7 @@ class InboxRows:
         self, together: Together, viewer_id: int, cursor: Position | None, limit: int
     ) -> None:
         self._viewer_id, self._limit = viewer_id, limit
-        if cursor is None:
-            self._found = together.add(_newest_rows, viewer_id, limit=limit)
-        else:
-            self._found = together.add(_rows_after, viewer_id, *cursor, limit=limit)
+        self._found = together.add(_rows_after, viewer_id, *(cursor or NEWEST), limit=limit)
         self._states = together.add(readers.states_of, viewer_id)
 
     def followed(self, follows: Collection[int], most: int) -> list[Position]:
@@ -63,7 +60,7 @@ class InboxRows:
     def _newest_first(self) -> list[tuple[int, int, int, int]]:
         return sorted(self._found, reverse=True)
 
-    @property
+    @cached_property
     def state(self) -> tuple[int, int]:
         """Generation, and floor (ms)."""
         return readers.state(self._viewer_id, self._states)
@@ -79,8 +76,9 @@ class Sources:
         self._ask_inbox(batch)
         self._own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
         self._inbox_lease: Lease | None = None
-        # After `read`: posts whose fan-out is not done, and whether these are all of them.
-        self.open_posts: tuple[list[cache.OpenPost], bool] = [], False
+        self._fills = False
+        # After `load`: posts whose fan-out is not done, all those wanted of followed authors.
+        self.open_posts: list[cache.OpenPost] = []
         # What was read of the inbox, if it was.
         self.rows: InboxRows | None = None
 
@@ -105,36 +103,48 @@ class Sources:
         if self.cursor is None and self.inbox is None:
             self._inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
 
-    def read(self, together: Together, *, with_inbox: bool) -> None:
-        """Read what was not found by the statement, and the inbox only where that is wanted.
+    def load(self, together: Together, *, with_inbox: bool) -> None:
+        """Read, by one statement, what else was added to it and what was not found.
 
-        This runs the statement.
+        And the inbox if that is wanted, or if what says "it is pushed" would be newer than it.
         """
-        found = self._open.found
-        posts = [] if found is not None else together.add(_open_rows, limit=self._open.most)
-        self._pulled.read(together, self.viewer_id, anew=found is None)
-        fills = cache.INBOX.held(self._inbox_lease, [self.viewer_id])
-        if with_inbox:
-            limit = cache.INBOX.most if fills else self.want + SLACK
-            self.rows = InboxRows(together, self.viewer_id, self.cursor, limit)
+        known = self._open.found
+        posts = [] if known is not None else together.add(_open_rows, limit=self._open.most)
+        self._pulled.add_to(together, self.viewer_id, anew=known is None)
+        if with_inbox and (known is None or known[1]):
+            self._add_inbox(together)
         together.run()
         self._pulled.keep()
-        if self.rows is not None and fills:
+        self._fill_inbox()
+        if known is None:
+            known = self._open.fill(_open_posts(posts))
+            if self.rows is None and self.inbox is not None:
+                batch = Batch()
+                self._ask_inbox(batch)
+                batch.run()
+        self.open_posts, are_all = known
+        if not are_all:
+            self._load_open_of_follows()
+
+    def _load_open_of_follows(self) -> None:
+        """Read the open fan-outs of followed authors, where there are more than are cached."""
+        together, place = Together(), self.cursor or NEWEST
+        posts = together.add(_open_of_follows, self.viewer_id, *place, limit=self.want)
+        self._add_inbox(together)
+        together.run()
+        self._fill_inbox()
+        self.open_posts = _open_posts(posts)
+
+    def _add_inbox(self, together: Together) -> None:
+        self._fills = bool(cache.INBOX.held(self._inbox_lease, [self.viewer_id]))
+        limit = cache.INBOX.most if self._fills else self.want + SPARE
+        self.rows = InboxRows(together, self.viewer_id, self.cursor, limit)
+
+    def _fill_inbox(self) -> None:
+        if self.rows is not None and self._fills:
             newest = self.rows.state[0], self.rows.entries
             cache.INBOX.fill(self.viewer_id, self._inbox_lease, newest)
-        if found is None:
-            posts.sort(reverse=True)
-            found = self._open.fill([(Position(ts, post), author) for ts, post, author, _ in posts])
-            if self.rows is None and self.inbox is not None:
-                self.ask_inbox_again()
-        self.open_posts = found
-
-    def ask_inbox_again(self) -> None:
-        """Forget what is known of the inbox: what says "it is pushed" must not be newer."""
-        self.rows = None
-        batch = Batch()
-        self._ask_inbox(batch)
-        batch.run()
+            self._inbox_lease = None
 
     def pulled(self, reach: int) -> frozenset[int]:
         """Return who may have a post at or above `reach` (ms) that is not pushed to all.
@@ -164,18 +174,19 @@ class _AskedPulled:
             if self._epoch.value is None:
                 self._epoch = cache.PULLED.ask_start(batch)
 
-    def read(self, together: Together, viewer_id: int, *, anew: bool) -> None:
+    def add_to(self, together: Together, viewer_id: int, *, anew: bool) -> None:
         """Add what reads them, unless they are kept in mind; `anew` where that is too old."""
         try:
             epoch = self._epoch.value
         except RedisDown:
             epoch = None
-        kept = self._kept if self._kept is not None and self._kept[0] == epoch else None
-        if kept is not None and kept[1] is not None and not anew:
+        kept = self._kept  # once: another thread may keep others
+        is_present = kept is not None and kept[0] == epoch
+        if kept is not None and is_present and kept[1] is not None and not anew:
             self._known = kept[1]
             return
         self._of_follows = together.add(_pulled_follows, viewer_id)
-        if kept is None and epoch is not None:
+        if epoch is not None and not is_present:
             self._everybody = epoch, together.add(_pulled, limit=PULLED_MAX + 1)
 
     def keep(self) -> None:
@@ -194,41 +205,47 @@ class _AskedPulled:
 
 # --- statements ---------------------------------------------------------------------------------
 # Of four columns, the last of which is the number, to be run together with `feeds.readers`.
-_NOTHING = Value(0)
-
-
-@prepared
-def _newest_rows(viewer_id: int, *, limit: int, number: int) -> "QuerySet[InboxEntry, Any]":
-    return _rows(InboxEntry.objects.filter(user_id=viewer_id), number)[:limit]
-
-
 @prepared
 def _rows_after(
     viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
 ) -> "QuerySet[InboxEntry, Any]":
     place = before(Position(ts_ms, post_id), "publish_time", "post_id")
-    return _rows(InboxEntry.objects.filter(place, user_id=viewer_id), number)[:limit]
-
-
-def _rows(rows: "QuerySet[InboxEntry]", number: int) -> "QuerySet[InboxEntry, Any]":
+    rows = InboxEntry.objects.filter(place, user_id=viewer_id)
     rows = rows.order_by("-publish_time", "-post_id")
-    return rows.values_list("publish_time", "post_id", "author_id", Value(number))
+    return rows.values_list("publish_time", "post_id", "author_id", Value(number))[:limit]
 
 
 @prepared
 def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
-    rows = FanOut.objects.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
+    return _open(FanOut.objects.all(), limit, number)
+
+
+@prepared
+def _open_of_follows(
+    viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
+) -> "QuerySet[FanOut, Any]":
+    place = before(Position(ts_ms, post_id), "position", "post_id")
+    follows = relations.following_ids(viewer_id)
+    return _open(FanOut.objects.filter(place, author_id__in=follows), limit, number)
+
+
+def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut, Any]":
+    rows = rows.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
     return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
+
+
+def _open_posts(rows: list[Any]) -> list[cache.OpenPost]:
+    return [(Position(ts, post), author) for ts, post, author, _ in sorted(rows, reverse=True)]
 
 
 @prepared
 def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    return heads.values_list("author_id", _NOTHING, _NOTHING, Value(number))[:limit]
+    return heads.values_list("author_id", NOTHING, NOTHING, Value(number))[:limit]
 
 
 @prepared
 def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
     heads = heads.filter(author_id__in=relations.following_ids(viewer_id))
-    return heads.values_list("author_id", "last_pulled_position", _NOTHING, Value(number))
+    return heads.values_list("author_id", "last_pulled_position", NOTHING, Value(number))

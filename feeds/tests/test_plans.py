@@ -8,9 +8,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from feeds import pull, queries
-from feeds.models import AuthorHead, Post, PostContent
+from feeds.models import AuthorHead, FanOut, InboxEdge, InboxEntry, Post, PostContent
 from feeds.tests.test_pull import follow_all
 from relations import actions as relations
+from socialsite.core import redis
 from socialsite.core.pagination import Position, before
 
 pytestmark = [
@@ -94,3 +95,50 @@ def test_a_pull_reads_few_rows_each_from_an_index(make_user: Make, cursor: Posit
     assert read_by["newest"] < 600, read_by
     # A few for each author: the follow, the head, and below a place the newest post there.
     assert read_by["by_author"] < 400 * (3 if cursor is None else 8) + 300, read_by
+
+
+@pytest.mark.parametrize("cursor", [None, Position(2500, 10**18 + 2500)])
+def test_a_page_without_redis_reads_few_rows_each_from_an_index(
+    make_user: Make, cursor: Position | None
+) -> None:
+    reader, authors = make_user(), [make_user().pk for _ in range(40)]
+    posts_by(*authors)
+    follow_all(reader.pk, authors)
+    posts = list(Post.objects.all())
+    for other in (reader.pk, 7):
+        InboxEntry.objects.bulk_create(
+            InboxEntry(user_id=other, author_id=p.author_id, publish_time=p.position, post=p)
+            for p in posts
+        )
+    # A tenth of the authors were pulled once, and a hundredth of the posts are on their way.
+    AuthorHead.objects.bulk_create(
+        AuthorHead(
+            author_id=author, last_position=4000, last_pulled_position=5 * (author % 10 == 0)
+        )
+        for author in range(1, 2001)
+    )
+    FanOut.objects.bulk_create(
+        FanOut(
+            post=p, author_id=p.author_id, position=p.position, mode=0, state=2 * (p.pk % 100 > 0)
+        )
+        for p in posts
+    )
+    InboxEdge.objects.bulk_create(
+        InboxEdge(viewer=reader, author_id=author, backfilled_from=0) for author in authors
+    )
+    with connection.cursor() as database:
+        tables = ("inboxentry", "inboxedge", "inboxstate", "authorhead", "fanout")
+        database.execute(f"ANALYZE TABLE {', '.join(f'feeds_{table}' for table in tables)}")
+        database.fetchall()
+    queries.home_feed(reader, cursor, 20)
+    with redis.left_out(), CaptureQueriesContext(connection) as captured:
+        cards = queries.home_feed(reader, cursor, 20).items
+    assert len(cards) == 20
+    (together,) = (query["sql"] for query in captured if "feeds_fanout" in query["sql"])
+    plan, read = explain(together)
+    for table, step in plan.items():
+        assert step["type"] != "ALL" or table.startswith("<"), (table, plan)
+    assert plan["feeds_inboxentry"]["key"] == "PRIMARY", plan
+    assert "filesort" not in (plan["feeds_inboxentry"]["Extra"] or ""), plan
+    # Two for each follow, what is on its way, the pulled, and a page.
+    assert read < 2 * 40 + 3 * 40 + 2 * 200 + 100, (read, plan)

@@ -1,8 +1,8 @@
 """Cached readers: packed and unpacked they are the same, and no change leaves an old one in use."""
 
-import contextlib
+import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from unittest import mock
@@ -22,6 +22,7 @@ from feeds import actions, cache, fanout, home, inbox, queries, readers, trim
 from feeds.cache import timeline
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.readers import Reader
+from feeds.tests.reads import at_a_read_of
 from feeds.tests.test_timeline import assert_exact
 from relations import actions as relations
 from relations import queries as relation_queries
@@ -132,23 +133,6 @@ def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
     assert [card["ref_gone"] for card in reading.page().items] == [True]
 
 
-@contextlib.contextmanager
-def just_before(table: str, act: Callable[[], Any], number: int = 1) -> Iterator[None]:
-    """Let something happen just before the first (or other) statement that reads a table."""
-    real, left = db.read_together, [number]
-
-    def read(*statements: db.Statement) -> Any:
-        if left[0] and any(table in statement.sql for statement in statements):
-            left[0] -= 1
-            if not left[0]:
-                act()
-        return real(*statements)
-
-    with mock.patch.object(db, "read_together", read):
-        yield
-    assert left == [0]
-
-
 def follow(reader: User, author: User) -> None:
     relations.follow(reader, author)
 
@@ -208,23 +192,15 @@ def test_a_reader_read_before_a_change_is_not_cached_after_it(
     reader: User,
     author: User,
     drain: Make,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before, act = CHANGES[change]
     before(reader, author)
     drain()
     redis.call(lambda connection: connection.flushdb())
     readers.one(author.pk)  # somebody has begun a token of the standing
+    with at_a_read_of("relations_relationship", lambda: act(reader, author), after=True):
+        readers.one(reader.pk)
     read = readers.read
-
-    def slowly(viewer_id: int) -> Reader:
-        found = read(viewer_id)
-        monkeypatch.setattr(readers, "read", read)
-        act(reader, author)
-        return found
-
-    monkeypatch.setattr(readers, "read", slowly)
-    readers.one(reader.pk)
     assert cached(reader) in (None, read(reader.pk))
     assert readers.one(reader.pk) == read(reader.pk)
     assert_exact(reader)
@@ -427,12 +403,12 @@ def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
         with mock.patch.object(redis._later, "commands", None):  # as in another process
             queries.home_feed(reader, None, 20)  # fills both
 
-    with just_before("feeds_fanout", trim_and_fill):
+    with at_a_read_of("feeds_fanout", trim_and_fill):
         assert len(queries.home_feed(reader, None, 20).items) == 8
 
 
 @pytest.mark.parametrize("change", [trim.trim, backfill])
-@pytest.mark.parametrize("is_before", [True, False])
+@pytest.mark.parametrize("is_after", [True, False])
 @pytest.mark.parametrize("step_ms", [0, 1000])
 @pytest.mark.parametrize("lost", ["*", "inbox*"])
 def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_nothing(
@@ -442,7 +418,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
     change: Callable[[int], object],
-    is_before: bool,
+    is_after: bool,
     step_ms: int,
     lost: str,
 ) -> None:
@@ -456,20 +432,14 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     redis.call(lambda connection: connection.flushdb())
     queries.home_feed(reader, None, 20)
     redis.call(lambda connection: connection.delete(*connection.keys(lost)))
-    real, settings.INBOX_MAX = db.read_together, 3
+    settings.INBOX_MAX = 3
 
-    def read(*statements: db.Statement) -> Any:
-        if not any("inboxentry" in statement.sql for statement in statements):
-            return real(*statements)
-        monkeypatch.undo()
-        found = None if is_before else real(*statements)
+    def change_and_die() -> None:
         with mock.patch.object(cache, "changed_inbox"):  # its process dies before it tells
             change(reader.pk)
-        return found or real(*statements)
 
-    monkeypatch.setattr(db, "read_together", read)
-    assert len(queries.home_feed(reader, None, 20).items) == 8
-    assert db.read_together == real
+    with at_a_read_of("feeds_inboxentry", change_and_die, after=is_after):
+        assert len(queries.home_feed(reader, None, 20).items) == 8
     assert_exact(reader, 20)
     redis.call(lambda connection: connection.delete(f"reader:{reader.pk}"))  # a minute passes
     assert_exact(reader, 20)
@@ -484,41 +454,57 @@ def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
     assert_exact(reader)
     post = make_post(author)
     redis.call(lambda connection: connection.delete("fanouts2:0"))
-    with just_before("feeds_fanout", drain):
+    with at_a_read_of("feeds_fanout", drain):
         page = queries.home_feed(reader, None, 20)
     assert [card["id"] for card in page.items] == [str(post.pk)]
 
 
-@pytest.mark.parametrize("lost", ["nothing", "fanouts2:0", "inbox2:{}", "everything"])
-def test_an_inbox_is_looked_at_after_more_open_fanouts_than_are_cached(
+@pytest.mark.parametrize("lost", ["nothing", "fanouts*", "inbox*", "reader:*", "*"])
+@pytest.mark.parametrize("is_after", [True, False])
+def test_of_more_open_fanouts_than_are_cached_none_is_lost_as_they_are_delivered(
     reader: User,
     author: User,
     make_post: Make,
     drain: Make,
     monkeypatch: pytest.MonkeyPatch,
     lost: str,
+    is_after: bool,
 ) -> None:
-    """They are delivered just before those of the followed authors are read."""
     monkeypatch.setattr(timeline, "CAP", 2)
     monkeypatch.setattr(timeline, "SLACK", 0)
     relations.follow(reader, author)
     drain()
     posts = [make_post(author) for _ in range(5)]
     assert_exact(reader)
-    if lost == "everything":
-        redis.call(lambda connection: connection.flushdb())
-    else:
-        redis.call(lambda connection: connection.delete(lost.format(reader.pk)))
-    newest, reads = home.newest, []
-
-    def deliver_and_read(*args: Any) -> Any:
-        reads.append(drain())
-        return newest(*args)
-
-    monkeypatch.setattr(home, "newest", deliver_and_read)
-    page = queries.home_feed(reader, None, 20)
-    assert reads
+    redis.call(lambda connection: connection.delete("nothing", *connection.keys(lost)))
+    with at_a_read_of("feeds_fanout", drain, after=is_after):
+        page = queries.home_feed(reader, None, 20)
     assert [card["id"] for card in page.items] == [str(post.pk) for post in reversed(posts)]
+    assert_exact(reader)
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_more_open_fanouts_than_are_cached_cost_one_statement_more(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+    warm: bool,
+) -> None:
+    monkeypatch.setattr(timeline, "CAP", 2)
+    relations.follow(reader, author)
+    drain()
+    for _ in range(5):
+        make_post(author)
+    queries.home_feed(reader, None, 20)
+    if not warm:
+        redis.call(lambda connection: connection.flushdb())
+    with mock.patch.object(db, "read_together", wraps=db.read_together) as reads:
+        queries.home_feed(reader, None, 20)
+    assert reads.call_count == (1 if warm else 2)
+    key = cache.INBOX.key(reader.pk)
+    assert redis.call(lambda connection: connection.type(key)) == b"zset"  # filled all the same
 
 
 def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(
@@ -573,7 +559,7 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     assert first.next is not None
     redis.call(lambda connection: connection.delete(f"inbox2:{reader.pk}"))
     settings.INBOX_MAX = 3
-    with just_before("feeds_inboxentry", lambda: trim.trim(reader.pk)):
+    with at_a_read_of("feeds_inboxentry", lambda: trim.trim(reader.pk)):
         page = queries.home_feed(reader, Position.decode(first.next), 20)
     assert [card["position"] for card in page.items] == list(range(6000, 0, -1000))
 
@@ -599,8 +585,9 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
     drain()
     relations.unfollow(reader, left)  # no relay: the rows stay, and are passed over
     settings.INBOX_MAX = 102
+    trim_it = functools.partial(trim.trim, reader.pk)
     others_lease = mock.patch.object(cache.INBOX, "held", return_value=[])
-    with others_lease, just_before("feeds_inboxentry", lambda: trim.trim(reader.pk), 2):
+    with others_lease, at_a_read_of("feeds_inboxentry", trim_it, number=2):
         page = queries.home_feed(reader, None, 20)
     assert [card["position"] for card in page.items] == list(range(8000, 0, -1000))
 

@@ -12,7 +12,7 @@ from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
 from socialsite.core.leased import Asked, Lease
-from socialsite.core.prepared import Together, prepared
+from socialsite.core.prepared import NOTHING, Together, prepared
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
@@ -113,8 +113,6 @@ class Decoration:
         return found
 
 
-# Fills a column of what is read together with something that has more.
-_NOTHING = Value(0)
 # Plain numbers: the bits of an enum cost more than the whole of a card.
 _LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.REPOSTED.value
 _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.REPOST.value
@@ -152,7 +150,7 @@ def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, 
 
 @prepared
 def _counts(ids: Collection[int], *, number: int) -> "QuerySet[Subject, Any]":
-    return _counted(ids, _NOTHING, _NOTHING, _NOTHING, number)
+    return _counted(ids, NOTHING, NOTHING, NOTHING, number)
 
 
 @prepared
@@ -178,8 +176,10 @@ def _counted(
     number: int,
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
-    counts = ("subj_id", "like_count", "comment_count", "repost_count", "bookmark_count")
-    return subjects.values_list(*counts, liked, bookmarked, reposted, Value(number))
+    names = ("like_count", "comment_count", "repost_count", "bookmark_count")
+    # MariaDB makes a DECIMAL of what is unsigned in one part of a union and signed in another.
+    counts = [Cast(name, IntegerField()) for name in names]
+    return subjects.values_list("subj_id", *counts, liked, bookmarked, reposted, Value(number))
 
 
 @prepared
@@ -188,7 +188,8 @@ def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any
     changes = CountChange.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids).order_by()
     # MariaDB sums into a DECIMAL.
     by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
-    return by.values_list("subj_id", "counted", "by", *[_NOTHING] * 5, Value(number))
+    counted = Cast("counted", IntegerField())
+    return by.values_list("subj_id", counted, "by", *[NOTHING] * 5, Value(number))
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":

@@ -10,12 +10,14 @@ from django.utils import timezone
 from feeds import queries as feeds
 from interactions import actions, queries
 from interactions.models import Comment, Like, Subject, SubjectType
+from interactions.queries import decoration
 from interactions.tests.helpers import oracle
 from relations import actions as relations
 from socialsite.core import redis
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position
+from socialsite.core.prepared import Together
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -55,6 +57,21 @@ def walk(read, size: int) -> list[dict]:
             return found
         assert len(page.items) == size
         cursor = Position.decode(page.next)
+
+
+def test_counts_are_read_as_integers_with_what_is_not_folded_yet(reader, author, post) -> None:
+    """A union of signed and unsigned columns would be of decimals."""
+    actions.like(reader, POST, post.pk)
+    actions.like(author, POST, post.pk)
+    actions.unlike(author, POST, post.pk)
+    together = Together()
+    rows = together.add(decoration._counts_and_mine, [post.pk], reader.pk)
+    changes = together.add(decoration._changes, [post.pk])
+    together.run()
+    assert changes
+    assert {type(value) for row in rows + changes for value in row} == {int}
+    card = queries.decorate(reader, [feeds.post(reader, post.pk)])[0]
+    assert (card["like_count"], card["liked"]) == (1, True)
 
 
 def ban(user) -> None:

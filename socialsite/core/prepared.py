@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from django.db import DEFAULT_DB_ALIAS, connection
-from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.models import QuerySet, Subquery
+from django.db.models import QuerySet, Value
 from django.db.models.query import FlatValuesListIterable
 from django.db.models.sql import UpdateQuery
 
@@ -74,10 +73,14 @@ def prepared(make: Callable[P, Any]) -> Prepared[P]:
     return Prepared(make)
 
 
+# Fills a column of a query that has fewer than those it is run together with.
+NOTHING = Value(0)
+
+
 class Together:
     """Prepared queries, each `add`ed by whoever needs it, and run as one statement: of one moment.
 
-    They give as many columns, all of them numbers, and are told their `number`, to be the last.
+    They give as many columns, all of them integers, and are told their `number`, to be the last.
     """
 
     def __init__(self) -> None:
@@ -113,17 +116,6 @@ def prepared_update(
 ) -> PreparedUpdate[P]:
     """Turn a function that returns a queryset and its new values into one that updates its rows."""
     return PreparedUpdate(make)
-
-
-class ColumnOf(Subquery):
-    """One column of one other row. Drivers give its values as they do those of any column.
-
-    Django would look at each: a subquery may also be a sum, which comes as another type.
-    """
-
-    def get_db_converters(self, connection: BaseDatabaseWrapper) -> list[Any]:
-        """Return the converters of the column."""
-        return self.output_field.get_db_converters(connection)
 
 
 class _Built:

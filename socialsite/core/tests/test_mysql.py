@@ -54,10 +54,10 @@ def test_a_connection_that_the_server_ended_is_replaced(pings: mock.Mock) -> Non
     assert pings.called
 
 
-def test_a_connection_that_was_silent_is_asked(
+def test_a_connection_not_looked_at_for_long_is_asked(
     pings: mock.Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(base, "SILENT_SECONDS", 0)
+    monkeypatch.setattr(base, "UNSEEN_SECONDS", 0)
     begin_a_request()
     asked_who()
     assert pings.call_count == 1
@@ -69,3 +69,10 @@ def test_a_connection_on_which_something_failed_is_asked(pings: mock.Mock) -> No
     begin_a_request()
     asked_who()
     assert pings.call_count == 1
+
+
+def test_of_a_connection_that_was_closed_from_this_side_nothing_is_expected() -> None:
+    asked_who()
+    connection.connection.close()
+    assert not connection.is_usable()
+    connection.connection = None

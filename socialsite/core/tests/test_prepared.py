@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import TokenVersion, User
 from socialsite.core.models import Media
-from socialsite.core.prepared import ColumnOf, Together, prepared, prepared_update
+from socialsite.core.prepared import Together, prepared, prepared_update
 
 pytestmark = pytest.mark.django_db
 
@@ -68,18 +68,6 @@ def test_queries_added_together_are_one_statement_and_keep_their_rows_apart(make
     assert sorted(first) == [(ids[0], 0), (ids[1], 0)]
     assert none == []
     assert sorted(last) == [(ids[1], 2), (ids[2], 2)]
-
-
-def test_a_column_of_another_row_comes_as_it_is(make_user) -> None:
-    person = make_user()
-
-    def beside(user_id: int) -> "QuerySet[User, Any]":
-        names = User.objects.filter(pk=user_id).values("pk")
-        return User.objects.filter(pk=user_id).values_list("username", ColumnOf(names))
-
-    run = prepared(beside)
-    assert run(person.pk) == [(person.username, person.pk)]
-    assert not run._built((-1,), ())._converters
 
 
 def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
