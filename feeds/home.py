@@ -142,6 +142,8 @@ class Home:
     def _unfinished(self, asked: Sources) -> list[Position]:
         """Return the open fan-outs of followed authors."""
         follows, cursor = self.reader.follows, asked.cursor
+        if not asked.has_all_open:
+            asked.load_open_of(follows)
         mine = [place for place, author in asked.open_posts if author in follows]
         return [place for place in mine if cursor is None or place < cursor]
 

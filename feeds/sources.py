@@ -77,8 +77,9 @@ class Sources:
         self._own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
         self._inbox_lease: Lease | None = None
         self._fills = False
-        # After `load`: posts whose fan-out is not done, all those wanted of followed authors.
+        # After `load`: posts whose fan-out is not done, and whether these are all.
         self.open_posts: list[cache.OpenPost] = []
+        self.has_all_open = False
         # What was read of the inbox, if it was.
         self.rows: InboxRows | None = None
 
@@ -104,9 +105,10 @@ class Sources:
             self._inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
 
     def load(self, together: Together, *, with_inbox: bool) -> None:
-        """Read, by one statement, what else was added to it and what was not found.
+        """Read, by one statement, what else was added to it, what was not found, and the inbox.
 
-        And the inbox if that is wanted, or if what says "it is pushed" would be newer than it.
+        Where not all open fan-outs are cached the inbox is left for the statement that reads them:
+        what says "it is pushed" must not be newer.
         """
         known = self._open.found
         posts = [] if known is not None else together.add(_open_rows, limit=self._open.most)
@@ -122,14 +124,12 @@ class Sources:
                 batch = Batch()
                 self._ask_inbox(batch)
                 batch.run()
-        self.open_posts, are_all = known
-        if not are_all:
-            self._load_open_of_follows()
+        self.open_posts, self.has_all_open = known
 
-    def _load_open_of_follows(self) -> None:
-        """Read the open fan-outs of followed authors, where there are more than are cached."""
+    def load_open_of(self, authors: Collection[int]) -> None:
+        """Read the first wanted open fan-outs of some authors, where not all are cached."""
         together, place = Together(), self.cursor or NEWEST
-        posts = together.add(_open_of_follows, self.viewer_id, *place, limit=self.want)
+        posts = together.add(_open_of, authors, *place, limit=self.want) if authors else []
         self._add_inbox(together)
         together.run()
         self._fill_inbox()
@@ -221,12 +221,11 @@ def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
 
 
 @prepared
-def _open_of_follows(
-    viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
+def _open_of(
+    author_ids: Collection[int], ts_ms: int, post_id: int, *, limit: int, number: int
 ) -> "QuerySet[FanOut, Any]":
     place = before(Position(ts_ms, post_id), "position", "post_id")
-    follows = relations.following_ids(viewer_id)
-    return _open(FanOut.objects.filter(place, author_id__in=follows), limit, number)
+    return _open(FanOut.objects.filter(place, author_id__in=author_ids), limit, number)
 
 
 def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut, Any]":

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, home, inbox, pull, queries, readers, trim
+from feeds import actions, fanout, inbox, pull, queries, readers, trim
 from feeds.models import FanOutChunk, Mode, Post
 from relations import actions as relations
 from socialsite.core import db, redis, relay
@@ -51,7 +51,6 @@ RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
 FILLS: tuple[tuple[Any, str], ...] = (
     (db, "read_together"),
     (readers, "state"),
-    (home, "newest"),
     (pull, "newest"),
     (pull, "outboxes"),
 )

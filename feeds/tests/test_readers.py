@@ -483,6 +483,31 @@ def test_of_more_open_fanouts_than_are_cached_none_is_lost_as_they_are_delivered
     assert_exact(reader)
 
 
+def test_open_fanouts_of_the_banned_and_of_strangers_hide_no_other_that_is_not_cached(
+    reader: User,
+    author: User,
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timeline, "CAP", 2)
+    banned, stranger = make_user(), make_user()
+    for followed in (author, banned):
+        relations.follow(reader, followed)
+    drain()
+    post = make_post(author)
+    for _ in range(15):
+        make_post(banned)
+        make_post(stranger)
+    accounts.ban(banned)
+    for _ in range(2):
+        page = queries.home_feed(reader, None, 2)
+        assert [card["id"] for card in page.items] == [str(post.pk)]
+    lonely = make_user()
+    assert queries.home_feed(lonely, None, 2).items == []
+
+
 @pytest.mark.parametrize("warm", [True, False])
 def test_more_open_fanouts_than_are_cached_cost_one_statement_more(
     reader: User,
