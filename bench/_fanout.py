@@ -80,7 +80,8 @@ class World:
         from django.conf import settings
 
         from feeds import cache
-        from feeds.cache.timeline import ABOVE, BOTTOM, CAP, MORE, SLACK, TOP, Timeline, entry_of
+        from feeds.cache import timeline
+        from feeds.cache.timeline import ABOVE, BOTTOM, CAP, MORE, SLACK, TOP, entry_of
         from socialsite.core import redis
         from socialsite.core.pagination import Position
 
@@ -95,7 +96,7 @@ class World:
             for number in range(1, entries + spread + 2)
         ]
         found = [entry_of(place) for place in places]
-        script = redis.script(Timeline.load.__code__.co_filename, "timeline_fill")
+        script = redis.script(timeline.__file__, "timeline_fill")
         for start in range(0, len(self.fans), FILLS):
             batch = redis.Batch()
             for number, fan in enumerate(self.fans[start : start + FILLS], start):

@@ -203,12 +203,12 @@ def without_indexes(model: Any) -> Iterator[None]:
     execute(f"ANALYZE TABLE {model._meta.db_table}")
 
 
-def bytes_of(table: str) -> int:
+def bytes_of(table: str, database: str | None = None) -> int:
     """Return the size of a table with its indexes, as the database estimates it."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT data_length + index_length FROM information_schema.tables"
-            " WHERE table_schema = DATABASE() AND table_name = %s",
-            [table],
+            " WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s",
+            [database, table],
         )
         return int(cursor.fetchone()[0])

@@ -6,6 +6,7 @@ and with the table of inboxes, pages far down, the page with Redis dead or empti
 request, and what an entry of an inbox takes in Redis and in the table.
 """
 
+import os
 import random
 import tempfile
 import time
@@ -26,6 +27,8 @@ PER_INBOX = 1000
 CONNECTIONS, MANY_CONNECTIONS = 8, 16
 DEAD = {"REDIS_URL": "redis://127.0.0.1:1/0"}
 FEED = f"/api/v1/feed?size={SIZE}"
+# The database of the site with the large table of inboxes.
+GROWN = "grown"
 
 
 class World:
@@ -224,30 +227,48 @@ def memory(feeds: Feeds) -> None:
 
 
 def table_growth(feeds: Feeds, site: http.Site, rows: int) -> None:
-    """The page before and after the table of inboxes has grown, each beside the same bytes."""
-    from bench import _feeds
+    """The page of one site, and that of another whose table of inboxes has so many rows more."""
     from bench import _people as people
 
     viewer = feeds.world.viewers[10]
-    shares = []
-    for number in range(2):
-        if number:
-            began = time.monotonic()
-            _feeds.fill_inboxes(rows, PER_INBOX, people.FIRST_ID // 2)
-            feeds.report.say(f"\n{rows} more rows of inboxes: {time.monotonic() - began:.0f} s")
-            feeds.sign_in()
-        kinds = {
-            "the same bytes": [feeds.same("rows.json", site, feeds.api(viewer))],
-            "feed by API": [feeds.api(viewer)],
-        }
-        asked = {name: http.Asked(site, sent) for name, sent in kinds.items()}
+    began = time.monotonic()
+    env = grown(rows)
+    each = people.bytes_of("feeds_inboxentry", GROWN) / _rows_of(feeds.world, rows)
+    feeds.report.say(f"\n{rows} rows more of inboxes: {time.monotonic() - began:.0f} s")
+    with http.site(env | {"BENCH_BODIES": str(feeds.bodies)}) as other:
+        sent = [feeds.api(viewer)]
+        few, many = f"{_rows_of(feeds.world, 0)} rows", f"{_rows_of(feeds.world, rows)} rows"
+        asked = {few: http.Asked(site, sent), many: http.Asked(other, sent)}
         loads = feeds.compare(asked, CONNECTIONS)
-        http.table(feeds.report, loads, "the same bytes", f"{number * rows} rows of others:")
-        shares.append(loads["feed by API"].of(loads["the same bytes"]))
-    feeds.report.goal(f"page with {rows} rows more / before", shares[0] / shares[1], at_most=1.2)
-    own = PER_INBOX * len(feeds.world.viewers) + DEEP_INBOX
-    each = people.bytes_of("feeds_inboxentry") / (rows + own)
+    http.table(feeds.report, loads, few, "Warm page of the API by rows of inboxes:")
+    growth = 1 / loads[many].of(loads[few])
+    feeds.report.goal(f"page with {rows} rows more / without", growth, at_most=1.2)
     feeds.report.goal("bytes of a row of the table of inboxes", each, at_most=115)
+
+
+def _rows_of(world: World, more: int) -> int:
+    return PER_INBOX * len(world.viewers) + DEEP_INBOX + more
+
+
+def grown(rows: int) -> dict[str, str]:
+    """Copy the database, add rows to its table of inboxes; return the environment of its site."""
+    from django.db import connection
+
+    from bench import _feeds
+    from bench import _people as people
+
+    original = connection.settings_dict["NAME"]
+    people.execute(f"CREATE DATABASE {GROWN} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+    for table in connection.introspection.table_names():
+        people.execute(f"CREATE TABLE {GROWN}.{table} LIKE {table}")
+        people.execute(f"INSERT INTO {GROWN}.{table} SELECT * FROM {table}")  # noqa: S608
+    people.execute(f"USE {GROWN}")
+    _feeds.fill_inboxes(rows, PER_INBOX, people.FIRST_ID // 2)
+    people.execute(f"USE {original}")
+    return {
+        "DATABASE_URL": os.environ["DATABASE_URL"].removesuffix(original) + GROWN,
+        "REDIS_URL": os.environ["REDIS_URL"].replace("?db=0", "?db=1"),
+    }
 
 
 def main() -> int:
