@@ -636,6 +636,32 @@ def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
     assert reading._inbox_rows(Position(1000, 1), 4) == ([], 700)
 
 
+def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(
+    reader: User,
+    author: User,
+    make_user: Make,
+    make_post: Make,
+    drain: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """T41: their rows stay until the unfollow is worked off; the table says whose they are."""
+    left = make_user()
+    for person in (author, left):
+        relations.follow(reader, person)
+    drain()
+    posts = [make_post(author, at_ms=at) for at in range(1000, 4000, 1000)]
+    for at in range(9000, 9100):
+        make_post(left, at_ms=at)
+    drain()
+    assert_exact(reader)
+    relations.unfollow(reader, left)
+    runs, run = [], home.Home.run
+    monkeypatch.setattr(home.Home, "run", lambda *args: runs.append(args) or run(*args))
+    page = queries.home_feed(reader, None, 2)
+    assert [card["id"] for card in page.items] == [str(post.pk) for post in posts[:0:-1]]
+    assert len(runs) == 2
+
+
 @pytest.mark.parametrize("cap", [2, 400])
 def test_what_is_pulled_of_the_ms_in_which_a_run_of_the_inbox_ends_is_not_passed_over(
     reader: User,
