@@ -11,7 +11,6 @@ answered the last request began that was accepted: 0 when every later one was re
 
 import argparse
 import http.client
-import itertools
 import os
 import random
 import signal
@@ -19,17 +18,14 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 PATH = "/api/v1/relations?ids=1"
-PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
-MODERATOR = 2
 SETTLE_SECONDS = 0.03
 CUT_SECONDS = 6.0
 CUT_BOUND = 5.5  # 5 s of cache, and the request that was under way
@@ -77,42 +73,6 @@ def poll(path: str, pipe: Connection) -> None:
         pipe.send((accepted, refused, other, last_accepted))
 
 
-class Way(NamedTuple):
-    """One way to end a sign-in on "chrome"; `prepare` comes before it, `mend` puts all right."""
-
-    act: Callable[[Any], Any]
-    prepare: Callable[[Any], Any] = lambda user: None
-    mend: Callable[[Any], Any] = lambda user: None
-
-
-def ways(actions: Any) -> Iterator[Way]:
-    """Return the ways of S0 in turn, for ever."""
-    changed: set[int] = set()  # whose password is the new one
-
-    def change(user: Any) -> None:
-        old, new = (NEW_PASSWORD, PASSWORD) if user.pk in changed else (PASSWORD, NEW_PASSWORD)
-        actions.change_password(user, "firefox", old, new)
-
-    return itertools.cycle(
-        [
-            Way(lambda user: actions.log_out(user, "chrome")),
-            Way(lambda user: actions.kick(user, "chrome", by="Firefox, Linux")),
-            Way(lambda user: actions.sign_in(user, "chrome")),
-            Way(
-                change,
-                prepare=lambda user: actions.sign_in(user, "firefox"),
-                mend=lambda user: changed.symmetric_difference_update({user.pk}),
-            ),
-            Way(actions.ban, mend=actions.unban),
-            Way(actions.force_offline),
-            Way(
-                lambda user: actions.promote(user, user.roles ^ MODERATOR),
-                mend=lambda user: user.refresh_from_db(),
-            ),
-        ]
-    )
-
-
 class Trial:
     """The pollers, and one revocation after the other."""
 
@@ -155,41 +115,10 @@ class Trial:
         return max(0.0, max(row[3] for row in seen) - answered), accepted + refused, accepted
 
 
-def killed(act: Callable[[Any], Any], user: Any) -> None:
-    """Revoke in a process that is killed right after the commit."""
-    from django.db import connections
-
-    from accounts.actions import revocation
-
-    connections.close_all()
-    child = os.fork()
-    if child == 0:
-        revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
-        act(user)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status):
-        raise RuntimeError("the revoking process was not killed")
-
-
-@contextmanager
-def cut_off() -> Iterator[None]:
-    """Let this process not reach Redis."""
-    from socialsite.core import redis
-
-    def down(function: Any) -> Any:
-        raise redis.RedisDown("cut off")
-
-    call, redis.call = redis.call, down
-    try:
-        yield
-    finally:
-        redis.call = call
-
-
 def measure(options: argparse.Namespace, path: str) -> int:
     """Run the phases and print the table; returns 1 when a bound was broken."""
     from accounts import actions
+    from accounts.tests.ways_out import PASSWORD, cut_off, killed, ways
 
     people = [
         actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD) for number in range(20)

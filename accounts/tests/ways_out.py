@@ -1,0 +1,82 @@
+"""The ways to end a sign-in, and the troubles that the process that ends one can be in.
+
+`make chaos ARGS="revocation"` measures how long a token is accepted after each of them.
+"""
+
+import itertools
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
+MODERATOR = 2
+
+
+class Way(NamedTuple):
+    """One way to end a sign-in on "chrome"; `prepare` comes before it, `mend` puts all right."""
+
+    act: Callable[[Any], Any]
+    prepare: Callable[[Any], Any] = lambda user: None
+    mend: Callable[[Any], Any] = lambda user: None
+
+
+def ways(actions: Any) -> Iterator[Way]:
+    """Return the ways of S0 in turn, for ever."""
+    changed: set[int] = set()  # whose password is the new one
+
+    def change(user: Any) -> None:
+        old, new = (NEW_PASSWORD, PASSWORD) if user.pk in changed else (PASSWORD, NEW_PASSWORD)
+        actions.change_password(user, "firefox", old, new)
+
+    return itertools.cycle(
+        [
+            Way(lambda user: actions.log_out(user, "chrome")),
+            Way(lambda user: actions.kick(user, "chrome", by="Firefox, Linux")),
+            Way(lambda user: actions.sign_in(user, "chrome")),
+            Way(
+                change,
+                prepare=lambda user: actions.sign_in(user, "firefox"),
+                mend=lambda user: changed.symmetric_difference_update({user.pk}),
+            ),
+            Way(actions.ban, mend=actions.unban),
+            Way(actions.force_offline),
+            Way(
+                lambda user: actions.promote(user, user.roles ^ MODERATOR),
+                mend=lambda user: user.refresh_from_db(),
+            ),
+        ]
+    )
+
+
+def killed(act: Callable[[Any], Any], user: Any) -> None:
+    """Revoke in a process that is killed right after the commit."""
+    from django.db import connections
+
+    from accounts.actions import revocation
+
+    connections.close_all()
+    child = os.fork()
+    if child == 0:
+        revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
+        act(user)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    if not os.WIFSIGNALED(status):
+        raise RuntimeError("the revoking process was not killed")
+
+
+@contextmanager
+def cut_off() -> Iterator[None]:
+    """Let this process not reach Redis."""
+    from socialsite.core import redis
+
+    def down(function: Any) -> Any:
+        raise redis.RedisDown("cut off")
+
+    call, redis.call = redis.call, down
+    try:
+        yield
+    finally:
+        redis.call = call
