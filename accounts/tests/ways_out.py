@@ -6,6 +6,7 @@
 import itertools
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -22,24 +23,27 @@ class Way(NamedTuple):
     mend: Callable[[Any], Any] = lambda user: None
 
 
+def change(user: Any) -> None:
+    """Change a password from "firefox", from whichever of the two it is now to the other one."""
+    from django.contrib.auth.hashers import check_password
+
+    from accounts import actions
+
+    now = type(user).objects.values_list("password", flat=True).get(pk=user.pk)
+    old, new = PASSWORD, NEW_PASSWORD
+    if not check_password(old, now):
+        old, new = new, old
+    actions.change_password(user, "firefox", old, new)
+
+
 def ways(actions: Any) -> Iterator[Way]:
     """Return the ways of S0 in turn, for ever."""
-    changed: set[int] = set()  # whose password is the new one
-
-    def change(user: Any) -> None:
-        old, new = (NEW_PASSWORD, PASSWORD) if user.pk in changed else (PASSWORD, NEW_PASSWORD)
-        actions.change_password(user, "firefox", old, new)
-
     return itertools.cycle(
         [
             Way(lambda user: actions.log_out(user, "chrome")),
             Way(lambda user: actions.kick(user, "chrome", by="Firefox, Linux")),
             Way(lambda user: actions.sign_in(user, "chrome")),
-            Way(
-                change,
-                prepare=lambda user: actions.sign_in(user, "firefox"),
-                mend=lambda user: changed.symmetric_difference_update({user.pk}),
-            ),
+            Way(change, prepare=lambda user: actions.sign_in(user, "firefox")),
             Way(actions.ban, mend=actions.unban),
             Way(actions.force_offline),
             Way(
@@ -51,7 +55,10 @@ def ways(actions: Any) -> Iterator[Way]:
 
 
 def killed(act: Callable[[Any], Any], user: Any) -> None:
-    """Revoke in a process that is killed right after the commit."""
+    """Revoke in a process that is killed right after the commit.
+
+    Raises RuntimeError when the process ended in another way.
+    """
     from django.db import connections
 
     from accounts.actions import revocation
@@ -59,11 +66,16 @@ def killed(act: Callable[[Any], Any], user: Any) -> None:
     connections.close_all()
     child = os.fork()
     if child == 0:
-        revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
-        act(user)
-        os._exit(0)
+        try:
+            revocation.announce = lambda event: os.kill(os.getpid(), signal.SIGKILL)
+            act(user)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            # The caller's frames, with the pollers and the servers, belong to the parent.
+            os._exit(1)
     _, status = os.waitpid(child, 0)
-    if not os.WIFSIGNALED(status):
+    if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
         raise RuntimeError("the revoking process was not killed")
 
 
