@@ -7,6 +7,7 @@ The README's configuration table lists these fields; a test holds the two togeth
 import contextlib
 import json
 import os
+import re
 import secrets
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ from socialsite.core import keys
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
+METRICS_TOKEN_MIN = 8
 # The demo has 300 people: with this threshold the posts of its biggest author are pulled.
 DEMO_PUSH_ALL_MAX = 100
 
@@ -106,6 +108,9 @@ class Env(BaseSettings):
     NOTIFICATION_DAYS: int = Field(
         90, ge=1, le=3650, description="days that read notifications are kept"
     )
+    METRICS_TOKEN: str = Field(
+        "", description="Bearer token of /metrics; empty: this machine only, never behind a proxy"
+    )
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
 
     @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")
@@ -119,6 +124,15 @@ class Env(BaseSettings):
     @classmethod
     def _keys(cls, value: list[str]) -> list[str]:
         return keys.read(value)
+
+    @field_validator("METRICS_TOKEN")
+    @classmethod
+    def _metrics_token(cls, value: str) -> str:
+        if value and (len(value) < METRICS_TOKEN_MIN or re.search(r"[^!-~]", value)):
+            raise ValueError(
+                f"must have at least {METRICS_TOKEN_MIN} characters, ASCII without blanks"
+            )
+        return value
 
     @field_validator("SITE_URL")
     @classmethod

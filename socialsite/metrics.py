@@ -1,14 +1,18 @@
 """`/metrics` in Prometheus' text format: what an operator watches about work that is not done.
 
-Figures are read from the database at each scrape, so any process may answer. Only a scraper on
-this machine is answered.
+Figures are read from the database at each scrape, so any process may answer. With METRICS_TOKEN a
+scraper shows it as a Bearer token. Without the setting only a scraper on this machine is answered,
+and only on a site that nobody reaches through a proxy: behind one, every client seems to be local.
 """
 
+import secrets
+from urllib.parse import urlsplit
+
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from accounts.devices import address_of
 from feeds import verify
 from feeds.models import FanOut, FanOutChunk
 from interactions import recount as interactions
@@ -17,11 +21,14 @@ from socialsite.core import errors, relay
 from socialsite.core.models import Event
 
 LOCAL = ("127.0.0.1", "::1")
+LOCAL_NAMES = (*LOCAL, "localhost")
+# Headers that only proxies add; besides these all that begin with X-Forwarded-.
+PROXY_HEADERS = ("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP")
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return the figures; NotFound to anybody but a scraper on this machine."""
-    if address_of(request) not in LOCAL:
+    """Return the figures; NotFound to whoever may not read them."""
+    if not _may_read(request):
         raise errors.NotFound
     registry = CollectorRegistry()
     figures = {
@@ -52,6 +59,20 @@ def metrics(request: HttpRequest) -> HttpResponse:
     _interaction_drift(registry)
     _feed_differences(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+def _may_read(request: HttpRequest) -> bool:
+    """Tell whether a request shows the token or, where none is set, comes from this machine."""
+    if settings.METRICS_TOKEN:
+        scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        shown, wanted = token.strip().encode(), settings.METRICS_TOKEN.encode()
+        return scheme.lower() == "bearer" and secrets.compare_digest(shown, wanted)
+    if settings.TRUSTED_PROXIES or urlsplit(settings.SITE_URL).hostname not in LOCAL_NAMES:
+        return False
+    passed_on = any(
+        name.startswith("HTTP_X_FORWARDED") or name in PROXY_HEADERS for name in request.META
+    )
+    return not passed_on and request.META.get("REMOTE_ADDR") in LOCAL
 
 
 def _count_drift(registry: CollectorRegistry) -> None:

@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(settings.EMBEDDED, reason="needs MariaDB"),
 ]
+METRICS_TOKEN = "a.metrics.token"
 
 
 class Answer(NamedTuple):
@@ -37,7 +38,8 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack with its own Redis instances and an empty database on the test run's server."""
     url = create_database(os.environ["DATABASE_URL"], "stack_itself")
     data = tmp_path_factory.mktemp("site")
-    with Stack(data, env={"DATABASE_URL": url, "DEMO": "0"}) as running:
+    env = {"DATABASE_URL": url, "DEMO": "0", "METRICS_TOKEN": METRICS_TOKEN}
+    with Stack(data, env=env) as running:
         yield running
 
 
@@ -58,6 +60,15 @@ def test_pages_and_api_are_served_through_nginx(stack: Stack) -> None:
     assert missing.status == 404
     assert json.loads(missing.body)["code"] == 17
     assert missing.headers["Server"] == "nginx"
+
+
+def test_metrics_are_for_scrapers_with_the_token(stack: Stack) -> None:
+    """nginx itself is local to the site, as any proxy on this machine."""
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-Forwarded-For": "127.0.0.1"}):
+        assert ask(stack, "/metrics", **headers).status == 404
+    answer = ask(stack, "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
+    assert answer.status == 200
+    assert b"socialsite_events_waiting" in answer.body
 
 
 def test_static_files_carry_their_headers(stack: Stack) -> None:

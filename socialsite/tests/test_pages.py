@@ -17,6 +17,13 @@ pytestmark = pytest.mark.django_db
 Make = Callable[..., Any]
 
 
+@pytest.fixture
+def site_settings(settings: Any) -> Any:
+    """The settings, of a site that is reached on this machine only."""
+    settings.SITE_URL, settings.TRUSTED_PROXIES = "http://127.0.0.1:8000", 0
+    return settings
+
+
 def test_every_template_compiles() -> None:
     environment = engines["jinja2"].env
     root = Path(settings.BASE_DIR, "templates")
@@ -112,3 +119,34 @@ def test_metrics_are_for_a_scraper_on_this_machine(make_user: Make, make_post: M
     answer = Client().get("/metrics")
     assert b"socialsite_events_waiting 2.0" in answer.content, answer.content
     assert Client(REMOTE_ADDR="10.0.0.1").get("/metrics").status_code == 404
+
+
+def test_metrics_without_a_token_are_for_nobody_behind_a_proxy(site_settings: Any) -> None:
+    for header in (
+        *("HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST"),
+        *("HTTP_FORWARDED", "HTTP_VIA", "HTTP_X_REAL_IP", "HTTP_X_CLIENT_IP"),
+    ):
+        assert Client().get("/metrics", **{header: "127.0.0.1"}).status_code == 404, header
+
+
+def test_metrics_without_a_token_are_for_no_site_that_others_reach(site_settings: Any) -> None:
+    assert Client().get("/metrics").status_code == 200
+    site_settings.SITE_URL = "https://site.example"
+    assert Client().get("/metrics").status_code == 404
+    site_settings.SITE_URL, site_settings.TRUSTED_PROXIES = "http://localhost:8000", 1
+    assert Client().get("/metrics").status_code == 404
+
+
+def test_metrics_with_a_token_are_for_whoever_shows_it(site_settings: Any) -> None:
+    site_settings.METRICS_TOKEN = "a.metrics.token"
+    for wrong in (
+        *("", "Bearer", "Bearer ", "Bearer a.metrics.toke", "Bearer a.metrics.token2"),
+        *("Basic a.metrics.token", "a.metrics.token", "Bearer ä", "Bearer a.metrics.token x"),
+    ):
+        assert Client().get("/metrics", HTTP_AUTHORIZATION=wrong).status_code == 404, wrong
+    assert Client().get("/metrics").status_code == 404
+    site_settings.TRUSTED_PROXIES, site_settings.SITE_URL = 1, "https://site.example"
+    scraper = Client(HTTP_AUTHORIZATION="Bearer a.metrics.token", REMOTE_ADDR="10.0.0.1")
+    answer = scraper.get("/metrics", HTTP_X_FORWARDED_FOR="10.0.0.1")
+    assert answer.status_code == 200
+    assert b"socialsite_events_waiting" in answer.content
