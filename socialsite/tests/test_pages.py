@@ -98,6 +98,13 @@ def test_security_headers_stand_on_every_kind_of_answer(make_user: Make) -> None
         assert headers["Cache-Control"] == "no-store", path
 
 
+def test_pictures_come_from_this_site_alone() -> None:
+    for path in ("/", "/nothing", "/api/docs/"):
+        policy = Client().get(path).headers["Content-Security-Policy"]
+        parts = dict(part.split(" ", 1) for part in policy.split("; "))
+        assert parts["img-src"] == "'self' data:", path
+
+
 def test_the_api_docs_keep_to_the_content_policy() -> None:
     page = Client().get("/api/docs/").content.decode()
     assert "swagger-ui-bundle" in page
