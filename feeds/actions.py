@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts import actions as accounts
 from accounts import queries as people
-from feeds import cache
+from feeds import cache, video
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.models import (
     AuthorHead,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from feeds.cards import Card
 
 TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOST: 2000}
-TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, 500
+TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, video.URL_MAX
 # An author falls back to the lower tier only below this share of the threshold (spec F).
 HYSTERESIS = 0.8
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
@@ -341,22 +341,10 @@ def compose(
         refuse("title", _("An article needs a title."))
     if kind == Kind.ARTICLE and not words.content:
         refuse("content", _("An article needs a text."))
-    if kind == Kind.VIDEO and not _is_https(words.video_url):
+    if kind == Kind.VIDEO and not video.host_of(words.video_url):
         refuse("video_url", _("A video needs an https address."))
     if kind != Kind.VIDEO and words.video_url:
         refuse("video_url", _("Only a video has a video address."))
     if wrong:
         raise InvalidInput(fields=wrong)
     return words
-
-
-def _is_https(address: str) -> bool:
-    host = address.removeprefix("https://").partition("/")[0]
-    return (
-        address.startswith("https://")
-        and "." in host.strip(".")
-        and len(address) <= URL_MAX
-        and address.isascii()
-        and address.isprintable()
-        and not set(address) & set(" \"'<>\\^`{|}")
-    )

@@ -12,7 +12,7 @@ import orjson
 from django.db.models import QuerySet
 
 from accounts import queries as accounts
-from feeds import cache, foresight
+from feeds import cache, foresight, video
 from feeds.models import Kind, Post
 from feeds.readers import Reader
 from feeds.visibility import shows
@@ -300,7 +300,8 @@ def _pack(
             )
             for image in images
         ],
-        video_url=video_url,
+        # What older versions took is not given to anybody.
+        video_url=video_url if video.host_of(video_url) else "",
         created_at=iso(position),
         position=position,
         visibility=visibility,

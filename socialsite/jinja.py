@@ -26,6 +26,7 @@ from jinja2 import Environment, StrictUndefined
 from jinja2.utils import urlize
 from markupsafe import Markup
 
+from feeds import video
 from interactions import mentions
 from interactions import queries as interactions
 from socialsite.core.redis import Batch
@@ -220,6 +221,7 @@ def environment(**options: Any) -> Environment:
         url=url,
         unread=unread,
         avatar_hue=avatar_hue,
+        video_host=video.host_of,
         timesince_short=timesince_short,
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,

@@ -16,11 +16,12 @@ from PIL import Image
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import queries, views
-from feeds.models import Post, RecommendedAuthor
+from feeds import cache, queries, views
+from feeds.models import Post, PostContent, RecommendedAuthor
 from relations import actions as relations
 from socialsite.core.models import Media
 from socialsite.core.pagination import Position
+from socialsite.jinja import post_card
 
 pytestmark = pytest.mark.django_db
 
@@ -246,6 +247,29 @@ def test_what_is_wrong_is_shown_at_its_field_and_nothing_typed_is_lost(
     if form.get("kind") in ("article", "video"):
         assert f'value="{form["kind"]}" checked' in composer
     assert Post.objects.count() == 1
+
+
+def test_a_video_shows_the_host_that_it_leads_to(author: User, make_post: Make) -> None:
+    address = "https://elsewhere.example?.video.example/watch"
+    post = make_post(author, kind="video", video_url=address, title="A film")
+    page = text_of(Client().get(f"/posts/{post.pk}"))
+    assert f'href="{address}"' in page
+    assert "<small>elsewhere.example <svg" in page
+
+
+@pytest.mark.parametrize(
+    "address", ["https://javascript:alert(1)@a.example", "javascript:alert(1)", "https://1.2.3.4/x"]
+)
+def test_a_bad_address_that_was_stored_once_is_a_link_for_nobody(
+    browser: Client, author: User, make_post: Make, address: str
+) -> None:
+    post = make_post(author, kind="video", video_url="https://video.example/", content="a film")
+    PostContent.objects.filter(pk=post.pk).update(video_url=address)
+    cache.CARDS.forget([post.pk])
+    assert address not in text_of(browser.get(f"/posts/{post.pk}"))
+    assert browser.get(f"/api/v1/posts/{post.pk}").json()["video_url"] == ""
+    card = queries.post(None, post.pk) | {"video_url": address}
+    assert address not in post_card(card, {"hidden": "", "login": "/login"})
 
 
 @pytest.mark.parametrize(
