@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from accounts import queries as accounts
 from accounts.authentication import AskedApiUser
 from accounts.devices import address_of
-from feeds import actions, limits, queries
+from feeds import actions, queries
 from feeds.cards import Card
 from feeds.serializers import (
     NewCountSerializer,
@@ -24,7 +24,7 @@ from feeds.serializers import (
 )
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, errors, redis
+from socialsite.core import api, budgets, errors, redis
 from socialsite.core.idempotency import idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
@@ -51,7 +51,7 @@ class Posts(APIView):
         responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
         parameters=[IDEMPOTENCY_KEY],
     )
-    @idempotent(limits.PUBLISH)
+    @idempotent(budgets.PUBLISH)
     def post(self, request: Request) -> Response:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)

@@ -11,11 +11,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries as accounts
 from accounts.devices import address_of
-from feeds import actions, limits, queries
+from feeds import actions, queries
 from feeds.cards import Card
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, errors, media
+from socialsite.core import api, budgets, errors, media, ratelimit
 from socialsite.core.pagination import Page, Position
 from socialsite.core.redis import Batch
 
@@ -147,7 +147,7 @@ def post_create(request: HttpRequest) -> HttpResponse:
         if values["kind"] == "video":
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
-        limits.PUBLISH.spend(request.user.pk)
+        ratelimit.spend(budgets.PUBLISH, request.user.pk)
         images = _store_pictures(request, files)
         actions.publish(request.user, images=images, **values)
     except (

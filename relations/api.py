@@ -12,14 +12,14 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts
 from accounts.models import User
-from relations import actions, limits, queries
+from relations import actions, queries
 from relations.models import Relation
 from relations.serializers import (
     PersonPageSerializer,
     RelationSerializer,
     UserRelationListSerializer,
 )
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 from socialsite.core.api import ErrorSerializer as Errors
 from socialsite.core.parameters import LIST_PAGE
 from socialsite.core.ratelimit import Grant
@@ -84,7 +84,7 @@ class Follow(APIView):
         return _change(request, user_id, actions.unfollow)
 
     def _spend(self, request: Request) -> None:
-        self.grant = limits.FOLLOW.take(request.user.pk)
+        self.grant = ratelimit.take(budgets.FOLLOW, request.user.pk)
         self.grant.check()
 
     def finalize_response(

@@ -19,9 +19,9 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts
 from accounts.models import User
-from relations import actions, limits, queries, states
+from relations import actions, queries, states
 from relations.models import Relation
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 PAGE_SIZE = 20
 
@@ -97,7 +97,7 @@ def follow(request: HttpRequest, username: str) -> HttpResponse:
     """Follow or unfollow by the field `follow` = 1 or 0."""
     me = _member(request)
     act = actions.follow if _flag(request, "follow") else actions.unfollow
-    limits.FOLLOW.spend(me.pk)
+    ratelimit.spend(budgets.FOLLOW, me.pk)
     target = _anyone(username)
     return _changed(request, target, act(me, target))
 

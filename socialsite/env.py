@@ -12,10 +12,10 @@ import secrets
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from socialsite.core import keys
+from socialsite.core import budgets, keys
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
@@ -111,7 +111,11 @@ class Env(BaseSettings):
     METRICS_TOKEN: str = Field(
         "", description="Bearer token of /metrics; empty: this machine only, never behind a proxy"
     )
+    BUDGETS: bool = Field(
+        True, description="0 lifts all budgets but those of failed attempts; for trials only"
+    )
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
+    _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
 
     @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")
     @classmethod
@@ -187,6 +191,11 @@ class Env(BaseSettings):
         return not self.DATABASE_URL
 
     @property
+    def rates(self) -> dict[str, budgets.Rate | None]:
+        """The rate of every budget by its name, None for no limit."""
+        return self._rates
+
+    @property
     def site_url(self) -> str:
         """Public address without a trailing slash."""
         return self.SITE_URL or f"http://{self.HOST}:{self.PORT}"
@@ -199,14 +208,20 @@ class Env(BaseSettings):
 
 def load() -> Env:
     """Read and validate the environment; exits with one readable line for each mistake."""
+    lines, env = [], None
     try:
         env = Env()
     except ValidationError as error:
-        lines = []
         for item in error.errors():
             name = str(item["loc"][0]) if item["loc"] else "environment"
             lines.append(f"{name}: {item['msg'].removeprefix('Value error, ')}")
-        raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines)) from None
+    try:
+        rates = budgets.read(os.environ, lifted=env is not None and not env.BUDGETS)
+    except budgets.BadBudgets as error:
+        lines += [f"{name}: {text}" for name, text in error.mistakes.items()]
+    if env is None or lines:
+        raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines))
+    env._rates = rates
     env = _with_keys(env)
     if {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS} & {*env.JWT_KEYS}:
         # Who learns one must not have the other: they do different things.

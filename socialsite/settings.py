@@ -271,6 +271,9 @@ PASSWORD_RESET_TIMEOUT = 3600
 STAFF_TOTP = ENV.STAFF_TOTP
 OTP_TOTP_ISSUER = "socialsite"
 
+# --- budgets: socialsite.core.budgets has the table ---------------------------------------------
+BUDGETS = ENV.rates
+
 # --- mail ---------------------------------------------------------------------------------------
 if ENV.EMAIL_URL:
     vars().update(dj_email_url.parse(ENV.EMAIL_URL))

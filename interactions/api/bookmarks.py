@@ -7,9 +7,9 @@ from rest_framework.views import APIView
 
 from feeds.serializers import PostPageSerializer
 from feeds.serializers import body as post_body
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.serializers import BookmarkSerializer
-from socialsite.core import api
+from socialsite.core import api, budgets, ratelimit
 from socialsite.core.parameters import FEED_PAGE
 
 Errors = api.ErrorSerializer
@@ -22,14 +22,14 @@ class PostBookmark(APIView):
     @extend_schema(request=None, responses=BOOKMARKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Keep the post; again changes nothing."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.bookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": True, "bookmark_count": count})
 
     @extend_schema(responses=BOOKMARKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Keep it no longer; again changes nothing. `bookmark_count` is 0 for what is hidden."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unbookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": False, "bookmark_count": count})
 

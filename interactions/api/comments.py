@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.devices import address_of
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.queries import CommentCard
 from interactions.serializers import (
     CommentPageSerializer,
@@ -16,7 +16,7 @@ from interactions.serializers import (
     NewCommentSerializer,
     body,
 )
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.errors import InvalidInput
 from socialsite.core.idempotency import idempotent
 from socialsite.core.pagination import Page
@@ -61,7 +61,7 @@ class PostComments(APIView):
             429: Errors,
         },
     )
-    @idempotent(limits.COMMENT)
+    @idempotent(budgets.COMMENT)
     def post(self, request: Request, post_id: str) -> Response:
         """Comment on the post, or answer one of its comments."""
         ident = api.parse_id(post_id)

@@ -6,11 +6,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
-from socialsite.core import api
+from socialsite.core import api, budgets, ratelimit
 from socialsite.core.parameters import LIST_PAGE
 
 Errors = api.ErrorSerializer
@@ -24,14 +24,14 @@ class PostLike(APIView):
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Like; again changes nothing."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
 
@@ -42,14 +42,14 @@ class CommentLike(APIView):
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, comment_id: str) -> Response:
         """Like; again changes nothing."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, comment_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
 

@@ -5,10 +5,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from interactions import actions, limits
+from interactions import actions
 from interactions.models import REPORTABLE
 from interactions.serializers import NewReportSerializer, ReportSerializer
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
 
@@ -32,7 +32,7 @@ class Reports(APIView):
             429: Errors,
         },
     )
-    @idempotent(limits.REPORT)
+    @idempotent(budgets.REPORT)
     def post(self, request: Request) -> Response:
         """Report a post, a comment or a person to staff: 201; 200 while an earlier one is open.
 

@@ -6,13 +6,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from feeds import actions as feeds
-from feeds import limits as feed_limits
 from feeds import queries as posts
 from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
-from interactions import limits, queries
+from interactions import queries
 from interactions.serializers import NewRepostSerializer
-from socialsite.core import api
+from socialsite.core import api, budgets, ratelimit
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
 
@@ -36,7 +35,7 @@ class PostRepost(APIView):
             429: Errors,
         },
     )
-    @idempotent(feed_limits.PUBLISH)
+    @idempotent(budgets.PUBLISH)
     def post(self, request: Request, post_id: str) -> Response:
         """Repost, with words or without. Of a repost the post that it shows is reposted.
 
@@ -53,6 +52,6 @@ class PostRepost(APIView):
 
         Reposts with words are deleted as posts.
         """
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         feeds.undo_repost(request.user, api.parse_id(post_id))
         return Response(status=204)

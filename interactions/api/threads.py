@@ -6,9 +6,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.serializers import CommentSettingsSerializer, PinSerializer
-from socialsite.core import api
+from socialsite.core import api, budgets, ratelimit
 
 Errors = api.ErrorSerializer
 PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors, 429: Errors}
@@ -20,14 +20,14 @@ class Pin(APIView):
     @extend_schema(request=None, responses=PINNED)
     def put(self, request: Request, comment_id: str) -> Response:
         """Pin it: it stands first, and shows where comments are featured. Again changes nothing."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         actions.pin(request.user, api.parse_id(comment_id))
         return Response({"pinned": True})
 
     @extend_schema(responses=PINNED)
     def delete(self, request: Request, comment_id: str) -> Response:
         """Pin it no longer; again changes nothing."""
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         actions.unpin(request.user, api.parse_id(comment_id))
         return Response({"pinned": False})
 
@@ -58,6 +58,6 @@ class CommentSettings(APIView):
         """Open, close or feature the comments on one's post."""
         ident = api.parse_id(post_id)
         values = api.read(CommentSettingsSerializer, request.data)
-        limits.MARK.spend(request.user.pk)
+        ratelimit.spend(budgets.MARK, request.user.pk)
         status = actions.set_comment_status(request.user, ident, values["status"])
         return Response({"status": status})

@@ -6,45 +6,43 @@ from typing import Any
 import pytest
 
 from accounts.tests.browsers import browser_of
-from feeds import limits as feed_limits
 from feeds.models import Post
-from interactions import actions, limits
+from interactions import actions
 from interactions.models import Bookmark, Comment, Like
-from socialsite.core import redis
-from socialsite.core.ratelimit import Bucket
+from socialsite.core import budgets, ratelimit, redis
+from socialsite.core.budgets import Budget
+from socialsite.core.ratelimit import Take
 
 pytestmark = pytest.mark.django_db
 
 WRITES = {
-    "post": (feed_limits.PUBLISH, "post", "posts", {"content": "mine"}),
-    "repost": (feed_limits.PUBLISH, "post", "posts/{}/repost", {"content": "look"}),
-    "undo repost": (limits.MARK, "delete", "posts/{}/repost", {}),
-    "comment": (limits.COMMENT, "post", "posts/{}/comments", {"content": "well"}),
-    "like": (limits.MARK, "put", "posts/{}/like", {}),
-    "unlike": (limits.MARK, "delete", "posts/{}/like", {}),
-    "bookmark": (limits.MARK, "put", "posts/{}/bookmark", {}),
-    "unbookmark": (limits.MARK, "delete", "posts/{}/bookmark", {}),
-    "report": (limits.REPORT, "post", "reports", {"type": "post", "id": "{}", "reason": "spam"}),
+    "post": (budgets.PUBLISH, "post", "posts", {"content": "mine"}),
+    "repost": (budgets.PUBLISH, "post", "posts/{}/repost", {"content": "look"}),
+    "undo repost": (budgets.MARK, "delete", "posts/{}/repost", {}),
+    "comment": (budgets.COMMENT, "post", "posts/{}/comments", {"content": "well"}),
+    "like": (budgets.MARK, "put", "posts/{}/like", {}),
+    "unlike": (budgets.MARK, "delete", "posts/{}/like", {}),
+    "bookmark": (budgets.MARK, "put", "posts/{}/bookmark", {}),
+    "unbookmark": (budgets.MARK, "delete", "posts/{}/bookmark", {}),
+    "report": (budgets.REPORT, "post", "reports", {"type": "post", "id": "{}", "reason": "spam"}),
 }
 PAGES = {
-    "post": (feed_limits.PUBLISH, "/posts", {"content": "my words"}, True),
-    "repost": (feed_limits.PUBLISH, "/posts/{}/repost", {"content": "my words"}, True),
-    "comment": (limits.COMMENT, "/posts/{}/comments", {"content": "my words"}, True),
-    "report": (limits.REPORT, "/report/post/{}", {"reason": "spam", "words": "my words"}, True),
-    "undo repost": (limits.MARK, "/posts/{}/repost/undo", {}, False),
-    "like": (limits.MARK, "/posts/{}/like", {"liked": "1"}, False),
-    "bookmark": (limits.MARK, "/posts/{}/bookmark", {"bookmarked": "1"}, False),
+    "post": (budgets.PUBLISH, "/posts", {"content": "my words"}, True),
+    "repost": (budgets.PUBLISH, "/posts/{}/repost", {"content": "my words"}, True),
+    "comment": (budgets.COMMENT, "/posts/{}/comments", {"content": "my words"}, True),
+    "report": (budgets.REPORT, "/report/post/{}", {"reason": "spam", "words": "my words"}, True),
+    "undo repost": (budgets.MARK, "/posts/{}/repost/undo", {}, False),
+    "like": (budgets.MARK, "/posts/{}/like", {"liked": "1"}, False),
+    "bookmark": (budgets.MARK, "/posts/{}/bookmark", {"bookmarked": "1"}, False),
 }
 
 
-def use_up(bucket: Bucket, owner: int) -> None:
+def use_up(budget: Budget, owner: int) -> None:
     """Leave nothing in a bucket, and let nothing flow into it before the next request."""
-    bucket.take(owner)
-    later = time.time() + 3600
+    ratelimit.take(budget, owner)
+    key, later = Take(budget, owner).key, time.time() + 3600
     redis.call(
-        lambda connection: connection.hset(
-            bucket.key(owner), mapping={"tokens": 0, "last": f"{later:.6f}"}
-        )
+        lambda connection: connection.hset(key, mapping={"tokens": 0, "last": f"{later:.6f}"})
     )
 
 
@@ -71,7 +69,7 @@ def test_an_api_that_writes_has_a_budget(make_user, make_post, api_for, name: st
     assert nothing_written(post)
     assert client.get(f"/api/v1/posts/{post.pk}").status_code == 200
     assert client.get(f"/api/v1/posts/{post.pk}/comments").status_code == 200
-    redis.forget([bucket.key(me.pk)])
+    redis.forget([Take(bucket, me.pk).key])
     assert send().status_code in (200, 201, 204)
 
 
@@ -90,13 +88,13 @@ def test_a_page_that_writes_has_the_same_and_keeps_what_was_typed(
         assert "Too many requests" in page
         assert not is_form or "my words" in page or headers
     assert nothing_written(post)
-    redis.forget([bucket.key(me.pk)])
+    redis.forget([Take(bucket, me.pk).key])
     assert browser.post(path.format(post.pk), fields).status_code == 303
 
 
 def test_another_ones_budget_is_untouched(make_user, make_post, api_for) -> None:
     me, other = make_user(), make_user()
-    use_up(limits.MARK, me.pk)
+    use_up(budgets.MARK, me.pk)
     post = make_post(me)
     assert api_for(other).put(f"/api/v1/posts/{post.pk}/like").status_code == 200
 
@@ -114,7 +112,7 @@ def test_pins_and_settings_have_the_budget_of_marks(make_user, make_post, api_fo
         lambda: browser.post(pin, {"pinned": "1"}),
         lambda: browser.post(settings, {"status": "closed"}),
     ):
-        use_up(limits.MARK, me.pk)
+        use_up(budgets.MARK, me.pk)
         assert send().status_code == 429
 
 
@@ -127,6 +125,6 @@ def test_an_answer_that_was_lost_is_told_again_without_a_budget(make_user, api_f
         return client.post("/api/v1/posts", {"content": "once"}, format="json", headers=headers)
 
     first = send("one")
-    use_up(feed_limits.PUBLISH, me.pk)
+    use_up(budgets.PUBLISH, me.pk)
     assert (send("one").json(), send("two").status_code) == (first.json(), 429)
     assert Post.objects.count() == 1

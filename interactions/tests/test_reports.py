@@ -13,11 +13,11 @@ from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
 from feeds import actions as feeds
 from feeds.models import Post
-from interactions import actions, limits
+from interactions import actions
 from interactions.models import Case, Comment, Outcome, Report, ReportedKind
 from relations import actions as relations
 from relations.tests.helpers import at_once
-from socialsite.core import errors
+from socialsite.core import budgets, errors, ratelimit
 
 pytestmark = pytest.mark.django_db
 
@@ -137,7 +137,7 @@ def test_people_may_report_whom_they_block_but_not_themselves(
 
 
 def test_reports_have_a_budget(client, me, things) -> None:
-    limits.REPORT.take(me.pk, cost=limits.REPORT.capacity - 2)
+    ratelimit.take(budgets.REPORT, me.pk, cost=budgets.REPORT.capacity - 2)
     answers = [send(client, "post", things["post"]) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [201, 200, 429]
     assert int(answers[2].headers["Retry-After"]) > 0

@@ -6,9 +6,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.views._answers import back, member
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 PAGE_SIZE = 20
 
@@ -21,7 +21,7 @@ def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"bookmarked": [_("Must be 0 or 1.")]})
     ident = api.parse_id(post_id)
-    limits.MARK.spend(user.pk)
+    ratelimit.spend(budgets.MARK, user.pk)
     act = actions.bookmark if wanted == "1" else actions.unbookmark
     count = act(user, ident)
     if request.htmx:

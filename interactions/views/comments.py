@@ -9,11 +9,11 @@ from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.devices import address_of
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 
 @require_POST
@@ -29,7 +29,7 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        limits.COMMENT.spend(user.pk)
+        ratelimit.spend(budgets.COMMENT, user.pk)
         made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 PAGE_SIZE = 20
 
@@ -50,7 +50,7 @@ def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int,
     wanted = request.POST.get("liked")
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"liked": [_("Must be 0 or 1.")]})
-    limits.MARK.spend(user.pk)
+    ratelimit.spend(budgets.MARK, user.pk)
     act = actions.like if wanted == "1" else actions.unlike
     return act(user, subj_type, ident), wanted == "1"
 

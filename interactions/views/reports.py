@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from interactions import actions, limits
+from interactions import actions
 from interactions.models import REPORTABLE, Reason
 from interactions.views._answers import member, refused, see
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -29,7 +29,7 @@ def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
         return render(request, "interactions/report.html", context)
     values = {name: request.POST.get(name, "") for name in ("reason", "words")}
     try:
-        limits.REPORT.spend(user.pk)
+        ratelimit.spend(budgets.REPORT, user.pk)
         actions.report(user, REPORTABLE[kind], ident, **values)
     except (errors.InvalidInput, errors.RateLimited) as error:
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}

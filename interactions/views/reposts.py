@@ -9,11 +9,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from feeds import actions as feeds
-from feeds import limits as feed_limits
 from feeds import queries as posts
-from interactions import limits, queries
+from interactions import queries
 from interactions.views._answers import back, member, refused, see
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,7 +27,7 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
-        feed_limits.PUBLISH.spend(user.pk)
+        ratelimit.spend(budgets.PUBLISH, user.pk)
         made, _is_new = feeds.repost(user, ident, content or "")
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
@@ -42,7 +41,7 @@ def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
     """Delete one's repost without words."""
     user = member(request)
     ident = api.parse_id(post_id)
-    limits.MARK.spend(user.pk)
+    ratelimit.spend(budgets.MARK, user.pk)
     feeds.undo_repost(user, ident)
     try:
         return _changed(request, ident)

@@ -8,10 +8,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from interactions import actions, limits, queries
+from interactions import actions, queries
 from interactions.views._answers import back, member, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors, ratelimit
 from socialsite.core.pagination import Position
 
 
@@ -69,7 +69,7 @@ def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"pinned": [_("Must be 0 or 1.")]})
     ident = api.parse_id(comment_id)
-    limits.MARK.spend(user.pk)
+    ratelimit.spend(budgets.MARK, user.pk)
     (actions.pin if wanted == "1" else actions.unpin)(user, ident)
     _found, post = queries.visible_comment(user, ident)
     if request.htmx:
@@ -82,6 +82,6 @@ def comment_settings(request: HttpRequest, post_id: str) -> HttpResponse:
     """Open, close or feature the comments, by the field `status`; htmx gets the section."""
     user = member(request)
     ident = api.parse_id(post_id)
-    limits.MARK.spend(user.pk)
+    ratelimit.spend(budgets.MARK, user.pk)
     actions.set_comment_status(user, ident, request.POST.get("status", ""))
     return changed(request, ident, sort_of(request))

@@ -15,11 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from socialsite.core import db
+from socialsite.core import db, ratelimit
+from socialsite.core.budgets import Budget
 from socialsite.core.errors import IdempotencyConflict, InvalidInput
 from socialsite.core.json import dumps
 from socialsite.core.models import IdempotencyKey
-from socialsite.core.ratelimit import Bucket
 
 MAX_KEY_LENGTH = 100
 REPLAYED = "Idempotency-Replayed"
@@ -27,22 +27,22 @@ REPLAYED = "Idempotency-Replayed"
 View = Callable[..., Response]
 
 
-def idempotent(bucket: Bucket | None = None) -> Callable[[View], View]:
+def idempotent(budget: Budget | None = None) -> Callable[[View], View]:
     """Return what wraps a POST method of an API view; without the header nothing changes.
 
     The wrapped method must answer with plain data and touch the database only: it runs inside the
-    transaction of the key. Before that a token of the bucket is taken, but not for a repeat, which
+    transaction of the key. Before that a token of the budget is taken, but not for a repeat, which
     gets the answer it missed. Raises IdempotencyConflict when the key was used for another request.
     """
-    return functools.partial(_wrapped, bucket)
+    return functools.partial(_wrapped, budget)
 
 
-def _wrapped(bucket: Bucket | None, view: View) -> View:
+def _wrapped(budget: Budget | None, view: View) -> View:
     @functools.wraps(view)
     def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
         def spend() -> None:
-            if bucket is not None:
-                bucket.spend(owner)
+            if budget is not None:
+                self.headers.update(ratelimit.spend(budget, owner).headers())
 
         owner = int(request.user.pk or 0)
         key = request.headers.get("Idempotency-Key")

@@ -1,14 +1,30 @@
-"""Token buckets in Redis, by Redis' clock; taken from at the entry (views, API), not in actions.
+"""Budgets that are counted in Redis, by Redis' clock; taken from at the entry, not in actions.
 
-These limits guard fairness: while Redis is down they let everything pass, and tell no budget. A
-limit that security rests on must not use them; it needs an answer from the database then.
+They keep the work fair: while Redis is down everything passes, and no budget is told. A budget that
+security rests on is counted in the database instead (`socialsite.core.allowances`).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from socialsite.core import redis
+from socialsite.core.budgets import Budget
 from socialsite.core.errors import RateLimited
+
+
+class Take(NamedTuple):
+    """Tokens of one owner of a budget."""
+
+    budget: Budget
+    owner: int | str
+    cost: int = 1
+
+    @property
+    def key(self) -> str:
+        """The Redis key of the owner's bucket."""
+        return f"rl:{self.budget.name}:{self.owner}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +32,12 @@ class Grant:
     """What a bucket answered: whether it gave, what is left, seconds until it would give.
 
     `limit` is the size of the bucket and `full_after` the seconds until it is full again; `limit`
-    is None when Redis did not answer, so that nothing is known.
+    is None when Redis did not answer, or nothing is limited, so that nothing is known.
     """
 
     allowed: bool
-    remaining: int
-    retry_after: float
+    remaining: int = 0
+    retry_after: float = 0.0
     limit: int | None = None
     full_after: float = 0.0
 
@@ -49,32 +65,59 @@ class Grant:
             raise RateLimited(retry_after=max(1, math.ceil(self.retry_after)))
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """`capacity` tokens for each owner, refilled at `rate` tokens a second."""
+FREE = Grant(allowed=True)
 
-    name: str
-    capacity: int
-    rate: float
 
-    def take(self, owner: int | str, cost: int = 1) -> Grant:
-        """Take tokens of an owner; without Redis everything is granted."""
-        script = redis.script(__file__, "token_bucket")
+class Asked:
+    """Tokens asked for in a batch; `grant` says what became of them once the batch has run."""
+
+    def __init__(self, batch: redis.Batch, takes: Sequence[Take]) -> None:
+        self.takes = [take for take in takes if take.budget.rate is not None]
+        self._reply: redis.Promise[list[Any]] | None = None
+        if self.takes:
+            arguments: list[Any] = []
+            for budget, _owner, cost in self.takes:
+                rate = budget.rate or budget.default
+                # What costs more than the whole budget would never be granted.
+                arguments += [rate.capacity, rate.per_second, min(cost, rate.capacity)]
+            script = redis.script(__file__, "token_bucket")
+            self._reply = batch.add(*script.command([take.key for take in self.takes], arguments))
+
+    def grant(self) -> Grant:
+        """Return the answer of the bucket that says most; without Redis everything is granted."""
+        if self._reply is None:
+            return FREE
         try:
-            given, left, wait = script([self.key(owner)], [self.capacity, self.rate, cost])
+            given, number, left, wait = self._reply.value
         except redis.RedisDown:
-            return Grant(allowed=True, remaining=self.capacity, retry_after=0)
-        full_after = (self.capacity - float(left)) / self.rate
-        return Grant(
-            bool(given), math.floor(float(left)), float(wait), self.capacity, max(0.0, full_after)
-        )
+            return FREE
+        budget = self.takes[number - 1].budget
+        rate = budget.rate or budget.default
+        full_after = max(0.0, (rate.capacity - float(left)) / rate.per_second)
+        remaining = max(0, math.floor(float(left)))
+        return Grant(bool(given), remaining, float(wait), rate.capacity, full_after)
 
-    def spend(self, owner: int | str, cost: int = 1) -> Grant:
-        """Take tokens of an owner or raise RateLimited with the seconds to wait."""
-        grant = self.take(owner, cost)
-        grant.check()
-        return grant
 
-    def key(self, owner: int | str) -> str:
-        """Return the Redis key of an owner's bucket."""
-        return f"rl:{self.name}:{owner}"
+def take_all(takes: Sequence[Take]) -> Grant:
+    """Take tokens of several budgets, or of none of them when one refuses; one round trip."""
+    batch = redis.Batch()
+    asked = Asked(batch, takes)
+    batch.run()
+    return asked.grant()
+
+
+def take(budget: Budget, owner: int | str, cost: int = 1) -> Grant:
+    """Take tokens of an owner; without Redis everything is granted."""
+    return take_all([Take(budget, owner, cost)])
+
+
+def spend(budget: Budget, owner: int | str, cost: int = 1) -> Grant:
+    """Take tokens of an owner or raise RateLimited with the seconds to wait."""
+    grant = take(budget, owner, cost)
+    grant.check()
+    return grant
+
+
+def give_back(takes: Sequence[Take]) -> None:
+    """Give tokens back that were taken for what then was not done."""
+    take_all([one._replace(cost=-one.cost) for one in takes])

@@ -1,27 +1,47 @@
--- A token bucket (D9). KEYS[1]: hash of tokens and last. ARGV: capacity, tokens a second, cost.
--- Returns {1 or 0, tokens left, seconds until the cost is there}; the numbers with fractions as text.
+-- Token buckets (D9): takes from all of KEYS, or from none. Each is a hash of tokens and last.
+-- ARGV, three for each key: capacity, tokens a second, cost; a negative cost gives tokens back.
+-- Returns {1 or 0, number of the key that says most, its tokens left, seconds until its cost is
+-- there}; of several that is the one to wait longest for, or the one with the smallest part left.
+-- The numbers with fractions are texts.
 -- Tokens keep their fraction and the clock its microseconds: rounding either starves or leaks (T26).
-local capacity = tonumber(ARGV[1])
-local rate = tonumber(ARGV[2])
-local cost = tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
-
-local kept = redis.call('HMGET', KEYS[1], 'tokens', 'last')
-local tokens = tonumber(kept[1]) or capacity
-local last = tonumber(kept[2]) or now
-tokens = math.min(capacity, tokens + math.max(0, now - last) * rate)
-
-local allowed = 0
+local found = {}
+local allowed = 1
+local telling = 1
 local wait = 0
-if tokens >= cost then
-  tokens = tokens - cost
-  allowed = 1
-else
-  wait = (cost - tokens) / rate
+
+for n, key in ipairs(KEYS) do
+  local capacity = tonumber(ARGV[3 * n - 2])
+  local rate = tonumber(ARGV[3 * n - 1])
+  local cost = tonumber(ARGV[3 * n])
+  local kept = redis.call('HMGET', key, 'tokens', 'last')
+  local tokens = tonumber(kept[1]) or capacity
+  local last = tonumber(kept[2]) or now
+  tokens = math.min(capacity, tokens + math.max(0, now - last) * rate)
+  found[n] = {tokens, capacity, rate, cost}
+  if tokens < cost then
+    allowed = 0
+    if (cost - tokens) / rate > wait then
+      wait = (cost - tokens) / rate
+      telling = n
+    end
+  end
 end
 
-redis.call('HSET', KEYS[1], 'tokens', string.format('%.6f', tokens), 'last', string.format('%.6f', now))
--- Twice the time to fill up: a key that expires earlier would hand out a full bucket too soon (T25).
-redis.call('PEXPIRE', KEYS[1], math.ceil(2000 * capacity / rate))
-return {allowed, string.format('%.6f', tokens), string.format('%.6f', wait)}
+local least = 2
+for n, key in ipairs(KEYS) do
+  local tokens, capacity, rate, cost = unpack(found[n])
+  if allowed == 1 then
+    tokens = math.min(capacity, tokens - cost)
+    found[n][1] = tokens
+    if tokens / capacity < least then
+      least = tokens / capacity
+      telling = n
+    end
+  end
+  redis.call('HSET', key, 'tokens', string.format('%.6f', tokens), 'last', string.format('%.6f', now))
+  -- Twice the time to fill up: a key that expires earlier would hand out a full bucket too soon (T25).
+  redis.call('PEXPIRE', key, math.ceil(2000 * capacity / rate))
+end
+return {allowed, telling, string.format('%.6f', found[telling][1]), string.format('%.6f', wait)}

@@ -5,7 +5,8 @@ import stat
 
 import pytest
 
-from socialsite.core import keys
+from socialsite.core import budgets, keys
+from socialsite.core.budgets import Rate
 from socialsite.env import Env, load
 
 SECRET = keys.new("secret")
@@ -18,7 +19,8 @@ FULL = {
 @pytest.fixture
 def read(monkeypatch, tmp_path):
     """Return a function that loads exactly these variables."""
-    for name in Env.model_fields:
+    variables = {row.variable for row in budgets.TABLE.values()}
+    for name in {*Env.model_fields, *variables}:
         monkeypatch.delenv(name, raising=False)
 
     def run(**values: str) -> Env:
@@ -106,3 +108,64 @@ def test_a_site_with_https_gets_demo_data_only_when_asked(read) -> None:
     assert read().DEMO is True
     assert read(SITE_URL="https://example.org").DEMO is False
     assert read(SITE_URL="https://example.org", DEMO="1").DEMO is True
+
+
+@pytest.mark.parametrize(
+    ("values", "rate"),
+    [
+        ({}, Rate(20, 60)),
+        ({"BUDGET_SIGN_UP": "5/7"}, Rate(5, 7)),
+        ({"BUDGET_SIGN_UP": " 5/0.5 "}, Rate(5, 0.5)),
+        ({"BUDGET_SIGN_UP": "0"}, None),
+        ({"BUDGET_SIGN_UP": ""}, Rate(20, 60)),
+        ({"BUDGETS": "0"}, None),
+        ({"BUDGETS": "0", "BUDGET_SIGN_UP": "5/7"}, Rate(5, 7)),
+    ],
+)
+def test_a_budget_is_changed_by_its_name_and_lifted_by_0(read, values, rate) -> None:
+    env = read(**values)
+    assert env.rates["sign_up"] == rate
+    assert set(env.rates) == set(budgets.TABLE)
+    assert env.rates["login_here"] == Rate(5, 5)  # guessing stays limited
+
+
+def test_a_budget_that_is_a_number_at_any_one_time_is_changed_by_a_number(read) -> None:
+    assert read(BUDGET_SOCKETS="3").rates["sockets"] == Rate(3, 0)
+    assert read(BUDGET_SOCKETS="0").rates["sockets"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        *(
+            ("BUDGET_SIGN_UP", value, "must be capacity/refilled an hour, such as 20/60, or 0")
+            for value in (
+                "20",
+                "0/60",
+                "20/0",
+                "-1/60",
+                "20/60/1",
+                "x",
+                "1e3/5",
+                "٣/٣",
+                "9999999/1",
+            )
+        ),
+        ("BUDGET_SOCKETS", "20/60", "must be a number from 1 to"),
+        ("BUDGET_SIGNUP", "20/60", "there is no such budget, see docs/abuse.md"),
+        ("budget_sign_up", "20/60", "there is no such budget"),
+        ("BUDGETS", "20/60", "should be a valid boolean"),
+    ],
+)
+def test_a_bad_budget_ends_the_start_with_a_readable_line(read, name, value, said) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read(**{name: value})
+    (line,) = str(caught.value).splitlines()[1:]
+    assert line.startswith(f"  {name}: ")
+    assert said in line
+
+
+def test_a_bad_budget_is_told_beside_other_mistakes(read) -> None:
+    with pytest.raises(SystemExit) as caught:
+        read(PORT="x", BUDGET_SIGN_UP="x", BUDGET_X="0")
+    assert len(str(caught.value).splitlines()) == 4

@@ -4,25 +4,35 @@ import time
 
 import pytest
 
-from socialsite.core import redis
+from socialsite.core import ratelimit, redis
+from socialsite.core.budgets import Budget, Kept, Per, Rate
 from socialsite.core.errors import RateLimited
-from socialsite.core.ratelimit import Bucket
+from socialsite.core.ratelimit import Grant, Take
 
-BUCKET = Bucket("test", capacity=100, rate=1)
+BUCKET = Budget("test", 100, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
+SMALL = Budget("small", 2, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
+
+
+def take(owner: int = 1, cost: int = 1) -> Grant:
+    return ratelimit.take(BUCKET, owner, cost)
+
+
+def key(owner: int = 1) -> str:
+    return Take(BUCKET, owner).key
 
 
 def idle(seconds: float, owner: int = 1) -> None:
     """Let an owner's bucket be as it is after `seconds` without a request."""
 
     def move(connection) -> None:
-        last = float(connection.hget(BUCKET.key(owner), "last"))
-        connection.hset(BUCKET.key(owner), "last", f"{last - seconds:.6f}")
+        last = float(connection.hget(key(owner), "last"))
+        connection.hset(key(owner), "last", f"{last - seconds:.6f}")
 
     redis.call(move)
 
 
 def granted(requests: int, owner: int = 1) -> int:
-    return sum(BUCKET.take(owner).allowed for _ in range(requests))
+    return sum(take(owner).allowed for _ in range(requests))
 
 
 def test_a_burst_of_200_is_granted_the_capacity_and_what_refills_meanwhile() -> None:
@@ -40,11 +50,11 @@ def test_a_minute_of_rest_earns_60_not_a_full_bucket() -> None:
 def test_half_a_token_is_kept() -> None:
     """One request each 0.6 s earns 0.6 of a token; none of it may be rounded away (T26)."""
     granted(110)
-    idle(-BUCKET.take(1).retry_after)  # away with the part of a token that is there
+    idle(-take().retry_after)  # away with the part of a token that is there
     found = 0
     for _ in range(50):
         idle(0.6)
-        found += BUCKET.take(1).allowed
+        found += take().allowed
     assert 29 <= found <= 32
 
 
@@ -52,11 +62,11 @@ def test_the_clock_has_parts_of_a_second() -> None:
     """With whole seconds one may find a token less, or more, than was earned (T26)."""
 
     def last(connection) -> float:
-        return float(connection.hget(BUCKET.key(1), "last"))
+        return float(connection.hget(key(), "last"))
 
     seen = []
     for _ in range(3):
-        BUCKET.take(1)
+        take()
         seen.append(redis.call(last))
     assert any(moment % 1 for moment in seen)
 
@@ -65,37 +75,37 @@ def test_the_clock_has_parts_of_a_second() -> None:
 def test_the_key_outlives_the_time_to_fill_up_twice_granted_or_not(spent) -> None:
     granted(spent)
     if spent:
-        redis.call(lambda connection: connection.pexpire(BUCKET.key(1), 5_000))
-    assert BUCKET.take(1).allowed == (not spent)
-    assert 199_000 < redis.call(lambda connection: connection.pttl(BUCKET.key(1))) <= 200_000
+        redis.call(lambda connection: connection.pexpire(key(), 5_000))
+    assert take().allowed == (not spent)
+    assert 199_000 < redis.call(lambda connection: connection.pttl(key())) <= 200_000
 
 
 def test_a_refusal_says_when_to_come_back() -> None:
     granted(110)
-    grant = BUCKET.take(1)
+    grant = take()
     assert not grant.allowed
     assert grant.remaining == 0
     assert 0 < grant.retry_after <= 1
     with pytest.raises(RateLimited) as caught:
-        BUCKET.spend(1, cost=30)
+        ratelimit.spend(BUCKET, 1, cost=30)
     assert 29 <= caught.value.retry_after <= 30
     assert caught.value.status == 429
 
 
 def test_what_is_left_is_told() -> None:
-    assert BUCKET.take(1).remaining == 99
-    assert BUCKET.spend(1, cost=9).remaining == 90
+    assert take().remaining == 99
+    assert ratelimit.spend(BUCKET, 1, cost=9).remaining == 90
 
 
 def test_owners_have_buckets_of_their_own() -> None:
     granted(101, owner=1)
-    assert BUCKET.take(2).remaining == 99
+    assert take(2).remaining == 99
 
 
 def test_a_clock_that_goes_back_neither_refills_nor_takes() -> None:
-    BUCKET.take(1)
+    take()
     idle(-3600)
-    assert BUCKET.take(1).remaining == 98
+    assert take().remaining == 98
 
 
 def test_ten_minutes_of_resting_and_bursting_earn_no_more_than_was_refilled() -> None:
@@ -108,7 +118,7 @@ def test_ten_minutes_of_resting_and_bursting_earn_no_more_than_was_refilled() ->
 
 
 def test_the_budget_travels_in_headers() -> None:
-    assert BUCKET.take(1, cost=30).headers() == {
+    assert take(cost=30).headers() == {
         "RateLimit-Limit": "100",
         "RateLimit-Remaining": "70",
         "RateLimit-Reset": "30",
@@ -117,7 +127,7 @@ def test_the_budget_travels_in_headers() -> None:
 
 def test_a_refusal_resets_when_one_may_come_back() -> None:
     granted(110)
-    grant = BUCKET.take(1, cost=30)
+    grant = take(cost=30)
     with pytest.raises(RateLimited) as caught:
         grant.check()
     assert grant.headers()["RateLimit-Remaining"] == "0"
@@ -127,4 +137,52 @@ def test_a_refusal_resets_when_one_may_come_back() -> None:
 def test_without_redis_everything_is_granted_and_no_budget_told() -> None:
     redis.breaker.trip()
     assert granted(150) == 150
-    assert BUCKET.take(1).headers() == {}
+    assert take().headers() == {}
+
+
+def test_of_several_budgets_all_give_or_none_does() -> None:
+    both = [Take(BUCKET, 1), Take(SMALL, 1)]
+    assert [ratelimit.take_all(both).allowed for _ in range(3)] == [True, True, False]
+    assert take().remaining == 97
+
+
+def test_of_several_the_one_is_told_that_matters_most() -> None:
+    both = [Take(BUCKET, 1), Take(SMALL, 1)]
+    told = [ratelimit.take_all(both) for _ in range(3)]
+    assert [(grant.limit, grant.remaining) for grant in told] == [(2, 1), (2, 0), (2, 0)]
+    assert 0 < told[-1].retry_after <= 1
+    take(cost=98)
+    ratelimit.give_back([Take(SMALL, 1, cost=2)])
+    assert ratelimit.take_all(both[::-1]).limit == 100
+
+
+def test_several_budgets_are_asked_in_one_round_trip(round_trips: list[int]) -> None:
+    ratelimit.take_all([Take(BUCKET, 1), Take(SMALL, 1)])  # an empty Redis does not know the script
+    round_trips.clear()
+    ratelimit.take_all([Take(BUCKET, 1), Take(SMALL, 1)])
+    assert len(round_trips) == 1
+
+
+def test_what_is_given_back_fills_no_bucket_above_its_size() -> None:
+    take(cost=3)
+    ratelimit.give_back([Take(BUCKET, 1, cost=2)])
+    assert take().remaining == 98
+    ratelimit.give_back([Take(BUCKET, 1, cost=50)])
+    assert take().remaining == 99
+
+
+def test_what_costs_more_than_the_budget_takes_all_of_it() -> None:
+    assert ratelimit.take(SMALL, 1, cost=9).allowed
+    assert not ratelimit.take(SMALL, 1).allowed
+
+
+def test_a_lifted_budget_costs_no_round_trip(settings, round_trips: list[int]) -> None:
+    settings.BUDGETS = {"test": None}
+    assert {take() == ratelimit.FREE for _ in range(150)} == {True}
+    assert round_trips == []
+
+
+def test_a_changed_rate_counts_at_once(settings) -> None:
+    granted(50)
+    settings.BUDGETS = {"test": Rate(10, 36_000)}
+    assert (take().remaining, take().limit) == (9, 10)
