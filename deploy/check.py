@@ -70,6 +70,7 @@ def checks(data_dir: Path) -> list[Check]:
             production,
         ),
         Check("lint (ruff)", python("-m", "ruff", "check"), plain),
+        Check("lock files (deploy.locks)", python("-m", "deploy.locks", "--check"), plain),
         Check("format (ruff)", python("-m", "ruff", "format", "--check"), plain),
     ]
     if templates:
