@@ -6,12 +6,16 @@ addresses, translations, texts with their links.
 
 import functools
 import secrets
+import sys
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
+from threading import Lock
 from typing import Any
 
 import orjson
+from cachetools import LRUCache, cached
 from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
@@ -23,21 +27,25 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
-from jinja2.utils import urlize
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from feeds import video
-from interactions import mentions
 from interactions import queries as interactions
 from socialsite.core.redis import Batch
+from socialsite.core.spans import Kind, beginning, is_plain, spans
 
 AVATAR_HUES = 8
 _FACE = ("username", "nickname", "avatar")
-# Results of each kind that a process keeps, and the longest text of which it does.
+# Results of each kind that a process keeps. Results made of people's texts can be large, so those
+# caches are bounded by bytes: keys, values and an allowance for each entry.
 KEPT = 4096
+LINKED_BYTES = 16 * 1024 * 1024
+CARDS_BYTES = 32 * 1024 * 1024
+_ENTRY_BYTES = 400
 # Stands for the hidden fields in a kept card; nobody can write it into a post.
 _HIDDEN = secrets.token_hex(16)
-LINKED_MAX = 2000
+# The attributes of a link that leaves the site.
+_AWAY = 'rel="nofollow ugc noopener" target="_blank"'
 MINUTE, HOUR, DAY = 60, 3600, 86400
 _NOW = gettext_noop("now")
 # Words, the unit they count, and the seconds they are used up to.
@@ -69,24 +77,33 @@ def _translated(_language: str | None, text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Return a text in which addresses and `@username` are links, safe to show."""
-    if "://" not in text and "@" not in text:
-        return text
-    return _linked(text) if len(text) <= LINKED_MAX else _linked.__wrapped__(text)
+    """Return a text in which addresses and `@username` are links, safe to show.
+
+    The result is cached by the text, so a page that is rendered again does not parse it again.
+    """
+    return text if is_plain(text) else _linked(text)[1]
 
 
-@functools.lru_cache(KEPT)
-def _linked(text: str) -> Markup:
-    return Markup("").join(
-        _addresses(piece)
-        if name is None
-        else Markup('<a class="mention" href="{}">{}</a>').format(url("profile", name), piece)
-        for piece, name in mentions.pieces(text)
-    )
-
-
-def _addresses(text: str) -> Markup:
-    return Markup(urlize(text, rel="nofollow ugc noopener", target="_blank"))  # noqa: S704
+@cached(LRUCache(LINKED_BYTES, getsizeof=itemgetter(0)), lock=Lock())
+def _linked(text: str) -> tuple[int, Markup]:
+    """Return the size in bytes of the cache entry, and the text with its links."""
+    profile = url("profile", "_").removesuffix("_")
+    made: list[str] = []
+    end = 0
+    for start, stop, kind in spans(text):
+        made.append(escape(text[end:start]))
+        shown, end = escape(text[start:stop]), stop
+        match kind:
+            case Kind.NAME:
+                made.append(f'<a class="mention" href="{profile}{shown[1:]}">{shown}</a>')
+            case Kind.MAIL:
+                made.append(f'<a href="mailto:{shown}">{shown}</a>')
+            case _:
+                scheme = "https://" if kind is Kind.BARE else ""
+                made.append(f'<a href="{scheme}{shown}" {_AWAY}>{shown}</a>')
+    made.append(escape(text[end:]))
+    links = Markup("".join(made))  # noqa: S704  (escaped above, piece by piece)
+    return _bytes_of(text, links), links
 
 
 def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False) -> Markup:
@@ -111,19 +128,33 @@ def post_cards(
             _since(post["created_at"], now, language),
             full,
             orjson.dumps(post),
-        )
+        )[1]
         for post in posts
     ]
     return Markup("".join(cards).replace(_HIDDEN, c["hidden"]))  # noqa: S704
 
 
-@functools.lru_cache(KEPT)
-def _post_card(_language: str | None, login: str, when: str, full: bool, post: bytes) -> str:
-    return str(
+def _together(*args: Hashable) -> Hashable:
+    """Return the arguments as a cache key, faster than cachetools does."""
+    return args
+
+
+@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
+def _post_card(
+    _language: str | None, login: str, when: str, full: bool, post: bytes
+) -> tuple[int, str]:
+    """Return the size in bytes of the cache entry, and the card."""
+    card = str(
         _macro("feeds/_card.html", "card")(
             orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full
         )
     )
+    return _bytes_of(post, card), card
+
+
+def _bytes_of(*kept: str | bytes) -> int:
+    """Return about how many bytes an entry of a bounded cache takes."""
+    return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
 
 
 def kept(template: str, macro: str, *args: Hashable) -> Markup:
@@ -210,7 +241,7 @@ def environment(**options: Any) -> Environment:
         _=gettext,
         gettext=gettext,
         linked=linked,
-        beginning=mentions.beginning,
+        beginning=beginning,
         post_card=post_card,
         post_cards=post_cards,
         composer=composer,

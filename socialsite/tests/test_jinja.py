@@ -1,5 +1,6 @@
 """What pages keep in the process is the same as made anew, and nobody else's."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from accounts import actions as accounts
 from feeds import queries
 from socialsite import jinja
+from socialsite.core.spans import spans
 
 C = {"hidden": "<input>", "login": ""}
 
@@ -76,7 +78,40 @@ def test_links_are_kept_and_words_are_escaped() -> None:
     assert "&lt;b&gt;" in made
     assert jinja.linked("<b>") == "<b>"  # the template escapes it
     assert not hasattr(jinja.linked("<b>"), "__html__")
-    assert "</a>" in jinja.linked("https://x.example " + "x" * jinja.LINKED_MAX)
+    assert "</a>" in jinja.linked("https://x.example " + "x" * 50_000)
+
+
+def test_links_leave_the_site_by_http_only_and_tell_nobody_from_where() -> None:
+    made = jinja.linked("(https://x.example/a'b), www.x.example a@x.example javascript://x.example")
+    away = 'rel="nofollow ugc noopener" target="_blank"'
+    assert f'(<a href="https://x.example/a&#39;b" {away}>https://x.example/a&#39;b</a>),' in made
+    assert f'<a href="https://www.x.example" {away}>www.x.example</a>' in made
+    assert '<a href="mailto:a@x.example">a@x.example</a>' in made
+    assert made.endswith(" javascript://x.example")
+
+
+def test_a_long_text_is_read_once_and_what_is_kept_is_bounded_by_bytes(monkeypatch) -> None:
+    read = []
+    monkeypatch.setattr(jinja, "spans", lambda text: read.append(text) or spans(text))
+    text = "@alice1 " + "x" * 50_000
+    assert jinja.linked(text) == jinja.linked(text)
+    assert read == [text]
+    links = jinja._linked.cache
+    for number in range(60):
+        jinja.linked(f"@alice1 {number} " + "\U00020000" * 50_000)
+    assert 0 < links.currsize <= links.maxsize == jinja.LINKED_BYTES
+    assert sum(map(sys.getsizeof, links)) < jinja.LINKED_BYTES / 2  # each beside its links
+    jinja.linked(text)
+    assert read.count(text) == 2
+
+
+@pytest.mark.django_db
+def test_cards_of_long_posts_are_bounded_by_bytes(card) -> None:
+    cards = jinja._post_card.cache
+    for number in range(150):
+        jinja.post_card({**card, "content": f"{number} " + "&" * 50_000}, C, full=True)
+    assert 0 < cards.currsize <= cards.maxsize == jinja.CARDS_BYTES
+    assert len(cards) < 150
 
 
 def test_texts_follow_the_language() -> None:
