@@ -5,14 +5,17 @@
 - Should the parent die without a chance to stop them, the kernel sends the services SIGTERM. That
   is tied to the *thread* that started them, so start services from a thread that stays.
 - As root, a service with an `account` runs under it.
+- What services write is for their own account only, unless they say otherwise.
 """
 
 import contextlib
+import grp
 import os
 import pwd
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import threading
 import time
@@ -21,6 +24,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
+
+from socialsite.core import data_dir
 
 POLL_SECONDS = 0.03
 TAIL_LINES = 25
@@ -85,6 +90,7 @@ class Service:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
+            umask=data_dir.UMASK,
         )
         self.process = process
         self._reader = threading.Thread(
@@ -155,7 +161,7 @@ class Service:
     def _read(self, stream: IO[bytes]) -> None:
         with contextlib.ExitStack() as stack:
             stack.enter_context(stream)
-            log = stack.enter_context(self.log.open("ab")) if self.log else None
+            log = stack.enter_context(_private_log(self.log)) if self.log else None
             for raw in stream:
                 line = raw.decode(errors="replace").rstrip()
                 self.tail.append(line)
@@ -172,6 +178,12 @@ class Service:
             self._reader.join(timeout=2)
         lines = "".join(f"\n  {line}" for line in self.tail)
         return f"{self.name} {what}" + (f"; its last lines:{lines}" if lines else "")
+
+
+def _private_log(path: Path) -> IO[bytes]:
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, data_dir.OWN_FILE)
+    os.fchmod(descriptor, data_dir.OWN_FILE)  # of older versions others could read it
+    return os.fdopen(descriptor, "ab")
 
 
 def tied(account: str | None = None) -> list[str]:
@@ -199,8 +211,23 @@ def unprivileged_account(directory: Path) -> str | None:
     """
     if os.geteuid() != 0:
         return None
-    reachable = all(parent.stat().st_mode & 0o001 for parent in directory.resolve().parents)
-    return "nobody" if reachable else None
+    account = pwd.getpwnam("nobody")
+    reachable = all(_may_pass(parent, account) for parent in directory.resolve().parents)
+    return account.pw_name if reachable else None
+
+
+def _may_pass(directory: Path, account: pwd.struct_passwd) -> bool:
+    found = directory.stat()
+    if found.st_uid == account.pw_uid:
+        return bool(found.st_mode & stat.S_IXUSR)
+    if found.st_gid == account.pw_gid:
+        return bool(found.st_mode & stat.S_IXGRP)
+    return bool(found.st_mode & stat.S_IXOTH)
+
+
+def group_of(account: str) -> grp.struct_group:
+    """Return the group of an account."""
+    return grp.getgrgid(pwd.getpwnam(account).pw_gid)
 
 
 def give(path: Path, account: str | None) -> Path:

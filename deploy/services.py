@@ -5,10 +5,8 @@ MySQL is the only truth, and old login state must not come back with a restart.
 """
 
 import contextlib
-import grp
 import http.client
 import os
-import pwd
 import shutil
 import socket
 import string
@@ -18,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from deploy.service import Service, ServiceError, give, unprivileged_account
+from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
@@ -55,7 +53,7 @@ def mariadb(
     user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
     data = directory / "data"
     directory.mkdir(parents=True, exist_ok=True)
-    give(directory, account)
+    give(directory, account).chmod(0o700)
     work = runtime / "mariadb"
     work.mkdir(mode=0o700, exist_ok=True)
     give(work, account)
@@ -375,7 +373,7 @@ def nginx(
 def _nginx_user(account: str | None) -> str:
     """Return nginx's `user` line, which only root may write."""
     if account:
-        return f"user {account} {grp.getgrgid(pwd.getpwnam(account).pw_gid).gr_name};"
+        return f"user {account} {group_of(account).gr_name};"
     return "user root;" if os.geteuid() == 0 else ""
 
 

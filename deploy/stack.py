@@ -28,7 +28,8 @@ from types import FrameType, TracebackType
 from typing import Self
 
 from deploy import services
-from deploy.service import Echo, Service, ServiceError, free_port
+from deploy.service import Echo, Service, ServiceError, free_port, group_of, unprivileged_account
+from socialsite.core import data_dir
 
 SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
@@ -117,8 +118,7 @@ class Stack:
 
     def _start_all(self) -> None:
         own = self.data_dir / "stack"
-        for directory in (self.data_dir / "media", self.data_dir / "static", own):
-            directory.mkdir(parents=True, exist_ok=True)
+        group = _secure(self.data_dir, own)
         self._cleanup.enter_context(_only_one(own / "lock"))
         runtime = Path(self._cleanup.enter_context(_runtime_directory()))
         password = _password(own / "password")
@@ -148,6 +148,7 @@ class Stack:
             "HOST": self.host,
             "PORT": str(self.port),
             "DATA_DIR": str(self.data_dir),
+            "FILES_GROUP": group,
             "PYTHONUNBUFFERED": "1",
         }
         self.manage("migrate", "--noinput", "--verbosity", "0")
@@ -184,10 +185,28 @@ class Stack:
             service.wait_ready()
 
 
+def _secure(directory: Path, own: Path) -> str:
+    """Close the stack's directories to others; return the FILES_GROUP of the site.
+
+    As root the database and nginx run as an account without rights. Its group may pass through the
+    directories that lead to what is theirs.
+    """
+    account = unprivileged_account(directory)
+    group = group_of(account) if account else None
+    data_dir.secure_all(directory, group.gr_gid if group else None)
+    own.mkdir(mode=data_dir.OWN_DIR, exist_ok=True)
+    if group is None:
+        own.chmod(data_dir.OWN_DIR)
+        return ""
+    os.chown(own, -1, group.gr_gid)
+    own.chmod(data_dir.PASSED_DIR)
+    return group.gr_name
+
+
 @contextlib.contextmanager
 def _only_one(path: Path) -> Iterator[None]:
     """Hold the lock of a stack's directory; ServiceError when another stack has it."""
-    with path.open("a+") as lock:
+    with open(path, "a+", opener=_own_file) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -198,6 +217,10 @@ def _only_one(path: Path) -> Iterator[None]:
         lock.write(str(os.getpid()))
         lock.flush()
         yield
+
+
+def _own_file(path: str, flags: int) -> int:
+    return os.open(path, flags, data_dir.OWN_FILE)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,10 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 from django.urls import re_path
 
+from socialsite.core import data_dir
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+os.umask(data_dir.UMASK)
 
 # Files are served here in the embedded mode only; they are small and read whole.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")

@@ -4,9 +4,11 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import task_postrun, task_prerun
+from celery.signals import task_postrun, task_prerun, user_preload_options
 from django.db import close_old_connections
 from kombu.transport.virtual import Channel
+
+from socialsite.core import data_dir
 
 # When a connection is lost, Kombu would send messages that no task had begun back over it, which by
 # then has no address: an AttributeError that Celery takes for the end of the worker. A message is
@@ -31,3 +33,9 @@ def _close_broken_connections(sender: Any, **_kwargs: object) -> None:
     # A task that is called in a process of its caller may stand in the caller's transaction.
     if not sender.request.is_eager:
         close_old_connections()
+
+
+@user_preload_options.connect
+def _write_for_this_account_only(**_kwargs: object) -> None:
+    """Every command of Celery sends the signal before it does anything else."""
+    os.umask(data_dir.UMASK)

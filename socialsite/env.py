@@ -5,6 +5,7 @@ The README's configuration table lists these fields; a test holds the two togeth
 """
 
 import contextlib
+import grp
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from socialsite.core import budgets, keys
+from socialsite.core import budgets, data_dir, keys
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
@@ -54,6 +55,9 @@ class Env(BaseSettings):
     )
     DATA_DIR: Path = Field(
         PROJECT_DIR / "data", description="database file, uploads, generated keys"
+    )
+    FILES_GROUP: str = Field(
+        "", description="group of a web server in front that reads media and static in DATA_DIR"
     )
     DEMO: bool = Field(
         True, description="fill the site with demo data; needs to be asked for where it has https"
@@ -129,6 +133,16 @@ class Env(BaseSettings):
     def _keys(cls, value: list[str]) -> list[str]:
         return keys.read(value)
 
+    @field_validator("FILES_GROUP")
+    @classmethod
+    def _group(cls, value: str) -> str:
+        if value:
+            try:
+                grp.getgrnam(value)
+            except KeyError:
+                raise ValueError("there is no group of this name") from None
+        return value
+
     @field_validator("METRICS_TOKEN")
     @classmethod
     def _metrics_token(cls, value: str) -> str:
@@ -196,6 +210,11 @@ class Env(BaseSettings):
         return self._rates
 
     @property
+    def files_group(self) -> int | None:
+        """The id of FILES_GROUP; None for no group."""
+        return grp.getgrnam(self.FILES_GROUP).gr_gid if self.FILES_GROUP else None
+
+    @property
     def site_url(self) -> str:
         """Public address without a trailing slash."""
         return self.SITE_URL or f"http://{self.HOST}:{self.PORT}"
@@ -222,6 +241,13 @@ def load() -> Env:
     if env is None or lines:
         raise SystemExit("Bad configuration:\n  " + "\n  ".join(lines))
     env._rates = rates
+    try:
+        data_dir.secure(env.DATA_DIR, env.files_group)
+    except PermissionError as error:
+        raise SystemExit(
+            "Bad configuration:\n  FILES_GROUP: this account must be a member, or DATA_DIR cannot"
+            f" be secured ({error})"
+        ) from None
     env = _with_keys(env)
     if {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS} & {*env.JWT_KEYS}:
         # Who learns one must not have the other: they do different things.
@@ -239,7 +265,6 @@ def _with_keys(env: Env) -> Env:
             " (`make_key` prints one, without DATABASE_URL)"
         )
     path = env.DATA_DIR / "keys.json"
-    env.DATA_DIR.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         made = {name: secrets.token_urlsafe(KEY_BYTES) for name in ("SECRET_KEY", "JWT_KEY")}
         draft = path.with_suffix(f".{os.getpid()}")

@@ -14,13 +14,14 @@ from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite.core import keys
+from socialsite.core import data_dir, keys
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
 EMBEDDED = ENV.embedded
 BASE_DIR = PROJECT_DIR
-DATA_DIR = ENV.DATA_DIR
+DATA_DIR = ENV.DATA_DIR  # `core.data_dir` made it, with the directories of media and static
+FILES_GROUP = ENV.files_group
 
 # --- identity and hosts -------------------------------------------------------------------------
 SECRET_KEY = ENV.SECRET_KEY
@@ -281,7 +282,7 @@ else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = str(DATA_DIR / "mail")
     # Private: links in there set passwords.
-    Path(EMAIL_FILE_PATH).mkdir(mode=0o700, parents=True, exist_ok=True)
+    Path(EMAIL_FILE_PATH).mkdir(mode=data_dir.OWN_DIR, exist_ok=True)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
 
@@ -335,11 +336,13 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 20
 # --- files --------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns about a missing one
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = EMBEDDED
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
+# Of static files; uploads have the same (`core.media`).
+FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
+FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

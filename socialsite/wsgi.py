@@ -6,7 +6,10 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
+from socialsite.core import data_dir
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+os.umask(data_dir.UMASK)
 
 READ_BYTES = 65_536
 

@@ -124,6 +124,27 @@ def test_serve_answers_refuses_a_second_process_and_ends_quickly(
 
 
 @pytest.mark.e2e
+def test_nobody_else_on_this_machine_can_read_what_the_site_keeps(
+    serve: Callable[..., Service], tmp_path: Path
+) -> None:
+    for directory in (tmp_path, tmp_path / "media" / "ab", tmp_path / "mail"):
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o755)
+    for old in ("db.sqlite3", "media/ab/old.jpg", "mail/old.log"):
+        (tmp_path / old).touch()
+        (tmp_path / old).chmod(0o644)
+    foreign = tmp_path / "foreign.txt"
+    foreign.touch()
+    foreign.chmod(0o644)
+    site = serve()
+    assert page(site, "/readyz") == 200
+    found = [tmp_path, *tmp_path.rglob("*")]
+    assert {"db.sqlite3-wal", "db.sqlite3-shm", "keys.json", "lock"} <= {p.name for p in found}
+    others = [path for path in found if path.stat().st_mode & 0o077]
+    assert others == [foreign]  # not the site's: it stays as it was
+
+
+@pytest.mark.e2e
 def test_serve_starts_again_after_it_was_killed(serve: Callable[..., Service]) -> None:
     first = serve()
     first.kill()

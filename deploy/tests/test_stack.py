@@ -2,6 +2,9 @@
 
 import json
 import os
+import pwd
+import stat
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -34,10 +37,25 @@ class Answer(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack with its own Redis instances and an empty database on the test run's server."""
+def stack() -> Iterator[Stack]:
+    """A stack with its own Redis instances and an empty database on the test run's server.
+
+    Its data is where another account can get, unlike pytest's own directories, and begins as older
+    versions left it.
+    """
     url = create_database(os.environ["DATABASE_URL"], "stack_itself")
-    data = tmp_path_factory.mktemp("site")
+    with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
+        yield from running_stack(Path(name, "data"), url)
+
+
+def running_stack(data: Path, url: str) -> Iterator[Stack]:
+    for directory in (data, data / "media" / "ab", data / "static", data / "stack"):
+        directory.mkdir(parents=True)
+        directory.chmod(0o755)
+    Path(data).parent.chmod(0o711)
+    for old in ("beat-schedule.bak", "media/ab/old.jpg", "stack/http.log"):
+        (data / old).touch()
+        (data / old).chmod(0o644)
     env = {"DATABASE_URL": url, "DEMO": "0", "METRICS_TOKEN": METRICS_TOKEN}
     with Stack(data, env=env) as running:
         yield running
@@ -77,6 +95,40 @@ def test_static_files_carry_their_headers(stack: Stack) -> None:
     assert answer.status == 200
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Content-Type"].startswith("text/css")
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat(follow_symlinks=False).st_mode)
+
+
+def test_nobody_else_on_this_machine_can_read_the_data(stack: Stack) -> None:
+    found = [stack.data_dir, *stack.data_dir.rglob("*")]
+    assert len(found) > 100
+    assert not [path for path in found if mode_of(path) & 0o007 and not path.is_symlink()]
+    # As root: the group of nginx and the database passes through, and reads what nginx serves.
+    served = ("media", "static")
+    for path in found:
+        passed = path.name == "stack" or path == stack.data_dir
+        parts = path.relative_to(stack.data_dir).parts
+        allowed = 0o050 if parts and parts[0] in served else 0o010 if passed else 0
+        assert mode_of(path) & 0o070 & ~allowed == 0, (path, oct(mode_of(path)))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs services under another account")
+def test_nginx_reads_what_it_serves_without_the_rights_of_root(stack: Stack) -> None:
+    status = Path(f"/proc/{workers_of(stack.processes['nginx'].pid)[0]}/status").read_text()
+    assert f"\nUid:\t{pwd.getpwnam('nobody').pw_uid}\t" in status
+    stack.processes["http"].stop()  # so that nobody else can serve it
+    try:
+        sheet = next((stack.data_dir / "static").rglob("*.css"))
+        answer = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")
+        assert (answer.status, answer.body) == (200, sheet.read_bytes())
+    finally:
+        stack.start("http")
+
+
+def workers_of(pid: int) -> list[int]:
+    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def test_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:

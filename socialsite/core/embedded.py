@@ -19,6 +19,8 @@ from celery import beat, current_app
 from celery.worker import state as worker_state
 from django.conf import settings
 
+from socialsite.core import data_dir
+
 logger = logging.getLogger(__name__)
 
 WORKER_NAME = "embedded@localhost"
@@ -91,8 +93,7 @@ def command_line(argv: Sequence[str]) -> Iterator[None]:
 
 
 def _take(path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, data_dir.OWN_FILE)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -31,7 +31,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
 
-from socialsite.core import db
+from socialsite.core import data_dir, db
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -352,13 +352,16 @@ def _path(name: str) -> Path:
 
 
 def _write(name: str, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, readable for the web server."""
+    """Write a file so that it is there whole or not at all, readable as `core.data_dir` says."""
     path = _path(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        path.parent.mkdir(mode=data_dir.OWN_DIR, parents=True, exist_ok=True)
+        # Its group is that of the directory above; the umask took the group's right away.
+        path.parent.chmod(data_dir.shared_dir(settings.FILES_GROUP))
     draft = path.with_name(f".{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as file:
-            os.fchmod(file.fileno(), 0o644)
+            os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())  # the row is to outlive a power cut with its bytes

@@ -1,6 +1,7 @@
 """Uploads: what is refused, what is kept of a picture, and where."""
 
 import io
+import os
 import struct
 import threading
 import zlib
@@ -20,7 +21,7 @@ from PIL import Image, PngImagePlugin
 
 from accounts import actions as accounts
 from feeds import actions as feeds
-from socialsite.core import errors, media, tasks
+from socialsite.core import data_dir, errors, media, tasks
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.tasks import sweep_media
 
@@ -114,10 +115,23 @@ def test_names_are_random_and_in_sub_directories() -> None:
     assert len(files()) == 4
 
 
-def test_files_are_readable_for_the_web_server_and_no_draft_is_left() -> None:
-    store(picture())
+@pytest.mark.parametrize(
+    ("group", "directory", "file"), [(None, 0o700, 0o600), (os.getegid(), 0o2710, 0o640)]
+)
+def test_files_are_readable_for_the_web_server_alone_and_no_draft_is_left(
+    media_root: Path, settings: Any, group: int | None, directory: int, file: int
+) -> None:
+    settings.FILES_GROUP = group
+    media_root.mkdir()
+    media_root.chmod(data_dir.shared_dir(group))
+    before = os.umask(data_dir.UMASK)
+    try:
+        store(picture())
+    finally:
+        os.umask(before)
     assert len(files()) == 2
-    assert all(path.stat().st_mode & 0o777 == 0o644 for path in files())
+    assert all(path.stat().st_mode & 0o7777 == file for path in files())
+    assert files()[0].parent.stat().st_mode & 0o7777 == directory
 
 
 def test_a_long_picture_is_scaled_down_and_keeps_its_shape() -> None:

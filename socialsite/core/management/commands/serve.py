@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError
 
-from socialsite.core import embedded
+from socialsite.core import data_dir, embedded
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Command(BaseCommand):
             signal.signal(number, _leave)
         listener = self._listen(settings.ENV.HOST, settings.ENV.PORT)
         call_command("migrate", interactive=False, verbosity=0)
-        settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns without it
+        data_dir.secure_all(settings.DATA_DIR, settings.FILES_GROUP)
         server = Server(
             self._started,
             uvicorn.Config(

@@ -1,0 +1,109 @@
+"""Rights of what lies in DATA_DIR: nobody but the site's own account can read it.
+
+The one exception is FILES_GROUP, the group of a web server in front: it may pass through DATA_DIR
+and read uploads and static files, but list neither. New files take that group over, as the
+directories have the setgid bit.
+
+`secure` is cheap and runs whenever a process of the site starts; `secure_all` also walks through
+what older versions wrote. Nothing here needs Django: `deploy` uses it as well.
+"""
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+UMASK = 0o077
+OWN_DIR, OWN_FILE = 0o700, 0o600
+PASSED_DIR = 0o710
+SHARED_DIR, SHARED_FILE = 0o2710, 0o640
+# What a web server in front serves.
+SHARED = ("media", "static")
+# The site's own names: nothing else in the directory is touched, whatever it is.
+OWN = ("keys.json", "lock", "mail", "db.sqlite3*", "beat-schedule*")
+
+
+def secure(data_dir: Path, group: int | None = None) -> None:
+    """Make DATA_DIR where it is missing and take the rights of others away, at its top level.
+
+    `group` is the id of FILES_GROUP. Raises PermissionError when this account may not give files to
+    it. Rights of what belongs to another account cannot be changed: the log says so. Without a
+    group, one that another process was started with may still pass: a command beside a running
+    site, whose environment may be another one, must not end that.
+    """
+    data_dir.mkdir(mode=OWN_DIR, parents=True, exist_ok=True)
+    if _is_own(data_dir):
+        _change(data_dir, OWN_DIR if group is None else PASSED_DIR, group, passed=True)
+    for name in SHARED:
+        (data_dir / name).mkdir(mode=OWN_DIR, exist_ok=True)
+        _change(data_dir / name, shared_dir(group), group, passed=True)
+    for pattern in OWN:
+        for path in data_dir.glob(pattern):
+            _change(path, OWN_DIR if path.is_dir() else OWN_FILE)
+
+
+def secure_all(data_dir: Path, group: int | None = None) -> int:
+    """Do the same and walk through what lies below; returns how many rights were changed."""
+    secure(data_dir, group)
+    changed = sum(_change(path, OWN_FILE) for path in _files(data_dir / "mail"))
+    if group is None and _is_own(data_dir):
+        changed += _change(data_dir, OWN_DIR)
+    for name in SHARED:
+        changed += _change(data_dir / name, shared_dir(group), group)
+        for path in _files(data_dir / name, with_directories=True):
+            mode = shared_dir(group) if path.is_dir() else shared_file(group)
+            changed += _change(path, mode, group)
+    return changed
+
+
+def shared_dir(group: int | None) -> int:
+    """Return the mode of a directory of uploads or static files."""
+    return OWN_DIR if group is None else SHARED_DIR
+
+
+def shared_file(group: int | None) -> int:
+    """Return the mode of an upload or a static file."""
+    return OWN_FILE if group is None else SHARED_FILE
+
+
+def _is_own(data_dir: Path) -> bool:
+    """False for a directory that is clearly not the site's alone: `/`, `/tmp`, a home."""
+    shared_by_all = data_dir.stat().st_mode & stat.S_ISVTX
+    return not shared_by_all and data_dir not in (Path("/"), Path.home())
+
+
+def _files(directory: Path, *, with_directories: bool = False) -> Iterator[Path]:
+    for parent, directories, names in os.walk(directory):
+        for name in (*directories, *names) if with_directories else names:
+            path = Path(parent, name)
+            if not path.is_symlink():
+                yield path
+
+
+def _change(path: Path, mode: int, group: int | None = None, *, passed: bool = False) -> bool:
+    """Set mode and group where they differ; True when something was changed.
+
+    With `passed` a directory through which some group may pass stays so where none is given.
+    """
+    try:
+        now = path.stat(follow_symlinks=False)
+        if stat.S_ISLNK(now.st_mode):
+            return False
+        if passed and group is None and now.st_mode & 0o777 == PASSED_DIR:
+            return False
+        if group is not None and now.st_gid != group:
+            os.chown(path, -1, group)
+        elif stat.S_IMODE(now.st_mode) == mode:
+            return False
+        path.chmod(mode)
+    except FileNotFoundError:  # another process took it away
+        return False
+    except PermissionError:
+        if path.stat().st_uid == os.geteuid():
+            raise
+        logger.warning("%s belongs to another account; its rights stay as they are", path)
+        return False
+    return True
