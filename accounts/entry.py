@@ -2,11 +2,12 @@
 
 from django.http import HttpRequest
 
-from accounts import actions, attempts, devices, second_factor
+from accounts import actions, attempts, budgeting, devices, second_factor
 from accounts.actions import Shown
 from accounts.models import User
 from accounts.second_factor import SetUp
 from accounts.tokens import Principal, TokenPair
+from socialsite.core import allowances
 from socialsite.core.errors import NotFound, OtpRequired
 
 
@@ -51,9 +52,11 @@ def sign_up(
 ) -> tuple[User, TokenPair]:
     """Make an account and sign in; to the address, if any, goes a link that has it stored.
 
-    Raises RegMatchError or DuplicatedUser; RateLimited after many of these.
+    Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or of new accounts from
+    one place.
     """
-    with attempts.sign_up(request):
+    takes = budgeting.of_sign_up(request, email)
+    with attempts.sign_up(request), allowances.spent(takes):
         user = actions.register(username, nickname, password, unconfirmed=email)
     return user, sign_in(request, user, client)
 
@@ -117,9 +120,8 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
 
     Errors as `actions.change_email`; RateLimited after many mails or wrong passwords.
     """
-    if email.strip():
-        attempts.ask_mail(request)
-    with attempts.password(user):
+    takes = budgeting.of_mail(request, user) if email.strip() else []
+    with allowances.spent(takes), attempts.password(user):
         if email.strip():
             actions.change_email(user, email, password)
         else:
@@ -128,8 +130,8 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
 
 def ask_recovery(request: HttpRequest, email: str) -> None:
     """Have links to set a new password sent. Raises InvalidInput; RateLimited."""
-    attempts.ask_mail(request)
-    actions.ask_recovery(email)
+    with allowances.spent(budgeting.of_mail(request)):
+        actions.ask_recovery(email)
 
 
 def sign_out(request: HttpRequest, user: User, principal: Principal, client: str) -> None:

@@ -13,30 +13,59 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from accounts import attempts, links
+from accounts import links
 from accounts.models import User
+from socialsite.core import allowances, budgets
+from socialsite.core.ratelimit import Take
 
 logger = logging.getLogger(__name__)
+
+
+ASKED_FOR = ("confirm_email", "recovery")
+
+
+class Later(Exception):
+    """The site has sent as many mails as it may; the next one may go after so many `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        super().__init__(f"the site's budget of mails is used up for {seconds} s")
 
 
 def send(kind: str, user_id: int, address: str, language: str, *, repeated: bool = False) -> int:
     """Write the mails of a `MailWanted`; returns how many. Raises what the mail server raises.
 
-    Mails that anybody may ask for are bounded for each address; `repeated` says that this one was
-    counted already.
+    `repeated` says that this one was counted already. Raises Later when the whole site sent too
+    many.
     """
-    if (
-        kind in ("confirm_email", "recovery")
-        and not repeated
-        and not attempts.may_mail(kind, address)
-    ):
-        logger.warning("too many mails asked for to one address, a %s is not sent", kind)
+    if not repeated and not _may_send(kind, user_id, address):
         return 0
     with translation.override(language or settings.LANGUAGE_CODE):
         messages = _WRITERS[kind](user_id, address)
         for message in messages:
             message.send()
     return len(messages)
+
+
+def _may_send(kind: str, user_id: int, address: str) -> bool:
+    """Count a mail; False when its recipient had enough of this kind. Raises Later.
+
+    What anybody may ask for and what tells of a change are counted apart, each kind by itself:
+    nobody can use up what somebody else needs to hear.
+    """
+    if kind in ASKED_FOR:
+        recipient, site = budgets.MAIL_RECIPIENT, budgets.MAIL_SITE
+        owner = f"{kind} {address.lower()}"
+    else:
+        recipient, site = budgets.NOTICE, budgets.NOTICE_SITE
+        owner = f"{kind} {user_id} {address.lower()}"
+    denials = allowances.take_all([Take(recipient, owner), Take(site, "")])
+    if not denials:
+        return True
+    if all(denial.budget is site for denial in denials):
+        raise Later(denials[0].seconds)
+    logger.warning("too many mails to one address, a %s is not sent", kind)
+    return False
 
 
 def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:

@@ -220,6 +220,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600},
     },
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
+    "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
     "check-counts": {
         "task": "relations.check_counts",
         "schedule": crontab(hour=3, minute=30),

@@ -1,4 +1,4 @@
-"""Tables of the core: the transactional outbox, idempotency keys, uploaded pictures."""
+"""Tables of the core: the outbox, idempotency keys, uploaded pictures, allowances."""
 
 from django.db import models
 from django.utils import timezone
@@ -55,6 +55,18 @@ class IdempotencyKey(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user_id", "key"], name="uk_idempotency_key")
         ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Allowance(models.Model):
+    """What is left of one owner's budget, where that is counted in the database."""
+
+    # Name of the budget and hash of the owner.
+    key = models.CharField(max_length=64, primary_key=True)
+    # Unix time in microseconds at which the whole budget is there again.
+    full_at = models.BigIntegerField(default=0, db_index=True)
 
     def __str__(self) -> str:
         return self.key

@@ -5,7 +5,7 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from socialsite.core import media, relay
+from socialsite.core import allowances, media, relay
 from socialsite.core.models import IdempotencyKey
 
 IDEMPOTENCY_HOURS = 24
@@ -24,6 +24,13 @@ def purge_idempotency_keys() -> None:
     """Drop keys older than a day."""
     limit = timezone.now() - timedelta(hours=IDEMPOTENCY_HOURS)
     IdempotencyKey.objects.filter(created_at__lt=limit).delete()
+
+
+@shared_task(name="core.purge_allowances")
+def purge_allowances() -> None:
+    """Drop budgets of which nothing is used."""
+    while allowances.purge():
+        pass
 
 
 @shared_task(name="core.sweep_media")

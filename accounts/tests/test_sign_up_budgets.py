@@ -1,0 +1,293 @@
+"""How many accounts one place may make, and how many mails may be asked for, and sent."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from celery import current_app
+from celery.exceptions import Retry
+from django.core import mail as outgoing
+from django.test import Client
+from rest_framework.test import APIClient
+
+from accounts import actions, entry, mail, networks, subscribers, tasks
+from accounts.models import User
+from accounts.tests.test_attempts import AWAY, HOME, Clock, request_from
+from socialsite.core import db, relay
+from socialsite.core.budgets import Rate
+from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
+from socialsite.core.models import Event
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "right.pass1"
+MINUTE = 60_000
+REGISTER = "/api/v1/auth/register"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(db, "now_ms", found)
+    return found
+
+
+@pytest.fixture
+def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
+    """Return a function that sends what is wanted, as a worker does; returns those mails."""
+
+    def ring(task: str, *args: object) -> bool:
+        if task == "accounts.send_mail":
+            current_app.tasks[task].apply(args=args)
+        return True
+
+    def run() -> list[Any]:
+        monkeypatch.setattr(subscribers.doorbell, "ring", ring)
+        before = len(outgoing.outbox)
+        while relay.relay():
+            pass
+        return outgoing.outbox[before:]
+
+    return run
+
+
+def body(number: int, **more: str) -> dict[str, str]:
+    return {"username": f"new{number:05}", "nickname": "爱丽丝们", "password": PASSWORD, **more}
+
+
+def sign_ups(numbers: range, address: str = HOME, **more: str) -> list[int]:
+    """Sign up as clients of the API do; returns the statuses."""
+    client = APIClient(REMOTE_ADDR=address)
+    return [
+        client.post(REGISTER, body(number, **more), format="json").status_code for number in numbers
+    ]
+
+
+# --- accounts -----------------------------------------------------------------------------------
+def test_of_seventy_sign_ups_in_a_row_from_one_address_twenty_pass(clock: Clock) -> None:
+    assert sign_ups(range(70)) == [201] * 20 + [429] * 50
+    assert User.objects.count() == 20
+    client = APIClient(REMOTE_ADDR=HOME)
+    answer = client.post(REGISTER, body(99), format="json")
+    assert (answer.json()["code"], answer["Retry-After"]) == (11, "60")
+    clock.now += MINUTE
+    assert sign_ups(range(100, 103)) == [201, 429, 429]
+
+
+def test_the_page_says_so_in_words_and_keeps_what_was_typed(clock: Clock) -> None:
+    sign_ups(range(20))
+    answer = Client(REMOTE_ADDR=HOME).post("/register", body(99, email="me@example.org"))
+    page = answer.content.decode()
+    assert (answer.status_code, answer["Retry-After"]) == (429, "60")
+    assert "Too many attempts. Please wait" in page
+    for text in ("new00099", "爱丽丝们", "me@example.org"):
+        assert f'value="{text}"' in page
+    assert PASSWORD not in page
+
+
+def test_pages_and_api_share_the_budget(clock: Clock) -> None:
+    browser = Client(REMOTE_ADDR=HOME)
+    for number in range(12):
+        assert browser.post("/register", body(number)).status_code == 303
+        browser.cookies.clear()
+    assert sign_ups(range(20, 30)) == [201] * 8 + [429] * 2
+
+
+def test_another_address_has_its_own_budget_but_a_network_has_one_for_all(
+    clock: Clock, settings: Any
+) -> None:
+    settings.BUDGETS = {"sign_up_network": Rate(25, 60)}
+    assert sign_ups(range(21)) == [201] * 20 + [429]
+    assert sign_ups(range(30, 37), "192.0.2.8") == [201] * 5 + [429] * 2
+    assert sign_ups(range(40, 43), AWAY) == [201] * 3
+    assert sign_ups(range(50, 71), "2001:db8:0:1::1") == [201] * 20 + [429]
+    assert sign_ups(range(80, 81), "2001:db8:0:1:ffff::") == [429]
+    assert sign_ups(range(90, 96), "2001:db8:0:2::1") == [201] * 5 + [429]
+    assert sign_ups(range(96, 97), "2001:db8:1::1") == [201]
+
+
+@pytest.mark.parametrize(
+    ("address", "client", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7", "192.0.2.0/24"),
+        ("::ffff:192.0.2.7", "192.0.2.7", "192.0.2.0/24"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64", "2001:db8:1::/48"),
+        ("", "", ""),
+        ("unix:", "", ""),
+    ],
+)
+def test_what_counts_as_one_place(address: str, client: str, network: str) -> None:
+    request = request_from(address)
+    assert (networks.client_of(request), networks.network_of(request)) == (client, network)
+
+
+def test_a_refused_sign_up_uses_none_of_it_up(make_user: Any, clock: Clock) -> None:
+    make_user("alice1")
+    for number in range(30):
+        name, error = [("alice1", DuplicatedUser), ("a", RegMatchError)][number % 2]
+        with pytest.raises(error):
+            entry.sign_up(request_from(), name, "SomeNick", PASSWORD, "other")
+    assert sign_ups(range(21)) == [201] * 20 + [429]
+
+
+def test_without_redis_it_holds(clock: Clock, dead_redis: Any) -> None:
+    with dead_redis():
+        assert sign_ups(range(25)) == [201] * 20 + [429] * 5
+
+
+def test_zero_lifts_it(clock: Clock, settings: Any) -> None:
+    settings.BUDGETS = {"sign_up": None}
+    assert sign_ups(range(25)) == [201] * 25
+
+
+# --- mails --------------------------------------------------------------------------------------
+def test_seventy_sign_ups_with_seventy_strangers_addresses_send_no_seventy_mails(
+    clock: Clock, settings: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    settings.BUDGETS = {"sign_up": None, "sign_up_network": None}
+    client = APIClient(REMOTE_ADDR=HOME)
+    statuses = [
+        client.post(REGISTER, body(n, email=f"a{n}@example.org"), format="json").status_code
+        for n in range(70)
+    ]
+    assert statuses == [201] * 20 + [429] * 50
+    assert len(deliver()) == 20
+    assert sign_ups(range(90, 91)) == [201]  # without an address an account can be made
+
+
+def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
+    clock: Clock, make_user: Any
+) -> None:
+    request, user = request_from(), make_user("alice1")
+    for number in range(7):
+        entry.ask_recovery(request, f"r{number}@example.org")
+        entry.change_email(request, user, f"c{number}@example.org", PASSWORD)
+        if number < 6:
+            name = f"new{number:05}"
+            entry.sign_up(request, name, "SomeNick", PASSWORD, "other", f"s{number}@example.org")
+    for ask in (
+        lambda: entry.ask_recovery(request, "x@example.org"),
+        lambda: entry.change_email(request, user, "x@example.org", PASSWORD),
+        lambda: entry.sign_up(request, "other1", "SomeNick", PASSWORD, "other", "x@example.org"),
+    ):
+        with pytest.raises(RateLimited):
+            ask()
+    entry.change_email(request, user, "", PASSWORD)  # that asks for no mail
+    clock.now += 2 * MINUTE
+    entry.ask_recovery(request, "x@example.org")
+
+
+def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_user: Any) -> None:
+    user = make_user()
+
+    def ask(number: int) -> None:
+        request = request_from(f"203.0.113.{number}")
+        entry.change_email(request, user, f"c{number}@example.org", PASSWORD)
+
+    for number in range(20):
+        ask(number)
+    with pytest.raises(RateLimited):
+        ask(20)
+
+
+def test_what_asks_for_no_mail_after_all_uses_nothing_up(clock: Clock) -> None:
+    for _ in range(30):
+        with pytest.raises(InvalidInput):
+            entry.ask_recovery(request_from(), "nonsense")
+    for number in range(20):
+        entry.ask_recovery(request_from(), f"a{number}@example.org")
+
+
+def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
+    clock: Clock, make_user: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    make_user("alice1", email="alice@example.org")
+    Event.objects.all().delete()
+    for _ in range(5):
+        actions.ask_recovery("Alice@example.org")
+    assert len(deliver()) == 3
+    clock.now += 15 * MINUTE
+    actions.ask_recovery("alice@EXAMPLE.org")
+    actions.ask_recovery("alice@example.org")
+    assert len(deliver()) == 1
+    # A stranger who asked for all of these cannot keep a link of another kind from its person.
+    actions.change_email(make_user(), "alice@example.org", PASSWORD)
+    assert len(deliver()) == 1
+
+
+def test_notices_are_not_silenced_by_what_strangers_ask_for(
+    clock: Clock, make_user: Any, settings: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    settings.BUDGETS = {"mail_site": Rate(3, 1)}
+    user = make_user("alice1", email="alice@example.org")
+    Event.objects.all().delete()
+    for _ in range(9):
+        actions.ask_recovery("alice@example.org")
+    assert len(deliver()) == 3
+    actions.set_password(user, "other.pass2")
+    assert [message.subject for message in deliver()] == ["Your password was changed"]
+    actions.remove_email(user, "other.pass2")
+    assert [message.subject for message in deliver()] == ["Your e-mail address was changed"]
+
+
+def test_of_one_kind_of_notice_an_account_gets_five_at_once(
+    clock: Clock, make_user: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    user, other = (make_user(email="alice@example.org") for _ in range(2))
+    Event.objects.all().delete()
+    for _ in range(8):
+        actions.set_password(user, "other.pass2")
+    assert len(deliver()) == 5
+    actions.set_password(other, "other.pass2")
+    assert len(deliver()) == 1
+    actions.remove_email(user, "other.pass2")
+    assert len(deliver()) == 1
+
+
+def test_a_mail_too_many_for_the_site_is_sent_later(
+    clock: Clock, make_user: Any, settings: Any
+) -> None:
+    settings.BUDGETS = {"mail_site": Rate(1, 60)}
+    for name in ("alice", "bobby"):
+        make_user(f"{name}1", email=f"{name}@example.org")
+    assert mail.send("recovery", 0, "alice@example.org", "en") == 1
+    with pytest.raises(mail.Later) as caught:
+        mail.send("recovery", 0, "bobby@example.org", "en")
+    assert caught.value.seconds == 60
+    clock.now += MINUTE
+    assert mail.send("recovery", 0, "bobby@example.org", "en") == 1
+
+
+def test_the_task_tries_again_when_the_site_may_send_more(
+    make_user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    settings.BUDGETS = {"mail_site": Rate(1, 10)}
+    make_user("alice1", email="alice@example.org")
+    message, task = ("recovery", 0, "alice@example.org", "en"), tasks.send_mail
+    again: list[dict[str, Any]] = []
+
+    def retry(**options: Any) -> Exception:
+        again.append(options)
+        return Retry()
+
+    monkeypatch.setattr(task, "retry", retry)
+
+    def run(tries: int, **options: bool) -> None:
+        task.push_request(retries=tries, called_directly=False)
+        try:
+            task.run(*message, **options)
+        finally:
+            task.pop_request()
+
+    run(0)
+    with pytest.raises(Retry):
+        run(0)
+    with pytest.raises(Retry):
+        run(1, **again[0]["kwargs"])
+    assert {one["kwargs"]["counted"] for one in again} == {False}
+    assert all(350 < one["countdown"] <= 360 for one in again)
+    run(tasks.LATER_TRIES - 1, counted=False)
+    assert "given up" in caplog.text
+    assert "alice@" not in caplog.text
+    run(2, counted=True)  # the mail server failed after it was counted
+    assert len(outgoing.outbox) == 2
