@@ -10,7 +10,7 @@ STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mari
 TEST_PACKAGES := $(STACK_PACKAGES) gettext chromium fonts-noto-cjk
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack worker test check fmt lock bench chaos
+.PHONY: help setup run stack worker test check fmt lock audit bench chaos
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -54,6 +54,10 @@ fmt: ## put code and templates into shape
 lock: ## write requirements/lock anew after a change of a list: ARGS="--upgrade-package NAME"
 	@deploy/venv.sh tools
 	@exec .venv/tools/bin/python -m deploy.locks $(ARGS)
+
+audit: ## look locked packages up in databases of vulnerabilities, write sbom.cdx.json: ARGS="--ignore-vuln ID"
+	@deploy/venv.sh tools
+	@exec .venv/tools/bin/python -m deploy.audit $(ARGS)
 
 bench: ## measure on throw-away services: ARGS="relations --edges 100000", all without ARGS
 	@deploy/packages.sh $(TEST_PACKAGES)
