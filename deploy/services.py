@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
+from socialsite.core import bodies
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
@@ -360,6 +361,8 @@ def nginx(
             sockets=sockets_uds,
             files=files,
             scheme=scheme,
+            body=bodies.OTHER,
+            larger_bodies=_larger_bodies(),
         )
     )
     return Service(
@@ -368,6 +371,22 @@ def nginx(
         ready=lambda: _listens(host, port),
         stop_seconds=5,
     )
+
+
+def _larger_bodies() -> str:
+    """Return nginx's blocks of the addresses that take larger bodies than the others."""
+    blocks = []
+    for path, limit in bodies.locations().items():
+        api = "api_" if path.startswith("/api/") else ""
+        blocks.append(
+            f"        location = {path} {{\n"
+            "            proxy_pass http://http;\n"
+            f"            client_max_body_size {limit};\n"
+            f"            error_page 413 @{api}too_large;\n"
+            f"            error_page 502 504 = @{api}unavailable;\n"
+            "        }\n"
+        )
+    return "\n".join(blocks)
 
 
 def _nginx_user(account: str | None) -> str:

@@ -7,6 +7,7 @@ from rest_framework import serializers
 from feeds.actions import IMAGES_MAX, TEXT_MAX, TITLE_MAX, URL_MAX
 from feeds.cards import Card
 from feeds.models import Kind, Visibility
+from socialsite.core.fields import ShortListField
 from socialsite.core.ids import MAX_ID
 
 
@@ -82,7 +83,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
     kind = serializers.CharField(default="micro", max_length=8)
     title = serializers.CharField(default="", allow_blank=True, max_length=TITLE_MAX)
     content = serializers.CharField(default="", allow_blank=True, max_length=max(TEXT_MAX.values()))
-    images = serializers.ListField(
+    images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
         default=list,
         max_length=IMAGES_MAX,

@@ -8,6 +8,7 @@ from feeds.serializers import AuthorSerializer
 from interactions.models import Reason
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
+from socialsite.core.fields import ShortListField
 
 
 class LikeSerializer(serializers.Serializer[Any]):
@@ -151,7 +152,7 @@ class ReadSerializer(serializers.Serializer[Any]):
     """Input of POST notifications/read; nothing given: all."""
 
     until = serializers.CharField(required=False, help_text="created_at of the newest one shown")
-    ids = serializers.ListField(child=serializers.CharField(), required=False, max_length=100)
+    ids = ShortListField(child=serializers.CharField(), required=False, max_length=100)
 
 
 class UnreadSerializer(serializers.Serializer[Any]):

@@ -16,9 +16,10 @@ os.umask(data_dir.UMASK)
 # Files are served here in the embedded mode only; they are small and read whole.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
-http = get_asgi_application()
+django_application = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
+from socialsite.core.bodies import Gate  # noqa: E402
 
 
 async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
@@ -29,4 +30,4 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # Which pages may open a socket depends on the credential: `accounts.handshake`.
-application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(routes)})
+application = ProtocolTypeRouter({"http": Gate(django_application), "websocket": URLRouter(routes)})

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core import api, errors
+from socialsite.core import api, bodies, errors
 from socialsite.views import error_page
 
 Next = Callable[[HttpRequest], HttpResponseBase]
@@ -32,7 +32,6 @@ CSP = "; ".join(
     ]
 )
 CHARSETS = ("utf-8", "utf8", "us-ascii")
-LENGTH_DIGITS = 12
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -59,12 +58,18 @@ class RequestGuard:
 
     @staticmethod
     def _fault(request: HttpRequest) -> errors.AppError | None:
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        chunked = "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
-        if chunked or not (length.isascii() and length.isdigit()):
+        length = bodies.announced(
+            request.META.get("CONTENT_LENGTH") or "0",
+            request.META.get("HTTP_TRANSFER_ENCODING", ""),
+        )
+        if length is None:
             return errors.InvalidInput(_("Send a Content-Length."))
-        if len(length) > LENGTH_DIGITS or int(length) > settings.MAX_BODY_BYTES:
-            return errors.PayloadTooLarge()
+        limit = bodies.limit_of(request.method, request.path, request.META.get("CONTENT_TYPE", ""))
+        if length > limit:
+            return errors.PayloadTooLarge(
+                _("A request to this address may have at most %(limit)s kB.")
+                % {"limit": limit // bodies.KILO}
+            )
         # Python has codecs that are no charsets; Django would take any of them.
         if (request.content_params or {}).get("charset", "utf-8").lower() not in CHARSETS:
             return errors.UnsupportedMedia(_("Send UTF-8."))

@@ -14,7 +14,7 @@ from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite.core import data_dir, keys
+from socialsite.core import bodies, data_dir, keys
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -329,8 +329,8 @@ SPECTACULAR_SETTINGS = {
         "KindEnum": "feeds.models.Kind",
     },
 }
-MAX_BODY_BYTES = 12 * 1024 * 1024
-DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+# Of forms: what is no file. The whole body is bounded before, by its address (`core.bodies`).
+DATA_UPLOAD_MAX_MEMORY_SIZE = bodies.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
 

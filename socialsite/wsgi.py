@@ -6,23 +6,25 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core import data_dir
+from socialsite.core import bodies, data_dir
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
 
 READ_BYTES = 65_536
+UNREAD_PARTS = bodies.FILES // READ_BYTES
 
 django_application = get_wsgi_application()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer with Django, then read what is left of the body (`RequestGuard` bounds it).
+    """Answer with Django, then read what is left of the body, up to the largest that is taken.
 
     A client whose body nobody reads sees the connection cut instead of the answer.
     """
     answer: Iterable[bytes] = django_application(environ, start_response)
     stream = environ["wsgi.input"]
-    while stream.read(READ_BYTES):
-        pass
+    for _part in range(UNREAD_PARTS):
+        if not stream.read(READ_BYTES):
+            break
     return answer

@@ -175,7 +175,7 @@ class CsrfFailed(AppError):
 
 
 class PayloadTooLarge(AppError):
-    """The body is larger than 12 MB."""
+    """The body is larger than its address takes (`core.bodies`), or a picture is too large."""
 
     code, name, status, message = 20, "PAYLOAD_TOO_LARGE", 413, _("That is too large.")
 

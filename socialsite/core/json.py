@@ -5,6 +5,7 @@ Apart from `core.api`, because DRF imports these while it imports its views.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -13,6 +14,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 
 from socialsite.core import errors
+
+NESTING_MAX = 32
+_BRACKETS = b"[{]}"
+_NO_MARKS = bytes(set(range(256)) - {*_BRACKETS, *b'"'})
+# As signed bytes: an opening bracket is one level more, a closing one is one level less.
+_LEVELS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
 
 
 def iso(ts_ms: int) -> str:
@@ -24,6 +31,19 @@ def iso(ts_ms: int) -> str:
 def dumps(data: Any) -> bytes:
     """Return JSON bytes; lazy translations become text."""
     return orjson.dumps(data, default=str, option=orjson.OPT_NON_STR_KEYS)
+
+
+def nests_too_deep(text: bytes) -> bool:
+    """Return True for JSON with more than `NESTING_MAX` levels; reads brackets, builds nothing.
+
+    Takes linear time. Of text that is no JSON the answer means nothing, as the parser refuses it.
+    """
+    if text.count(b"[") + text.count(b"{") <= NESTING_MAX:
+        return False
+    # Without escapes, and of the rest quotes and brackets only: every second part is a string.
+    marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    levels = b"".join(marks.split(b'"')[::2]).translate(_LEVELS)
+    return max(accumulate(memoryview(levels).cast("b")), default=0) > NESTING_MAX
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -57,6 +77,11 @@ class OrjsonParser(BaseParser):
         """Return the object of the body; an empty body is an empty object."""
         try:
             text = stream.read()
+            if nests_too_deep(text):
+                raise errors.InvalidInput(
+                    _("The body is nested more than %(limit)s levels deep.")
+                    % {"limit": NESTING_MAX}
+                )
             data = orjson.loads(text) if text.strip() else {}
         except orjson.JSONDecodeError:
             raise errors.InvalidInput(_("The body is not valid JSON.")) from None

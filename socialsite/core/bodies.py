@@ -1,0 +1,140 @@
+"""The largest body that each address takes: one table, for the site and for nginx in front of it.
+
+An address that the table does not name takes `OTHER`. A request is refused before its body is read:
+by `RequestGuard` from the announced length, and on ASGI by `Gate`, which keeps the body away from
+Django, as Django reads all of it before any middleware runs. nginx gets `locations`.
+
+This module imports nothing of Django, because `deploy` imports it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+KILO = 1024
+# Pictures: one upload, or those of one post together.
+FILES = 12 * KILO * KILO
+# An article has 50,000 characters; as two `\\uXXXX` or as percent-encoding each takes 12 bytes.
+ARTICLE = 700 * KILO
+OTHER = 256 * KILO
+
+MULTIPART = "multipart/form-data"
+LENGTH_DIGITS = 12
+
+
+class Row(NamedTuple):
+    """One row: the limit in bytes for a method, a path and a content type ("" is any)."""
+
+    method: str
+    path: str
+    content_type: str
+    limit: int
+
+
+# The first row that matches counts.
+TABLE = (
+    Row("POST", "/api/v1/media", "", FILES),
+    Row("POST", "/posts", MULTIPART, FILES),  # the composer with its pictures
+    Row("POST", "/posts", "", ARTICLE),
+    Row("POST", "/api/v1/posts", "", ARTICLE),
+)
+
+
+def limit_of(method: str | None, path: str, content_type: str) -> int:
+    """Return how many bytes the body of a request may have."""
+    kind = content_type.partition(";")[0].strip().lower()
+    for row in TABLE:
+        if (row.method, row.path) == (method, path) and row.content_type in ("", kind):
+            return row.limit
+    return OTHER
+
+
+def locations() -> dict[str, int]:
+    """Return the addresses that take more than `OTHER`, each with its largest limit in bytes."""
+    found: dict[str, int] = {}
+    for row in TABLE:
+        found[row.path] = max(row.limit, found.get(row.path, 0))
+    return found
+
+
+def announced(length: str, transfer_encoding: str) -> int | None:
+    """Return the length that the headers announce; None when they announce no usable one.
+
+    A number of too many digits is not converted: it is larger than every limit.
+    """
+    if "chunked" in transfer_encoding.lower() or not (length.isascii() and length.isdigit()):
+        return None
+    return int(length) if len(length) <= LENGTH_DIGITS else 10**LENGTH_DIGITS
+
+
+Message = Mapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
+
+
+class Gate:
+    """ASGI middleware that keeps a body from Django which `RequestGuard` will refuse.
+
+    Django then sees an empty body and the headers as they are, so it answers as it always does.
+    Nothing is received of such a request: a client that waits for `100 Continue` sends no body.
+    """
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        headers = {bytes(name): bytes(value).decode("latin-1") for name, value in scope["headers"]}
+        length = announced(
+            headers.get(b"content-length") or "0", headers.get(b"transfer-encoding", "")
+        )
+        limit = limit_of(scope["method"], scope["path"], headers.get(b"content-type", ""))
+        if length is None or length > limit:
+            receive = _nothing()
+        else:
+            scope = {**scope, "headers": list(scope["headers"])}
+            receive = _counted(scope, receive, limit)
+        await self._application(scope, receive, send)
+
+
+def _nothing() -> Receive:
+    """Return the receiver of an empty body."""
+    sent = False
+
+    async def receive() -> Message:
+        nonlocal sent
+        if sent:
+            await _forever()
+        sent = True
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    return receive
+
+
+def _counted(scope: Any, receive: Receive, limit: int) -> Receive:
+    """Return a receiver that ends the body where it passes the limit.
+
+    A server that lets more through than was announced is no reason to keep it: the length becomes
+    what was counted, and `RequestGuard` refuses the request.
+    """
+    counted = 0
+
+    async def receive_counted() -> Message:
+        nonlocal counted
+        if counted > limit:
+            await _forever()
+        message = await receive()
+        counted += len(message.get("body", b""))
+        if counted <= limit:
+            return message
+        others = [(name, value) for name, value in scope["headers"] if name != b"content-length"]
+        scope["headers"] = [*others, (b"content-length", str(counted).encode())]
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    return receive_counted
+
+
+async def _forever() -> None:
+    """Wait until Django cancels this, which it does when the answer is sent."""
+    await asyncio.get_running_loop().create_future()
