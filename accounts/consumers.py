@@ -10,12 +10,14 @@
 - Hints that may have been lost, while it was not joined, Redis did not answer or nobody could find
   the person, are made up for by one of each kind, when all has been well for a while.
 - What the browser sends is ignored.
+- A socket ends once. After our close, or when the browser is gone, nothing more is sent: servers
+  raise at it. What is on its way just then is dropped in one place (`_send`).
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 from uuid import uuid4
@@ -66,13 +68,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     found: bool | None = True
     looks_left = 0
     missed_by_all = False
+    # Something closes the socket: nothing else is done for it. It is closed: nothing is sent.
+    is_ending = False
+    is_closed = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve as Channels does, but without a channel of its own on Redis, which may be dead.
 
         Everything is sent to the person's group, so the queue here is all that a socket needs.
         """
-        self.scope, self.base_send = scope, send
+        self.scope, self.base_send = scope, partial(self._send, send)
         self.channel_layer = get_channel_layer()
         self.channel_name = uuid4().hex
         self.channel_layer.channels[self.channel_name] = asyncio.Queue()
@@ -87,8 +92,30 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 task.cancel()
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Handle a message; here, no thread is asked to tidy up database connections first."""
-        await getattr(self, get_handler_name(message))(message)
+        """Handle a message; here, no thread is asked to tidy up database connections first.
+
+        A socket that ends is only left any more.
+        """
+        if not self.is_ending or message["type"] == "websocket.disconnect":
+            await getattr(self, get_handler_name(message))(message)
+
+    async def _send(self, send: Callable[[Any], Awaitable[None]], message: dict[str, Any]) -> None:
+        """Give a message to the server; drop it after the close, and when the browser is gone."""
+        if self.is_closed:
+            return
+        if message["type"] == "websocket.close":
+            self.is_ending = self.is_closed = True
+        try:
+            await send(message)
+        except (OSError, RuntimeError) as error:
+            self.is_ending = self.is_closed = True
+            logger.info("a browser went away before its socket got a message: %r", error)
+
+    async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
+        """Close the socket, unless something else is about to."""
+        if not self.is_ending:
+            self.is_ending = True
+            await super().close(code, reason)
 
     async def connect(self) -> None:
         """Join, check, accept; a refused device is accepted too, so that it sees the code."""
@@ -117,6 +144,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def disconnect(self, code: int) -> None:
         """Leave; presence runs out by itself, as there may be other sockets of this person."""
+        self.is_ending = self.is_closed = True
         if self.principal is not None:
             try:
                 async with asyncio.timeout(JOIN_SECONDS):
@@ -170,7 +198,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def _keep_watch(self, principal: Principal) -> None:
         """Look every RECHECK_SECONDS, and the moment the token's time is over."""
-        while True:
+        while not self.is_ending:
             left = principal.expires - time.time()
             await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
             if not await self._still_welcome(principal):
@@ -223,9 +251,13 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self._sign_out(ending)
 
     async def _sign_out(self, ending: Ending) -> None:
+        """Say why, and close; of two that find out at the same time, the first does."""
+        if self.is_ending:
+            return
+        self.is_ending = True
         if ending.reason:
             await self.send_json({"type": "kicked", **ending._asdict()})
-        await self.close(SIGNED_OUT, ending.reason or None)
+        await super().close(SIGNED_OUT, ending.reason or None)
 
     async def _principal(self, shown: Handshake) -> Principal:
         """Read the credential; ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
