@@ -16,6 +16,7 @@ from django.utils import translation
 from rest_framework.test import APIClient
 
 from socialsite.core import db, doorbell
+from socialsite.tests import standstill
 
 _numbers = itertools.count(1)
 
@@ -84,15 +85,34 @@ def _empty_redis() -> None:
     redis.call(lambda connection: connection.flushdb())
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_expires() -> Iterator[None]:
+    """Let no cache expire and no bucket refill during a test, except where time is the subject."""
+    with pytest.MonkeyPatch.context() as patch:
+        standstill.stop(patch)
+        yield
+
+
 @pytest.fixture
-def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows by one with each round trip to Redis."""
+def real_lifetimes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the lifetimes of what is cached, and the clock of the buckets, for this test."""
+    standstill.go_on(monkeypatch)
+
+
+@pytest.fixture
+def round_trips() -> Iterator[list[int]]:
+    """A list that grows by one with each round trip to Redis.
+
+    Fails at the end when a key could have expired in between, and with it the count changed.
+    """
     from socialsite.core import redis
 
     made: list[int] = []
     real = redis.call
-    monkeypatch.setattr(redis, "call", lambda function: made.append(1) or real(function))
-    return made
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redis, "call", lambda function: made.append(1) or real(function))
+        yield made
+    assert standstill.short_lived() == {}, "name what makes them expire in standstill.LIFETIMES"
 
 
 @pytest.fixture

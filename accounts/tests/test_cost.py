@@ -42,17 +42,14 @@ def browser(pair) -> APIClient:
 
 
 @pytest.fixture
-def cost(monkeypatch):
+def cost(round_trips):
     """Return a function that calls something and returns its round trips to Redis and queries."""
-    seen: list[object] = []
-    call = redis.call
-    monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
 
     def run(function) -> tuple[int, int]:
-        seen.clear()
+        round_trips.clear()
         with CaptureQueriesContext(connection) as queries:
             function()
-        return len(seen), len(queries)
+        return len(round_trips), len(queries)
 
     return run
 

@@ -309,7 +309,7 @@ def test_a_request_with_known_floors_costs_one_round_trip_and_no_query(
 
 
 def test_a_miss_costs_one_query_and_is_remembered_for_five_seconds_at_most(
-    user, pair, django_assert_num_queries
+    user, pair, django_assert_num_queries, real_lifetimes
 ) -> None:
     redis.call(lambda connection: connection.flushdb())
     with django_assert_num_queries(1):

@@ -36,12 +36,6 @@ FEED = "/api/v1/feed"
 RUN = Run([entry_of(NEWEST)], ends=True, generation=0)
 
 
-@pytest.fixture(autouse=True)
-def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Floors are asked for anew every five seconds, also on a machine that is busy."""
-    monkeypatch.setattr("accounts.cache.FLOOR_TTL_MS", 600_000)
-
-
 @pytest.fixture
 def pushed(settings: LazySettings) -> LazySettings:
     settings.PUSH_ALL_MAX = 100

@@ -359,7 +359,7 @@ def test_a_late_fill_does_not_replace_the_list_of_another() -> None:
     assert cached() == (down(*PLACES[:3]), True)
 
 
-def test_a_lease_runs_out_by_itself_and_so_does_a_list() -> None:
+def test_a_lease_runs_out_by_itself_and_so_does_a_list(real_lifetimes: None) -> None:
     key = LIST.key(OWNER)
 
     def read(_limit: int) -> tuple[int, list[Entry]]:

@@ -585,7 +585,9 @@ def test_a_redis_that_dies_before_the_fill_does_no_harm(
     assert shown(reader, ids) == true(reader, ids)
 
 
-def test_what_is_cached_and_every_lease_runs_out(reader, posts, monkeypatch) -> None:
+def test_what_is_cached_and_every_lease_runs_out(
+    reader, posts, monkeypatch, real_lifetimes
+) -> None:
     (post,) = posts(1)
     keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]
 

@@ -149,7 +149,9 @@ def test_every_answer_of_follow_and_unfollow_tells_the_budget(people, api_for) -
     assert budget(client.post(address(b, "block"))) == (None, None, None)
 
 
-def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(people, api_for) -> None:
+def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(
+    people, api_for, real_lifetimes
+) -> None:
     a, b = people
     client = api_for(a)
     start = time.monotonic()

@@ -360,7 +360,9 @@ def test_a_pair_that_never_rests_drops_the_list(everyone_is_big, star, monkeypat
 
 
 # --- how long, and without Redis ----------------------------------------------------------------
-def test_writes_do_not_make_a_list_live_longer(everyone_is_big, star, make_user) -> None:
+def test_writes_do_not_make_a_list_live_longer(
+    everyone_is_big, star, make_user, real_lifetimes
+) -> None:
     """Else a list that changes all the time could carry a lost event for ever."""
     hub, _ = star(2)
     load("followers", hub.pk)

@@ -1,0 +1,94 @@
+"""No cache expires and no bucket refills during a test, however slow the machine is.
+
+On a busy machine seconds pass between two lines of a test. A floor that lives five seconds then has
+to be read again, and a test that counts queries or round trips fails. So every test runs with the
+lifetimes named here an hour long, and with token buckets whose clock stands still. A test of time
+itself asks for the fixture `real_lifetimes`. `short_lived` finds the keys that this list lacks.
+"""
+
+import hashlib
+import pkgutil
+import time
+from typing import Any
+
+import pytest
+
+HOUR_MS = 3_600_000
+# Longer than any test may take (`timeout` in pyproject.toml).
+LONG_MS = 300_000
+LIFETIMES = {
+    "accounts.consumers.CHECK_SECONDS": 25.0,
+    "accounts.consumers.JOIN_SECONDS": 25.0,
+    "accounts.consumers.RECHECK_SECONDS": 3600.0,
+    "accounts.cache.FENCE_TTL_MS": HOUR_MS,
+    "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
+    "accounts.sockets.ONLINE_MS": HOUR_MS,
+    "feeds.cache.READERS.ttl_ms": HOUR_MS,
+    "feeds.cache.READER_TTL_MS": HOUR_MS,
+    "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,
+    "feeds.cache._OPEN.ttl_ms": HOUR_MS,
+    "feeds.fanout.LEASE_MS": HOUR_MS,
+    "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
+    "relations.cache.LEASE_MS": HOUR_MS,
+    "relations.cache.TTL_MS": HOUR_MS,
+    "socialsite.core.leased.LEASE_MS": HOUR_MS,
+    "socialsite.core.redis.BREAK_SECONDS": 3600.0,
+    "socialsite.core.relay.LEASE_MS": HOUR_MS,
+}
+# Keys of which the answer is the same after they expired: a full bucket, a ticket that was taken.
+HARMLESS = ("rl:", "ticket:")
+# The site gives Redis a fifth of a second, which a busy machine does not always need to answer.
+REDIS_SECONDS = 30.0
+
+
+# Redis' clock as a bucket reads it, and in its place the moment at which this process started.
+CLOCK = "redis.call('TIME')"
+STOPPED = "{{'{}', '{:06}'}}".format(*divmod(time.time_ns() // 1000, 1_000_000))
+
+_real: dict[str, Any] = {}
+
+
+def stop(patch: pytest.MonkeyPatch) -> None:
+    """Let what is cached live for an hour, buckets stay as they are, and Redis take its time."""
+    from socialsite.core import redis
+
+    for name, value in LIFETIMES.items():
+        target, _, attribute = name.rpartition(".")
+        _real[name] = getattr(pkgutil.resolve_name(target), attribute)
+        patch.setattr(name, value)
+    _set_clock(patch, STOPPED)
+    pool = redis.client().connection_pool.connection_kwargs
+    for name in ("socket_timeout", "socket_connect_timeout"):
+        if name in pool:
+            patch.setitem(pool, name, REDIS_SECONDS)
+
+
+def go_on(patch: pytest.MonkeyPatch) -> None:
+    """Let what is cached expire, and buckets refill, as they do on the site."""
+    for name, value in _real.items():
+        patch.setattr(name, value)
+    _set_clock(patch, CLOCK)
+
+
+def _set_clock(patch: pytest.MonkeyPatch, clock: str) -> None:
+    from socialsite.core import ratelimit, redis
+
+    bucket = redis.script(ratelimit.__file__, "token_bucket")
+    text = bucket.text.replace(CLOCK, clock).replace(STOPPED, clock)
+    assert clock in text
+    patch.setattr(bucket, "text", text)
+    patch.setattr(bucket, "_sha", hashlib.sha1(text.encode()).hexdigest())  # noqa: S324
+
+
+def short_lived() -> dict[str, int]:
+    """Return the keys in Redis that could expire during a test, with the ms that are left."""
+    from socialsite.core import redis
+
+    keys: list[bytes] = redis.call(lambda connection: connection.keys())
+    left = {
+        key.decode(errors="replace"): redis.call(lambda connection, key=key: connection.pttl(key))
+        for key in keys
+    }
+    return {
+        key: ms for key, ms in left.items() if 0 <= ms < LONG_MS and not key.startswith(HARMLESS)
+    }

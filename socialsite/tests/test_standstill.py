@@ -1,0 +1,39 @@
+"""Time stands still for what is cached during a test, and goes on where a test asks for that."""
+
+import time
+
+import pytest
+from rest_framework.test import APIClient
+
+from accounts import actions
+from socialsite.core.ratelimit import Bucket
+from socialsite.tests import standstill
+
+pytestmark = pytest.mark.django_db
+
+
+def after_a_request(user) -> dict[str, int]:
+    """What a signed-in request leaves in Redis that could expire during a test."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {actions.sign_in(user).access}")
+    for path in ("users/me", "feed", "notifications"):
+        assert client.get(f"/api/v1/{path}").status_code == 200
+    return standstill.short_lived()
+
+
+def is_refilled() -> bool:
+    bucket = Bucket("standstill", capacity=10**6, rate=10**5)  # its key lives for 20 s
+    assert bucket.take(1, cost=10**6).allowed
+    time.sleep(0.01)
+    return bucket.take(1).allowed
+
+
+def test_nothing_expires_and_no_bucket_refills_during_a_test(make_user) -> None:
+    assert after_a_request(make_user()) == {}
+    assert not is_refilled()
+
+
+def test_what_is_about_time_sees_it_go_on(make_user, real_lifetimes) -> None:
+    user = make_user()
+    assert {f"fence:{user.pk}", f"reader:{user.pk}"} <= set(after_a_request(user))
+    assert is_refilled()
