@@ -122,8 +122,10 @@ class _Owed:
             self._thread = None
 
     def _collect(self) -> None:
-        while not self._is_over():
+        while True:
             time.sleep(self.PAUSE_SECONDS)
+            if self._is_over():
+                return
             with contextlib.suppress(RedisDown):
                 call(lambda connection: connection.ping())
                 if self._messages:

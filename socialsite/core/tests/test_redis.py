@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -198,7 +199,7 @@ def test_a_script_without_redis_is_redis_down(script, broken) -> None:
 
 @pytest.fixture
 def hanging():
-    """The port of a server that accepts and never answers."""
+    """A server that accepts and never answers: its port, and the connections that it has."""
     server = socket.create_server(("127.0.0.1", 0))
     held: list[socket.socket] = []
 
@@ -210,7 +211,7 @@ def hanging():
             return
 
     threading.Thread(target=accept, daemon=True).start()
-    yield server.getsockname()[1]
+    yield SimpleNamespace(port=server.getsockname()[1], held=held)
     server.close()
     for connection in held:
         connection.close()
@@ -220,17 +221,35 @@ def hanging():
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded Redis has no socket")
 def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
     options = settings.CACHES["default"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
-    client = redis_py.Redis(host="127.0.0.1", port=hanging, **options)
+    client = redis_py.Redis(host="127.0.0.1", port=hanging.port, **options)
     monkeypatch.setattr(redis, "client", lambda: client)
+    assert options["socket_timeout"] == options["socket_connect_timeout"] == 0.2
     start = time.monotonic()
     with pytest.raises(redis.RedisDown):
         redis.call(lambda connection: connection.get("a"))
-    assert time.monotonic() - start < 0.6  # 0.2 and a busy machine; with retries it is 6 s
-    start = time.monotonic()
+    assert time.monotonic() - start >= 0.2
     for _ in range(100):
-        with pytest.raises(redis.RedisDown):
+        with pytest.raises(redis.RedisDown, match="circuit open"):
             redis.call(lambda connection: connection.get("a"))
-    assert time.monotonic() - start < 0.1
+    assert len(hanging.held) == 1  # with retries it is more, and each waits as long
+
+
+def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, monkeypatch) -> None:
+    """A thread that outlives its test would make a round trip in the next one."""
+    sleeps, cleared = threading.Event(), threading.Event()
+
+    def sleep(seconds: float) -> None:
+        sleeps.set()
+        assert cleared.wait(60)
+
+    monkeypatch.setattr(redis, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    redis.owed.add(["a"])
+    thread = redis.owed._thread
+    assert sleeps.wait(60)
+    redis.owed.clear()
+    cleared.set()
+    thread.join(60)
+    assert round_trips == []
 
 
 # --- what nobody waits for ----------------------------------------------------------------------
