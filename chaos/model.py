@@ -101,7 +101,7 @@ def _storm(seconds: int, seed: int, report: harness.Report) -> None:
         for number in range(PEOPLE)
     ]
     with model.small():
-        found = Storm(people, seed, seconds).run()
+        found = Storm(people, seed, seconds, judged=seconds).run()
     report.rows([[name, times] for name, times in sorted(found.done.items())], ["threads", "times"])
     report.say(f"\n{found.judged} reads compared, {found.overlapped} overlapped by a write")
     for one in [*found.wrong, *found.errors][:5]:

@@ -88,6 +88,12 @@ class Socket:
         await self._talk.wait(timeout=10)
 
 
+async def until(check: Callable[[], bool]) -> None:
+    """Wait until something holds; `run` ends a wait for what never does."""
+    while not await in_thread(check):
+        await asyncio.sleep(0.02)
+
+
 async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Act from another thread, as a view or a worker does."""
     return await database_sync_to_async(function, thread_sensitive=True)(*args, **kwargs)

@@ -202,13 +202,16 @@ def test_a_wrong_name_and_a_wrong_password_are_the_same_answer(name, password, m
 def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
     running: list[int] = []
     most: list[int] = []
-    lock = threading.Lock()
+    lock, is_full = threading.Lock(), threading.Event()
 
     def slow(raw: str) -> str:
         with lock:
             running.append(1)
             most.append(len(running))
-        threading.Event().wait(0.02)
+            if len(running) == passwords.CONCURRENT_HASHES:
+                is_full.set()
+        assert is_full.wait(60)
+        threading.Event().wait(0.02)  # one more would come in meanwhile
         with lock:
             running.pop()
         return raw
@@ -376,7 +379,7 @@ def test_a_revocation_is_felt_in_redis_right_after_the_commit(
 
 
 def test_before_the_commit_readers_are_sent_to_the_database(
-    user, django_capture_on_commit_callbacks
+    user, django_capture_on_commit_callbacks, real_lifetimes
 ) -> None:
     pair = actions.sign_in(user, "chrome")
     for revoke in (lambda: actions.log_out(user, "chrome"), lambda: actions.ban(user)):

@@ -26,6 +26,8 @@ from socialsite.core import doorbell, redis, relay
 WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
 # Writers write for the first part of each period; deliveries go on in the rest of it.
 PERIOD_SECONDS, WRITING = 0.5, 0.3
+# So much longer it may take on a busy machine until enough was done.
+BUSY_SECONDS = 60
 # Every so many evictions all of Redis goes.
 FLUSH_EVERY = 20
 KEPT_POSTS = 40
@@ -43,11 +45,18 @@ class Found:
 
 
 class Storm:
-    """The threads and what they know of each other's writes."""
+    """The threads and what they know of each other's writes.
 
-    def __init__(self, people: list[User], seed: int, seconds: float) -> None:
+    They go on for some seconds, and until so many reads were judged and each job was done so often.
+    """
+
+    def __init__(
+        self, people: list[User], seed: int, seconds: float, *, judged: int = 0, done: int = 0
+    ) -> None:
         self.people, self.seed = people, seed
         self.over = time.monotonic() + seconds
+        self.too_late = self.over + BUSY_SECONDS
+        self.judged, self.done = judged, done
         self.lock = threading.Lock()
         self.writing = self.writes = 0
         self.found = Found()
@@ -148,6 +157,7 @@ class Storm:
         jobs: list[Callable[[random.Random], None]] = [self.evict, self.tidy]
         jobs += [self.change] * WRITERS + [self.relay] * RELAYS + [self.sweep] * SWEEPERS
         jobs += [self.read] * READERS
+        self.found.done = {job.__name__: 0 for job in jobs}
         threads = [
             threading.Thread(target=self.repeat, args=(job, f"{self.seed} {number}"))
             for number, job in enumerate(jobs)
@@ -158,18 +168,24 @@ class Storm:
             thread.join()
         return self.found
 
+    def is_over(self) -> bool:
+        """Tell whether the threads may end."""
+        found, now = self.found, time.monotonic()
+        if found.wrong or found.errors:
+            return True
+        is_enough = found.judged >= self.judged and min(found.done.values()) >= self.done
+        return now >= (self.over if is_enough else self.too_late)
+
     def repeat(self, job: Callable[[random.Random], None], seed: str) -> None:
         """Do one job again and again."""
-        dice, times = random.Random(seed), 0
+        dice = random.Random(seed)
         try:
             with doorbell.silence():
-                while time.monotonic() < self.over and not (self.found.wrong or self.found.errors):
+                while not self.is_over():
                     job(dice)
-                    times += 1
+                    with self.lock:
+                        self.found.done[job.__name__] += 1
         except BaseException:
             self.found.errors.append(traceback.format_exc())
         finally:
-            with self.lock:
-                done = self.found.done
-                done[job.__name__] = done.get(job.__name__, 0) + times
             connections.close_all()

@@ -640,10 +640,10 @@ class TestAtOnce:
 
         def hold_on() -> None:
             inserted.set()
-            assert gone.wait(5)
+            assert gone.wait(60)
 
         def too_late() -> bool:
-            assert inserted.wait(5)
+            assert inserted.wait(60)
             ran = fanout.run_chunk(chunk)
             gone.set()
             return ran
@@ -680,7 +680,7 @@ class TestAtOnce:
             at_point(monkeypatch, "chunk-inserted", hold_on)
 
             def take_away() -> None:
-                assert inserted.wait(5)
+                assert inserted.wait(60)
                 with doorbell.silence():
                     if write == "delete":
                         actions.delete(author, post.pk)

@@ -266,7 +266,6 @@ def test_a_head_has_a_post_as_soon_as_there_is_one_and_not_without_it(
 
 
 @pytest.mark.full
-@pytest.mark.timeout(60)
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
 def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publishes(

@@ -541,7 +541,6 @@ def test_a_page_that_changes_all_the_time_is_unsettled(
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
-@pytest.mark.timeout(90)
 def test_nothing_is_found_while_people_post_and_follow(
     make_user: Make, settings: LazySettings, monkeypatch: Any
 ) -> None:
@@ -550,7 +549,7 @@ def test_nothing_is_found_while_people_post_and_follow(
     people = [make_user() for _ in range(4)]
     for one in people[1:]:
         relations.follow(people[0], one)
-    race = Race()
+    race = Race(post=2, change=2, relay=2, sweep=2, check=12)
     reports: list[verify.Report] = []
 
     def post(dice: random.Random) -> None:

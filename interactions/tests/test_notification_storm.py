@@ -80,7 +80,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
 
     def slow(*args: Any) -> bool:
         folding.set()
-        may_go_on.wait(5)
+        assert may_go_on.wait(60)
         return write(*args)
 
     monkeypatch.setattr(fold, "_write_groups", slow)
@@ -89,7 +89,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
         return fold.fold(author.pk)
 
     def second() -> int:
-        folding.wait(5)
+        assert folding.wait(60)
         db.atomic(causes.sync)([rows[1]], lambda: True)
         try:
             return fold.fold(author.pk)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from deploy.service import Service, free_port
 from deploy.services import PROJECT_DIR, python
@@ -31,7 +31,8 @@ CHROMIUM_FLAGS = [
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, headless."""
+    """Debian's Chromium, headless; on a busy machine a page may take its time."""
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         try:
@@ -123,7 +124,7 @@ class Client:
         return client
 
 
-def eventually(check: Callable[[], bool], seconds: float = 20) -> None:
+def eventually(check: Callable[[], bool], seconds: float = 60) -> None:
     """Wait until something holds; fail when it does not in time."""
 
     deadline = time.monotonic() + seconds

@@ -139,7 +139,7 @@ def test_a_real_deadlock_is_nobodys_error() -> None:
         tries.append(1)
         IdempotencyKey.objects.select_for_update().get(pk=order[0])
         if len(tries) <= 2:
-            met.wait(timeout=5)
+            met.wait(timeout=60)
         IdempotencyKey.objects.select_for_update().get(pk=order[1])
         IdempotencyKey.objects.filter(pk=order[1]).update(fingerprint=f"{order[0]}")
 

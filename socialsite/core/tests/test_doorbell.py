@@ -71,7 +71,7 @@ def test_a_ring_reaches_the_broker() -> None:
         queue = connection.SimpleQueue("celery")
         queue.clear()
         assert doorbell.ring("core.nothing", 7)
-        message = queue.get(timeout=2)
+        message = queue.get(timeout=30)
         message.ack()
         assert message.headers["task"] == "core.nothing"
         assert message.payload[0] == [7]
@@ -84,7 +84,7 @@ def test_what_can_wait_comes_after_what_was_sent_later() -> None:
         queue.clear()
         assert doorbell.ring_last("core.nothing", 1)
         assert doorbell.ring("core.nothing", 2)
-        found = [queue.get(timeout=2) for _ in range(2)]
+        found = [queue.get(timeout=30) for _ in range(2)]
         for message in found:
             message.ack()
         assert [message.payload[0] for message in found] == [[2], [1]]
@@ -107,29 +107,43 @@ def app_at():
     return make
 
 
+@pytest.fixture
+def calls(monkeypatch) -> list[float]:
+    """How long each call of a broker was to wait for its connection and for its answer at most."""
+    found: list[float] = []
+    connect = redis.connection.Connection._connect
+
+    def counted(self):
+        assert self.socket_timeout == self.socket_connect_timeout
+        found.append(self.socket_timeout)
+        return connect(self)
+
+    monkeypatch.setattr(redis.connection.Connection, "_connect", counted)
+    return found
+
+
 @pytest.mark.full
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
-def test_a_broker_that_is_down_costs_little(app_at, monkeypatch) -> None:
+def test_a_broker_that_is_down_costs_little(app_at, calls, monkeypatch) -> None:
+    monkeypatch.setattr(doorbell, "PAUSE_SECONDS", 3600)
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setattr(doorbell, "current_app", app_at(port))
-    start = time.monotonic()
-    assert doorbell.ring("core.relay_events") is False
-    assert time.monotonic() - start < 0.5
-    start = time.monotonic()
     assert not any(doorbell.ring("core.relay_events") for _ in range(100))
-    assert time.monotonic() - start < 0.1
+    assert calls == [doorbell.WAIT_SECONDS]
 
 
 @pytest.mark.full
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
-def test_a_broker_that_hangs_costs_one_bounded_wait(app_at, monkeypatch) -> None:
+def test_a_broker_that_hangs_costs_one_bounded_wait(app_at, calls, monkeypatch) -> None:
+    monkeypatch.setattr(doorbell, "PAUSE_SECONDS", 3600)
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(doorbell, "current_app", app_at(server.getsockname()[1]))
         start = time.monotonic()
         assert doorbell.ring("core.relay_events") is False
-        assert time.monotonic() - start < 0.7
+        assert time.monotonic() - start >= doorbell.WAIT_SECONDS
         assert doorbell.ring("core.relay_events") is False
+        assert calls == [doorbell.WAIT_SECONDS]
 
 
 @pytest.mark.full
@@ -173,7 +187,7 @@ def test_a_worker_that_loses_its_broker_drops_what_it_had_not_begun() -> None:
     connection = current_app.connection_for_read()
     queue = connection.SimpleQueue("test-lost")
     queue.put("a hint")
-    queue.get(timeout=2)  # taken, not acknowledged
+    queue.get(timeout=30)  # taken, not acknowledged
     channel = queue.channel
     connection.transport.client = None  # what `collect` leaves, which is tried before
     channel.close()

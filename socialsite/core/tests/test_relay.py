@@ -265,9 +265,8 @@ def test_the_pause_is_bounded(listen) -> None:
     listen(fail)
     ring()
     Event.objects.update(attempts=relay.MAX_ATTEMPTS - 2)
-    before = db.now_ms()
     relay.relay()
-    assert Event.objects.get().available_at - before <= relay.BACKOFF_MAX_MS + 400
+    assert Event.objects.get().available_at - db.now_ms() <= relay.BACKOFF_MAX_MS
 
 
 def test_a_wrong_clock_of_this_process_makes_no_pause_longer(listen, monkeypatch) -> None:
@@ -276,10 +275,10 @@ def test_a_wrong_clock_of_this_process_makes_no_pause_longer(listen, monkeypatch
 
     listen(fail)
     ring()
-    before, real = db.now_ms(), time.time
+    real = time.time
     monkeypatch.setattr("time.time", lambda: real() + 300)
     relay.relay()
-    assert Event.objects.get().available_at - before < 1_000
+    assert Event.objects.get().available_at - db.now_ms() <= relay.BACKOFF_MS
 
 
 def test_an_event_of_an_unknown_type_waits_and_holds_up_no_other(listen) -> None:
@@ -337,8 +336,9 @@ def test_a_failure_of_who_lost_the_lease_disturbs_nobody(listen) -> None:
 
 def test_the_lag_is_the_age_of_the_oldest_event() -> None:
     assert relay.lag_ms() == 0
+    began = time.monotonic()
     ring()
-    assert 0 <= relay.lag_ms() < 2000
+    assert 0 <= relay.lag_ms() <= (time.monotonic() - began) * 1000 + 1
 
 
 @pytest.mark.full
