@@ -283,6 +283,7 @@ def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int 
             *("--uds", str(uds), "--uds-permissions", "666"),
             *("--workers", str(processes), "--blocking-threads", str(threads)),
             *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
+            *("--http1-buffer-size", "65536"),  # bounds a head too
             *("--workers-kill-timeout", "5"),
         ),
         ready=lambda: http_answers(uds),
@@ -298,7 +299,9 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
         name="sockets",
         argv=python(
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--ws", "websockets-sansio", "--ws-max-size", "65536", "--lifespan", "off"),
+            *("--http", "socialsite.core.protocols:BoundedHttp"),
+            *("--ws", "socialsite.core.protocols:BoundedSocket"),
+            *("--ws-max-size", "65536", "--lifespan", "off"),
             *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ),

@@ -18,12 +18,15 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.core.management.base import BaseCommand, CommandError
 
 from socialsite.core import data_dir, embedded
+from socialsite.core.protocols import BoundedHttp, BoundedSocket
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 512
 GRACE_SECONDS = 1
 MAX_SOCKET_MESSAGE = 65_536
+# Below the 1,024 open files that a process often may have.
+CONNECTIONS = 800
 ASKED_TO_END = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
 
@@ -56,7 +59,9 @@ class Command(BaseCommand):
             self._started,
             uvicorn.Config(
                 "socialsite.asgi:application",
-                ws="websockets-sansio",
+                http=BoundedHttp,
+                ws=BoundedSocket,
+                limit_concurrency=CONNECTIONS,
                 ws_max_size=MAX_SOCKET_MESSAGE,
                 lifespan="off",
                 proxy_headers=False,

@@ -1,0 +1,234 @@
+"""uvicorn's protocols with bounds on what a client may send, and on how long it may take.
+
+uvicorn has settings for few of them, and with the fast parser (`httptools`) for none of the head of
+a request. In the embedded mode nothing stands in front; in the full stack nginx bounds HTTP, and
+these bounds are there for `/ws/`.
+
+- A head has at most HEADERS_MAX headers and HEAD_BYTES bytes, else 431.
+- A client that keeps the server waiting is cut off: HEAD_SECONDS for a whole head and for the next
+  request, BODY_PAUSE_SECONDS without a byte of a body, BODY_SECONDS for all of it, LINGER_SECONDS
+  for the rest of a body whose request is answered, WRITE_SECONDS without reading the answer.
+- Connections above `limit_concurrency` are closed before they cost anything.
+- A message of a socket has at most FRAGMENTS_MAX fragments, and PINGS_MAX pings of a client are
+  answered within PING_SECONDS.
+
+A connection looks at its clock every CHECK_SECONDS, so it is cut off that much later at most.
+"""
+
+import asyncio
+from typing import Any, Literal
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+HEADERS_MAX = 100
+HEAD_BYTES = 32 * 1024
+# Requests that one connection sends before the first is answered.
+PIPELINE_MAX = 16
+FRAGMENTS_MAX = 64
+PINGS_MAX, PING_SECONDS = 20, 10
+
+
+class TooLargeHeadError(Exception):
+    """The head of a request passed a bound; the parser turns it into an error of its own."""
+
+
+class BoundedHttp(HttpToolsProtocol):
+    """HTTP/1.1 by `httptools`, bounded. The states are those of uvicorn; see the module."""
+
+    HEAD_SECONDS = 15.0
+    BODY_PAUSE_SECONDS = 30.0
+    BODY_SECONDS = 300.0
+    LINGER_SECONDS = 10.0
+    WRITE_SECONDS = 30.0
+    CHECK_SECONDS = 2.5
+
+    _timer: asyncio.TimerHandle | None = None
+    # Loop times: the client must have sent what is waited for, read what was written.
+    _send_by: float | None = None
+    _read_by: float | None = None
+    _body_by = 0.0
+    _in_message = _in_head = _too_large = False
+    _count = _bytes = 0
+
+    # --- the connection -------------------------------------------------------------------------
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request; close a connection that is one too many."""
+        super().connection_made(transport)
+        if self.limit_concurrency and len(self.connections) > self.limit_concurrency:
+            transport.abort()
+            return
+        self._wait(self.HEAD_SECONDS)
+        self._timer = self.loop.call_later(self.CHECK_SECONDS, self._check)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the clock."""
+        self._stop_clock()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """Leave the connection to the protocol of sockets."""
+        self._stop_clock()
+        super().handle_websocket_upgrade()
+
+    def pause_writing(self) -> None:
+        """Give the client some time to read: the buffer is full."""
+        super().pause_writing()
+        self._read_by = self.loop.time() + self.WRITE_SECONDS
+
+    def resume_writing(self) -> None:
+        """Note that the client reads."""
+        super().resume_writing()
+        self._read_by = None
+
+    def _wait(self, seconds: float) -> None:
+        self._send_by = self.loop.time() + seconds
+
+    def _stop_clock(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check(self) -> None:
+        """Cut the client off whose time is over, or look again later."""
+        now = self.loop.time()
+        if self._read_by is not None and now >= self._read_by:
+            self.transport.abort()
+            return
+        if self.transport.is_closing():
+            # It closes once all is written, which takes a client that reads.
+            self._read_by = self._read_by or now + self.WRITE_SECONDS
+        elif self._send_by is not None and now >= self._send_by and not self.flow.read_paused:
+            self.transport.close()
+        self._timer = self.loop.call_later(self.CHECK_SECONDS, self._check)
+
+    # --- what arrives ---------------------------------------------------------------------------
+    def data_received(self, data: bytes) -> None:
+        """Parse; bound a head of which no header is complete yet."""
+        was_in_head = self._in_head
+        super().data_received(data)
+        if was_in_head and self._in_head and not self.transport.is_closing():
+            self._bytes += len(data)
+            if self._bytes > HEAD_BYTES:
+                self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._in_message = self._in_head = True
+        self._count = self._bytes = 0
+        self._wait(self.HEAD_SECONDS)
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        self._add(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header, or a trailer of a body in chunks."""
+        self._count += 1
+        self._add(len(name) + len(value) + 4)
+        super().on_header(name, value)
+
+    def _add(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > HEAD_BYTES or self._count > HEADERS_MAX:
+            self._too_large = True
+            raise TooLargeHeadError
+
+    def on_headers_complete(self) -> None:
+        """Begin to wait for the body."""
+        self._in_head = False
+        if len(self.pipeline) >= PIPELINE_MAX:
+            self._too_large = True
+            raise TooLargeHeadError
+        super().on_headers_complete()
+        self._body_by = self.loop.time() + self.BODY_SECONDS
+        self._wait(self.BODY_PAUSE_SECONDS)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of the body; one that nobody will read does not prolong the wait."""
+        super().on_body(body)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._wait(self.BODY_PAUSE_SECONDS)
+            self._send_by = min(self._send_by or self._body_by, self._body_by)
+
+    def on_message_complete(self) -> None:
+        """Stop the clock while the request is worked on."""
+        self._in_message = False
+        super().on_message_complete()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._send_by = None
+        else:
+            self._wait(self.HEAD_SECONDS)
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, or for the rest of this one."""
+        is_last = not self.pipeline
+        super().on_response_complete()
+        if is_last:
+            self._wait(self.LINGER_SECONDS if self._in_message else self.HEAD_SECONDS)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that cannot be parsed."""
+        if self._too_large:
+            self._refuse_head()
+        else:
+            super().send_400_response(msg)
+
+    def _refuse_head(self) -> None:
+        text = b"The head of the request is too large."
+        head = [
+            STATUS_LINE[431],
+            b"content-type: text/plain; charset=utf-8\r\n",
+            b"content-length: %d\r\n" % len(text),
+            b"connection: close\r\n\r\n",
+        ]
+        # Between the parts of another answer it would be taken for a part of that.
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(b"".join([*head, text]))
+        self.transport.close()
+
+
+class BoundedSocket(WebSocketsSansIOProtocol):
+    """A WebSocket whose frames are bounded too; the size of a message is uvicorn's setting."""
+
+    _pings = 0
+    _pings_since = 0.0
+
+    def handle_cont(self, event: Any) -> None:
+        """Take a fragment; empty ones have no size that could be bounded."""
+        super().handle_cont(event)
+        if len(self.frames) > FRAGMENTS_MAX:
+            self._fail(1009, "too many fragments")
+
+    def handle_ping(self) -> None:
+        """Answer a ping, unless there were too many."""
+        now = self.loop.time()
+        if now - self._pings_since > PING_SECONDS:
+            self._pings, self._pings_since = 0, now
+        self._pings += 1
+        if self._pings > PINGS_MAX:
+            self._fail(1008, "too many pings")
+        else:
+            super().handle_ping()
+
+    def send_receive_event_to_app(self) -> None:
+        """Pass a message on; of text that is no UTF-8 uvicorn would log a traceback."""
+        if self.curr_msg_data_type == "text":
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self._fail(1007, "not UTF-8")
+                return
+        super().send_receive_event_to_app()
+
+    def _fail(self, code: Literal[1007, 1008, 1009], reason: str) -> None:
+        if self.close_sent or self.transport.is_closing():
+            return
+        self.frames = []
+        self.conn.fail(code, reason)
+        if self.conn.close_sent is None:  # before the handshake is done nothing can be said
+            self.transport.abort()
+        else:
+            self.handle_parser_exception()
