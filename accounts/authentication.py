@@ -12,28 +12,40 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
 from rest_framework.request import Request
 
-from accounts import actions, cache, cookies, endings, queries, tokens
+from accounts import actions, budgeting, cache, cookies, endings, entry, queries, tokens
 from accounts.models import User
 from accounts.tokens import Principal, TokenPair
 from socialsite.core.errors import (
     AppError,
+    BannedAccessToken,
     CsrfFailed,
     ExpiredJwt,
     InvalidToken,
     NotAuthenticated,
+    RateLimited,
     Unavailable,
 )
+from socialsite.core.ratelimit import Grant
 from socialsite.core.redis import Batch
 
 
-def by_access(access_token: str) -> tuple[User, Principal]:
+def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[User, Principal]:
     """Return the person of a live access token; InvalidToken, ExpiredJwt or BannedAccessToken.
 
     One round trip to Redis, and no query while it knows the floors: what ends an account, ends its
-    tokens, and of the person only the id is known until more is asked for.
+    tokens, and of the person only the id is known until more is asked for. What the request takes
+    from budgets of the person is asked for along with it.
     """
     principal = tokens.decode_access(access_token)
-    admit(principal, cache.access_floors(principal.user_id, principal.client))
+    batch = Batch()
+    floors = cache.ask(batch, principal.user_id, principal.client)
+    asked = budgeting.ask(batch, request, principal.user_id)
+    batch.run()
+    try:
+        admit(principal, cache.resolve(floors, principal.user_id, principal.client))
+    except BannedAccessToken:
+        budgeting.forget(request, asked)
+        raise
     return User.known(principal.user_id), principal
 
 
@@ -41,10 +53,11 @@ class AskedApiUser:
     """Who asks a GET of the API, asked for along with what the answer is made of.
 
     For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
-    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admit`.
+    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admit`. `rows` are
+    the budgets that the request takes from.
     """
 
-    def __init__(self, batch: Batch, request: HttpRequest) -> None:
+    def __init__(self, batch: Batch, request: HttpRequest, rows: budgeting.Takes) -> None:
         token = bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
         if token is None:
             token, _ = cookies.sent(request)
@@ -53,11 +66,23 @@ class AskedApiUser:
         self._principal = tokens.decode_access(token)
         self.user_id = self._principal.user_id
         self._floors = cache.ask(batch, self.user_id, self._principal.client)
+        budgeting.prepare(request, rows)
+        self._request, self._asked = request, budgeting.ask(batch, request, self.user_id)
 
-    def admit(self) -> None:
-        """Let the person in, after the batch has run; BannedAccessToken."""
+    def admit(self) -> Grant:
+        """Let the person in, after the batch has run; BannedAccessToken, RateLimited.
+
+        Returns what is known of the budget.
+        """
         floors = cache.resolve(self._floors, self.user_id, self._principal.client)
-        admit(self._principal, floors)
+        try:
+            admit(self._principal, floors)
+        except BannedAccessToken:
+            budgeting.forget(self._request, self._asked)
+            raise
+        grant = self._asked.grant()
+        grant.check()
+        return grant
 
 
 def admit(principal: Principal, floors: cache.Floors | None) -> None:
@@ -90,12 +115,13 @@ class TokenAuthentication(BaseAuthentication):
         Raises InvalidToken, ExpiredJwt, BannedAccessToken, and CsrfFailed for a write by cookie.
         """
         token = bearer(get_authorization_header(request))
+        budgeting.prepare_api(request, request.parser_context.get("view"))
         if token is not None:
-            return by_access(token)
+            return by_access(token, request._request)
         access, _ = cookies.sent(request._request)
         if not access:
             return None
-        found = by_access(access)
+        found = by_access(access, request._request)
         check_csrf(request._request)
         return found
 
@@ -170,23 +196,23 @@ class Visitor:
 def by_cookies(request: HttpRequest) -> Visitor:
     """Return the visitor of a page; a dead access token is replaced by means of the refresh token.
 
-    Raises only what is no statement about the credential: no database, no room.
+    Raises only what is no statement about the credential: no database, no room, too often.
     """
     access, refresh = cookies.sent(request)
     if not access and not refresh:
         return Visitor(AnonymousUser())
     if access:
         try:
-            return Visitor(*by_access(access))
+            return Visitor(*by_access(access, request))
         except Unavailable:
             raise
         except AppError:
             pass
     if refresh:
         try:
-            user, pair = actions.refresh(refresh)
+            user, pair = entry.refresh(refresh)
             return Visitor(user, tokens.decode_access(pair.access), fresh=pair)
-        except Unavailable:
+        except (RateLimited, Unavailable):
             raise
         except AppError:
             pass

@@ -2,12 +2,12 @@
 
 from django.http import HttpRequest
 
-from accounts import actions, attempts, budgeting, devices, second_factor
+from accounts import actions, attempts, budgeting, devices, second_factor, tokens
 from accounts.actions import Shown
 from accounts.models import User
 from accounts.second_factor import SetUp
 from accounts.tokens import Principal, TokenPair
-from socialsite.core import allowances
+from socialsite.core import allowances, budgets, ratelimit
 from socialsite.core.errors import NotFound, OtpRequired
 
 
@@ -65,6 +65,12 @@ def sign_in(request: HttpRequest, user: User, client: str, shown: Shown | None =
     """Give the device of a request a pair, without asking for anything more."""
     user_agent, address = devices.user_agent_of(request), devices.address_of(request)
     return actions.sign_in(user, client, user_agent, address, shown)
+
+
+def refresh(refresh_token: str) -> tuple[User, TokenPair]:
+    """Exchange a refresh token. Errors as `actions.refresh`; RateLimited."""
+    ratelimit.spend(budgets.REFRESH, tokens.decode_refresh(refresh_token).user_id)
+    return actions.refresh(refresh_token)
 
 
 def change_password(

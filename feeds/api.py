@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts
 from accounts.authentication import AskedApiUser
+from accounts.budgeting import READS
 from accounts.devices import address_of
 from feeds import actions, queries
 from feeds.cards import Card
@@ -64,6 +65,7 @@ class OnePost(APIView):
     """One post."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
+    takes = {"GET": READS, "DELETE": (budgets.DELETE,)}
 
     @extend_schema(responses={200: PostSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
@@ -82,6 +84,8 @@ class OnePost(APIView):
 class HomeFeed(APIView):
     """The home feed, asked for more than everything else: a page costs less than DRF does."""
 
+    takes = {"GET": (budgets.DEEP_READ,)}
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer GET without DRF's request, negotiation and response."""
         if request.method not in ("GET", "HEAD"):
@@ -95,23 +99,26 @@ class HomeFeed(APIView):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return a page of the posts of the reader and of everyone the reader follows now."""
         batch = Batch()
-        asked = AskedApiUser(batch, request)
+        asked = AskedApiUser(batch, request, self.takes)
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         decoration = interactions.Decoration(asked.user_id)
         reading = queries.HomeReading(asked.user_id, cursor, size, decoration)
         reading.ask(batch)
         batch.run()
-        asked.admit()
+        grant = asked.admit()
         with redis.gathered():
             page = reading.page()
             if cursor is None:
                 actions.saw_first_page(asked.user_id, page.items, reading.known_mark)
         answer = {"items": [body(card) for card in page.items], "next": page.next}
-        return HttpResponse(dumps(answer), content_type="application/json")
+        headers = grant.headers()
+        return HttpResponse(dumps(answer), content_type="application/json", headers=headers)
 
 
 class NewCount(APIView):
     """How many posts are new."""
+
+    takes = {"GET": (budgets.POLL,)}
 
     @extend_schema(responses={200: NewCountSerializer})
     def get(self, request: Request) -> Response:
@@ -124,6 +131,7 @@ class Recommended(APIView):
     """The recommended feed."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": READS}
 
     @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
     def get(self, request: Request) -> Response:
@@ -136,6 +144,7 @@ class UserPosts(APIView):
     """One author's posts."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": READS}
 
     @extend_schema(
         parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors, 404: Errors}

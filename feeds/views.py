@@ -9,7 +9,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import budgeting
 from accounts import queries as accounts
+from accounts.budgeting import READS, takes
 from accounts.devices import address_of
 from feeds import actions, queries
 from feeds.cards import Card
@@ -42,6 +44,7 @@ def _page(
 
 
 @require_safe
+@takes(GET=(budgets.DEEP_READ,))
 def home(request: HttpRequest) -> HttpResponse:
     """The home feed; guests see what is recommended, as do people who follow nobody (C4)."""
     if not request.user.is_authenticated:
@@ -67,6 +70,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def recommended(request: HttpRequest) -> HttpResponse:
     """Public posts by recommended authors."""
     page = queries.recommended(request.user, _cursor(request), PAGE_SIZE)
@@ -74,6 +78,7 @@ def recommended(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def profile(request: HttpRequest, username: str) -> HttpResponse:
     """One person and their posts."""
     person = relations.profile(request.user, accounts.by_name(username))
@@ -87,6 +92,7 @@ def profile(request: HttpRequest, username: str) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def post(request: HttpRequest, post_id: str) -> HttpResponse:
     """One post and its comments."""
     ident = api.parse_id(post_id)
@@ -118,6 +124,7 @@ def _kept(request: HttpRequest, *names: str) -> str:
 
 
 @require_safe
+@takes(GET=(budgets.SEARCH,))
 def search(request: HttpRequest) -> HttpResponse:
     """People by the beginning of a name."""
     text = request.GET.get("q", "").strip()
@@ -130,6 +137,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.PUBLISH,))
 def post_create(request: HttpRequest) -> HttpResponse:
     """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
     if not request.user.is_authenticated:
@@ -147,7 +155,9 @@ def post_create(request: HttpRequest) -> HttpResponse:
         if values["kind"] == "video":
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
-        ratelimit.spend(budgets.PUBLISH, request.user.pk)
+        budgeting.spend(request)
+        if files:
+            ratelimit.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
         images = _store_pictures(request, files)
         actions.publish(request.user, images=images, **values)
     except (
@@ -179,6 +189,7 @@ def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
 
 
 @require_POST
+@takes(POST=(budgets.DELETE,))
 def post_delete(request: HttpRequest, post_id: str) -> HttpResponse:
     """Delete one's own post."""
     if not request.user.is_authenticated:

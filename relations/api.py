@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
+from accounts.budgeting import PEOPLE
 from accounts.models import User
 from relations import actions, queries
 from relations.models import Relation
@@ -19,10 +20,9 @@ from relations.serializers import (
     RelationSerializer,
     UserRelationListSerializer,
 )
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 from socialsite.core.api import ErrorSerializer as Errors
 from socialsite.core.parameters import LIST_PAGE
-from socialsite.core.ratelimit import Grant
 
 IDS_MAX = 100
 CHANGED = {
@@ -39,20 +39,6 @@ SEARCH = OpenApiParameter(
     str,
     description="beginning of a username or nickname; in one's own list only, else 400",
 )
-BUDGET = [
-    OpenApiParameter(
-        name,
-        int,
-        OpenApiParameter.HEADER,
-        response=[200, 400, 403, 404, 409, 429],
-        description=f"{text}; not there without Redis",
-    )
-    for name, text in (
-        ("RateLimit-Limit", "most follows and unfollows, together, of one burst"),
-        ("RateLimit-Remaining", "how many of them are left now"),
-        ("RateLimit-Reset", "seconds until all are back; in a 429 the same as Retry-After"),
-    )
-]
 Action = Callable[[User, User], Relation | None]
 
 
@@ -63,45 +49,32 @@ def _change(request: Request, user_id: str, action: Action) -> Response:
 
 
 class Follow(APIView):
-    """Following one person; answers tell what is left of the budget of both methods."""
+    """Following one person; both methods have one budget."""
 
-    grant: Grant | None = None
+    takes = {"POST": (budgets.FOLLOW,), "DELETE": (budgets.FOLLOW,)}
 
-    @extend_schema(request=None, responses=CHANGED, parameters=BUDGET)
+    @extend_schema(request=None, responses=CHANGED)
     def post(self, request: Request, user_id: str) -> Response:
         """Follow. Someone whom I block stays blocked: 200, and `relation` is what it was.
 
         Refused with 12 for oneself, 1 where there is nobody, 3 for a banned account, 9 where they
         block me, 10 above the cap, 11 above the budget.
         """
-        self._spend(request)
         return _change(request, user_id, actions.follow)
 
-    @extend_schema(responses=CHANGED, parameters=BUDGET)
+    @extend_schema(responses=CHANGED)
     def delete(self, request: Request, user_id: str) -> Response:
         """Unfollow, also a banned or closed account; whoever follows me goes on doing so."""
-        self._spend(request)
         return _change(request, user_id, actions.unfollow)
 
-    def _spend(self, request: Request) -> None:
-        self.grant = ratelimit.take(budgets.FOLLOW, request.user.pk)
-        self.grant.check()
 
-    def finalize_response(
-        self, request: Request, response: Response, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Add the budget to every answer, also to one that refuses."""
-        answer = super().finalize_response(request, response, *args, **kwargs)
-        for name, value in (self.grant.headers() if self.grant else {}).items():
-            answer.headers[name] = value
-        return answer
-
-
-BLOCKED = {status: shape for status, shape in CHANGED.items() if status not in (409, 429)}
+BLOCKED = {status: shape for status, shape in CHANGED.items() if status != 409}
 
 
 class Block(APIView):
     """Blocking one person."""
+
+    takes = {"POST": (budgets.BLOCK,), "DELETE": (budgets.BLOCK,)}
 
     @extend_schema(request=None, responses=BLOCKED)
     def post(self, request: Request, user_id: str) -> Response:
@@ -118,6 +91,7 @@ class People(APIView):
     """One list of a person, chosen by `kind` in the addresses."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": PEOPLE}
     kind = ""
 
     @extend_schema(
@@ -148,6 +122,8 @@ class SearchablePeople(People):
 class BlockedPeople(APIView):
     """The people whom I block."""
 
+    takes = {"GET": PEOPLE}
+
     @extend_schema(
         parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
     )
@@ -160,6 +136,8 @@ class BlockedPeople(APIView):
 
 class Relations(APIView):
     """The states of several pairs from my side."""
+
+    takes = {"GET": (budgets.RELATION_READ,)}
 
     @extend_schema(
         parameters=[

@@ -18,15 +18,17 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts
+from accounts.budgeting import PEOPLE, READS, takes
 from accounts.models import User
 from relations import actions, queries, states
 from relations.models import Relation
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 PAGE_SIZE = 20
 
 
 @require_safe
+@takes(GET=PEOPLE)
 def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
     """A list of one person; whoever blocks that person is sent to the profile, to unblock.
 
@@ -62,6 +64,7 @@ def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=PEOPLE)
 def blocked(request: HttpRequest) -> HttpResponse:
     """The people whom I block. `?username=` leads to blocking somebody by name.
 
@@ -93,16 +96,17 @@ def blocked(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.FOLLOW,))
 def follow(request: HttpRequest, username: str) -> HttpResponse:
     """Follow or unfollow by the field `follow` = 1 or 0."""
     me = _member(request)
     act = actions.follow if _flag(request, "follow") else actions.unfollow
-    ratelimit.spend(budgets.FOLLOW, me.pk)
     target = _anyone(username)
     return _changed(request, target, act(me, target))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.BLOCK,))
 def block(request: HttpRequest, username: str) -> HttpResponse:
     """Block or unblock by the field `block` = 1 or 0; the page asks, for lack of JavaScript."""
     me = _member(request)

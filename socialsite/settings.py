@@ -303,6 +303,7 @@ FAILPOINT = ENV.FAILPOINT
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.budgeting.Throttle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["socialsite.core.json.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["socialsite.core.json.OrjsonParser"],
@@ -322,6 +323,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "socialsite.core.openapi.add_budgets",
+    ],
     "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema: what may be null says so
     "ENUM_NAME_OVERRIDES": {
         "ClientEnum": "accounts.devices.Client",  # fields client and kind

@@ -3,9 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
+from django.views.i18n import set_language
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
+from accounts.budgeting import takes
 from socialsite import views
+from socialsite.core import budgets
 from socialsite.metrics import metrics
 
 handler400 = views.bad_request
@@ -28,7 +31,7 @@ urlpatterns = [
     path("", include("accounts.urls")),
     path("", include("relations.urls")),
     path("", include("interactions.urls")),
-    path("i18n/", include("django.conf.urls.i18n")),
+    path("i18n/setlang/", takes(POST=(budgets.LANGUAGE,))(set_language), name="set_language"),
     path("admin/", admin.site.urls),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path(

@@ -7,11 +7,14 @@ from rest_framework.views import APIView
 
 from accounts import entry, queries, serializers
 from accounts.authentication import signed_in
+from socialsite.core import budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Devices(APIView):
     """One's own devices."""
+
+    takes = {"GET": (budgets.DEVICES,), "DELETE": (budgets.DEVICES,)}
 
     @extend_schema(responses={200: serializers.DevicePageSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
@@ -33,6 +36,8 @@ class Devices(APIView):
 
 class Device(APIView):
     """One of one's own devices."""
+
+    takes = {"DELETE": (budgets.DEVICES,)}
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors, 503: Errors})
     def delete(self, request: Request, client: str) -> Response:

@@ -8,12 +8,14 @@ from rest_framework.views import APIView
 from accounts import actions, devices, entry, serializers
 from accounts.api.sign_in import OpenView
 from accounts.authentication import signed_in
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Email(APIView):
     """One's own address."""
+
+    takes = {"GET": (budgets.READ,), "POST": (budgets.ACCOUNT,)}
 
     @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
@@ -45,6 +47,8 @@ class Email(APIView):
 
 class EmailConfirm(OpenView):
     """Opening the link of a mail."""
+
+    takes = {"POST": (budgets.LINK,)}
 
     @extend_schema(
         request=serializers.LinkSerializer, responses={204: None, 400: Errors, 503: Errors}

@@ -7,12 +7,14 @@ from rest_framework.views import APIView
 
 from accounts import entry, serializers
 from accounts.authentication import signed_in
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Password(APIView):
     """One's own password."""
+
+    takes = {"POST": (budgets.ACCOUNT,)}
 
     @extend_schema(
         request=serializers.PasswordSerializer,

@@ -11,11 +11,12 @@ from rest_framework.views import APIView
 
 from accounts import actions, queries, serializers
 from accounts.authentication import signed_in
+from accounts.budgeting import READS
 from accounts.models import User
 from feeds import queries as feeds
 from relations import queries as relations
 from relations.serializers import PersonPageSerializer
-from socialsite.core import api, errors
+from socialsite.core import api, budgets, errors
 from socialsite.core.api import ErrorSerializer as Errors
 from socialsite.core.parameters import LIST_PAGE
 
@@ -34,6 +35,8 @@ def user_body(viewer: Any, person: User) -> Body:
 
 class Me(APIView):
     """The person who asks."""
+
+    takes = {"GET": READS, "PATCH": (budgets.PROFILE,)}
 
     @extend_schema(responses={200: serializers.UserSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
@@ -62,6 +65,7 @@ class UserById(APIView):
     """One person by id."""
 
     permission_classes = (AllowAny,)
+    takes = {"GET": READS}
 
     @extend_schema(responses=SHOWN)
     def get(self, request: Request, user_id: str) -> Response:
@@ -73,6 +77,7 @@ class UserByName(APIView):
     """One person by name."""
 
     permission_classes = (AllowAny,)
+    takes = {"GET": READS}
 
     @extend_schema(responses=SHOWN)
     def get(self, request: Request, username: str) -> Response:
@@ -84,6 +89,7 @@ class Users(APIView):
     """Search of people."""
 
     permission_classes = (AllowAny,)
+    takes = {"GET": (budgets.SEARCH,)}
 
     @extend_schema(
         operation_id="users_list",

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from accounts import actions, devices, entry, serializers
 from accounts.api.sign_in import OpenView
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 
@@ -26,6 +26,8 @@ class Recover(OpenView):
 
 class RecoverConfirm(OpenView):
     """Using a link."""
+
+    takes = {"POST": (budgets.LINK,)}
 
     @extend_schema(
         request=serializers.RecoverConfirmSerializer,

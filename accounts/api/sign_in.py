@@ -13,7 +13,7 @@ from accounts.api.people import user_body
 from accounts.authentication import signed_in
 from accounts.models import User
 from accounts.tokens import TokenPair
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 Body = dict[str, Any]
@@ -49,6 +49,8 @@ class Register(OpenView):
 class Login(OpenView):
     """Signing in."""
 
+    takes = {"POST": (budgets.LOGIN,)}
+
     @extend_schema(
         request=serializers.LoginSerializer,
         responses={
@@ -73,17 +75,24 @@ class Refresh(OpenView):
 
     @extend_schema(
         request=serializers.RefreshSerializer,
-        responses={200: serializers.PairSerializer, 400: Errors, 401: Errors, 503: Errors},
+        responses={
+            200: serializers.PairSerializer,
+            400: Errors,
+            401: Errors,
+            429: Errors,
+            503: Errors,
+        },
     )
     def post(self, request: Request) -> Response:
         """Get a new pair; the old refresh token may be repeated until the new one is used."""
         data = api.read(serializers.RefreshSerializer, request.data)
-        _user, pair = actions.refresh(data["refresh"])
-        return Response(pair._asdict())
+        return Response(entry.refresh(data["refresh"])[1]._asdict())
 
 
 class Logout(APIView):
     """Signing out."""
+
+    takes = {"POST": (budgets.DEVICES,)}
 
     @extend_schema(request=None, responses={204: None, 401: Errors, 403: Errors, 503: Errors})
     def post(self, request: Request) -> Response:

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from accounts import entry, second_factor, serializers
 from accounts.authentication import signed_in
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
@@ -15,6 +15,12 @@ REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
 
 class Totp(APIView):
     """One's own second factor."""
+
+    takes = {
+        "GET": (budgets.READ,),
+        "POST": (budgets.ACCOUNT,),
+        "DELETE": (budgets.ACCOUNT,),
+    }
 
     @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
@@ -45,6 +51,8 @@ class Totp(APIView):
 class TotpConfirm(APIView):
     """The first code."""
 
+    takes = {"POST": (budgets.ACCOUNT,)}
+
     @extend_schema(
         request=serializers.OtpSerializer,
         responses={200: serializers.RecoveryCodesSerializer, **REFUSED},
@@ -59,6 +67,8 @@ class TotpConfirm(APIView):
 
 class TotpRecoveryCodes(APIView):
     """The recovery codes."""
+
+    takes = {"POST": (budgets.ACCOUNT,)}
 
     @extend_schema(
         request=serializers.OtpSerializer,

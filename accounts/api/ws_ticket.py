@@ -9,11 +9,14 @@ from rest_framework.views import APIView
 
 from accounts import cache, serializers
 from accounts.authentication import signed_in
+from socialsite.core import budgets
 from socialsite.core.api import ErrorSerializer as Errors
 
 
 class WsTicket(APIView):
     """A ticket for one socket."""
+
+    takes = {"POST": (budgets.WS_TICKET,)}
 
     @extend_schema(
         request=None,

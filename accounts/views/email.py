@@ -4,16 +4,18 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, devices, entry, links
+from accounts import actions, budgeting, devices, entry, links
 from accounts.authentication import signed_in
+from accounts.budgeting import takes
 from accounts.views import forms
-from socialsite.core import errors
+from socialsite.core import budgets, errors
 
 # The path is a secret: no page is told where one came from, not even one of ours.
 PRIVATE = "strict-origin"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def show(request: HttpRequest) -> HttpResponse:
     """Show the address; POST sends a link to a new one, or removes it."""
     user, _principal = signed_in(request)
@@ -21,6 +23,7 @@ def show(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         removes = "remove" in request.POST
         try:
+            budgeting.spend(request)
             names = ("password",) if removes else ("email", "password")
             values = {"email": "", **forms.fields(request, *names, maximum=forms.EMAIL_MAX)}
             entry.change_email(request, user, **values)
@@ -38,6 +41,7 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Ask once more, as programs open links too; POST stores the address."""
     error, link = None, None

@@ -5,9 +5,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts import actions, devices, entry, links, rules
+from accounts.budgeting import takes
 from accounts.views import forms
 from accounts.views.email import PRIVATE
-from socialsite.core import errors
+from socialsite.core import budgets, errors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,6 +36,7 @@ def _ask(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def choose(request: HttpRequest, token: str) -> HttpResponse:
     """Ask for a new password; POST sets it and signs out everywhere."""
     error = None

@@ -7,22 +7,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import cookies, devices, entry, queries, rules
+from accounts import budgeting, cookies, devices, entry, queries, rules
 from accounts.authentication import signed_in
+from accounts.budgeting import takes
 from accounts.models import User
 from accounts.tokens import Principal
 from accounts.views import forms
 from accounts.views.sign_in import logout
-from socialsite.core import errors
+from socialsite.core import budgets, errors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def password(request: HttpRequest) -> HttpResponse:
     """Change the password: this browser gets new cookies, everything else is signed out."""
     user, principal = signed_in(request)
     error = None
     if request.method == "POST":
         try:
+            budgeting.spend(request)
             return _change_password(request, user, principal)
         except forms.SHOWN as found:
             error = found
@@ -48,6 +51,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=(budgets.DEVICES,), POST=(budgets.DEVICES,))
 def show_devices(request: HttpRequest) -> HttpResponse:
     """Show who is signed in; POST signs out the device of the field `client`, or all `others`."""
     user, principal = signed_in(request)

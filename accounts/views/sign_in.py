@@ -5,13 +5,16 @@ from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import actions, cookies, entry
+from accounts import actions, budgeting, cookies, entry
 from accounts.authentication import signed_in
+from accounts.budgeting import takes
 from accounts.views import forms, two_factor
+from socialsite.core import budgets
 from socialsite.core.errors import OtpRequired
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.LOGIN,))
 def login(request: HttpRequest) -> HttpResponse:
     """Log in, or go on to the code; whoever is logged in already goes on."""
     if request.user.is_authenticated:
@@ -19,6 +22,7 @@ def login(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
+            budgeting.spend(request)
             values = forms.fields(request, "username", "password")
             values["username"] = values["username"].strip()
             user = entry.check_password(request, **values)
@@ -50,6 +54,7 @@ def register(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.DEVICES,))
 def logout(request: HttpRequest) -> HttpResponse:
     """End the sign-in of this browser, also on the server (T8)."""
     if request.user.is_authenticated:

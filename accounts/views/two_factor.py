@@ -15,11 +15,12 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import entry, second_factor
+from accounts import budgeting, entry, second_factor
 from accounts.authentication import signed_in
+from accounts.budgeting import takes
 from accounts.models import User
 from accounts.views import forms
-from socialsite.core import errors
+from socialsite.core import budgets, errors
 
 TICKET_SECONDS = 300
 SALT = "accounts.login-code"
@@ -35,6 +36,7 @@ def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.LOGIN,))
 def login_code(request: HttpRequest) -> HttpResponse:
     """Log in by a code; without a valid ticket it starts again at the password."""
     if request.user.is_authenticated:
@@ -47,6 +49,7 @@ def login_code(request: HttpRequest) -> HttpResponse:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
+        budgeting.spend(request)
         values = forms.fields(request, "otp")
         return forms.entered(request, entry.finish(request, user, forms.browser(request), **values))
     except errors.OtpRequired:
@@ -78,12 +81,14 @@ def _person(ticket: str) -> User | None:
 
 # --- settings -----------------------------------------------------------------------------------
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def show(request: HttpRequest) -> HttpResponse:
     """Show how the second factor stands; POST begins to set it up."""
     user, _principal = signed_in(request)
     if request.method != "POST":
         return _page(request, user)
     try:
+        budgeting.spend(request)
         entry.begin_second_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
         return _page(request, user, error, "begin")
@@ -93,10 +98,12 @@ def show(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def confirm(request: HttpRequest) -> HttpResponse:
     """Turn the second factor on, and show the recovery codes this once."""
     user, principal = signed_in(request)
     try:
+        budgeting.spend(request)
         codes = entry.confirm_second_factor(
             request, user, principal, **forms.fields(request, "otp")
         )
@@ -106,10 +113,12 @@ def confirm(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def renew(request: HttpRequest) -> HttpResponse:
     """Replace the recovery codes, and show the new ones this once."""
     user, _principal = signed_in(request)
     try:
+        budgeting.spend(request)
         codes = entry.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
     except SHOWN as error:
         return _page(request, user, error, "codes")
@@ -117,10 +126,12 @@ def renew(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.ACCOUNT,))
 def turn_off(request: HttpRequest) -> HttpResponse:
     """Turn the second factor off."""
     user, _principal = signed_in(request)
     try:
+        budgeting.spend(request)
         entry.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
     except SHOWN as error:
         return _page(request, user, error, "off")

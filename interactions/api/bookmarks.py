@@ -5,11 +5,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.budgeting import READS
 from feeds.serializers import PostPageSerializer
 from feeds.serializers import body as post_body
 from interactions import actions, queries
 from interactions.serializers import BookmarkSerializer
-from socialsite.core import api, budgets, ratelimit
+from socialsite.core import api, budgets
 from socialsite.core.parameters import FEED_PAGE
 
 Errors = api.ErrorSerializer
@@ -19,23 +20,25 @@ BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 42
 class PostBookmark(APIView):
     """My bookmark of a post."""
 
+    takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
+
     @extend_schema(request=None, responses=BOOKMARKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Keep the post; again changes nothing."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.bookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": True, "bookmark_count": count})
 
     @extend_schema(responses=BOOKMARKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Keep it no longer; again changes nothing. `bookmark_count` is 0 for what is hidden."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unbookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": False, "bookmark_count": count})
 
 
 class Bookmarks(APIView):
     """What I keep."""
+
+    takes = {"GET": READS}
 
     @extend_schema(
         parameters=FEED_PAGE, responses={200: PostPageSerializer, 400: Errors, 401: Errors}

@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.budgeting import READS
 from accounts.devices import address_of
 from interactions import actions, queries
 from interactions.queries import CommentCard
@@ -34,6 +35,7 @@ class PostComments(APIView):
     """The comments on a post."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
+    takes = {"GET": READS}
 
     @extend_schema(
         parameters=[*LIST_PAGE, SORT],
@@ -76,6 +78,7 @@ class Replies(APIView):
     """The replies to a comment."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": READS}
 
     @extend_schema(
         parameters=LIST_PAGE,
@@ -89,6 +92,8 @@ class Replies(APIView):
 
 class OneComment(APIView):
     """One comment."""
+
+    takes = {"DELETE": (budgets.DELETE,)}
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: Request, comment_id: str) -> Response:

@@ -6,11 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.budgeting import READS
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
-from socialsite.core import api, budgets, ratelimit
+from socialsite.core import api, budgets
 from socialsite.core.parameters import LIST_PAGE
 
 Errors = api.ErrorSerializer
@@ -21,17 +22,17 @@ LIKED = {200: LikeSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors
 class PostLike(APIView):
     """My like of a post."""
 
+    takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
+
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, post_id: str) -> Response:
         """Like; again changes nothing."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, post_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
 
@@ -39,17 +40,17 @@ class PostLike(APIView):
 class CommentLike(APIView):
     """My like of a comment."""
 
+    takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
+
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, comment_id: str) -> Response:
         """Like; again changes nothing."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, comment_id: str) -> Response:
         """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
 
@@ -58,6 +59,7 @@ class PostLikes(APIView):
     """The people who like a post."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": READS}
 
     @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, post_id: str) -> Response:
@@ -69,6 +71,7 @@ class CommentLikes(APIView):
     """The people who like a comment."""
 
     permission_classes = [AllowAny]
+    takes = {"GET": READS}
 
     @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, comment_id: str) -> Response:

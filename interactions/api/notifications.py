@@ -15,7 +15,7 @@ from interactions.serializers import (
     UnreadSerializer,
     notification_body,
 )
-from socialsite.core import api
+from socialsite.core import api, budgets
 from socialsite.core.parameters import LIST_PAGE
 
 Errors = api.ErrorSerializer
@@ -28,6 +28,8 @@ def _unread(request: Request) -> Response:
 
 class Notifications(APIView):
     """What I am told."""
+
+    takes = {"GET": (budgets.POLL, budgets.DEEP_READ)}
 
     @extend_schema(
         parameters=LIST_PAGE,
@@ -43,6 +45,8 @@ class Notifications(APIView):
 
 class Read(APIView):
     """What I have read."""
+
+    takes = {"POST": (budgets.NOTIFICATION,)}
 
     @extend_schema(
         request=ReadSerializer, responses={200: UnreadSerializer, 400: Errors, 401: Errors}
@@ -66,6 +70,8 @@ class Read(APIView):
 class UnreadCount(APIView):
     """How many notifications are unread."""
 
+    takes = {"GET": (budgets.POLL,)}
+
     @extend_schema(responses={200: UnreadSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
         """Return the number of unread notifications, up to 99, and if there are more."""
@@ -74,6 +80,8 @@ class UnreadCount(APIView):
 
 class Preferences(APIView):
     """Whose doings I hear of."""
+
+    takes = {"GET": (budgets.READ,), "PATCH": (budgets.NOTIFICATION,)}
 
     @extend_schema(responses={200: PreferencesSerializer, 401: Errors})
     def get(self, request: Request) -> Response:

@@ -11,7 +11,7 @@ from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
 from interactions import queries
 from interactions.serializers import NewRepostSerializer
-from socialsite.core import api, budgets, ratelimit
+from socialsite.core import api, budgets
 from socialsite.core.idempotency import idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
 
@@ -20,6 +20,8 @@ Errors = api.ErrorSerializer
 
 class PostRepost(APIView):
     """My reposts of a post."""
+
+    takes = {"DELETE": (budgets.MARK,)}
 
     @extend_schema(
         request=NewRepostSerializer,
@@ -52,6 +54,5 @@ class PostRepost(APIView):
 
         Reposts with words are deleted as posts.
         """
-        ratelimit.spend(budgets.MARK, request.user.pk)
         feeds.undo_repost(request.user, api.parse_id(post_id))
         return Response(status=204)

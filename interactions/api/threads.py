@@ -6,9 +6,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.budgeting import READS
 from interactions import actions, queries
 from interactions.serializers import CommentSettingsSerializer, PinSerializer
-from socialsite.core import api, budgets, ratelimit
+from socialsite.core import api, budgets
 
 Errors = api.ErrorSerializer
 PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors, 429: Errors}
@@ -17,17 +18,17 @@ PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors
 class Pin(APIView):
     """Whether a comment below my post is pinned."""
 
+    takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
+
     @extend_schema(request=None, responses=PINNED)
     def put(self, request: Request, comment_id: str) -> Response:
         """Pin it: it stands first, and shows where comments are featured. Again changes nothing."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         actions.pin(request.user, api.parse_id(comment_id))
         return Response({"pinned": True})
 
     @extend_schema(responses=PINNED)
     def delete(self, request: Request, comment_id: str) -> Response:
         """Pin it no longer; again changes nothing."""
-        ratelimit.spend(budgets.MARK, request.user.pk)
         actions.unpin(request.user, api.parse_id(comment_id))
         return Response({"pinned": False})
 
@@ -36,6 +37,7 @@ class CommentSettings(APIView):
     """Who may comment on a post, and which comments show."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
+    takes = {"GET": READS, "PATCH": (budgets.MARK,)}
 
     @extend_schema(responses={200: CommentSettingsSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
@@ -58,6 +60,5 @@ class CommentSettings(APIView):
         """Open, close or feature the comments on one's post."""
         ident = api.parse_id(post_id)
         values = api.read(CommentSettingsSerializer, request.data)
-        ratelimit.spend(budgets.MARK, request.user.pk)
         status = actions.set_comment_status(request.user, ident, values["status"])
         return Response({"status": status})

@@ -6,14 +6,16 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.budgeting import READS, takes
 from interactions import actions, queries
 from interactions.views._answers import back, member
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 PAGE_SIZE = 20
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
     """Keep a post or not, by the field `bookmarked` = 1 or 0; htmx gets the button."""
     user = member(request)
@@ -21,7 +23,6 @@ def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"bookmarked": [_("Must be 0 or 1.")]})
     ident = api.parse_id(post_id)
-    ratelimit.spend(budgets.MARK, user.pk)
     act = actions.bookmark if wanted == "1" else actions.unbookmark
     count = act(user, ident)
     if request.htmx:
@@ -31,6 +32,7 @@ def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def bookmarks(request: HttpRequest) -> HttpResponse:
     """What one keeps; for nobody else."""
     user = member(request)

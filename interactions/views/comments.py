@@ -8,15 +8,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
+from accounts import budgeting
+from accounts.budgeting import takes
 from accounts.devices import address_of
 from interactions import actions, queries
 from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 
 @require_POST
+@takes(in_form=True, POST=(budgets.COMMENT,))
 def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
     """Comment, or reply; what is wrong is shown at the field, and nothing typed is lost.
 
@@ -29,7 +32,7 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        ratelimit.spend(budgets.COMMENT, user.pk)
+        budgeting.spend(request)
         made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)
@@ -86,6 +89,7 @@ def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) ->
 
 
 @require_POST
+@takes(POST=(budgets.DELETE,))
 def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Delete a comment and show what is left: the section, or of a reply the number of comments."""
     user = member(request)

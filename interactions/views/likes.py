@@ -8,15 +8,17 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.budgeting import READS, takes
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 PAGE_SIZE = 20
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
     """Like or unlike by the field `liked` = 1 or 0; htmx gets the button in its new state."""
     ident = api.parse_id(post_id)
@@ -31,6 +33,7 @@ def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Like or unlike a comment by the same field; htmx gets the button in its new state."""
     ident = api.parse_id(comment_id)
@@ -50,12 +53,12 @@ def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int,
     wanted = request.POST.get("liked")
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"liked": [_("Must be 0 or 1.")]})
-    ratelimit.spend(budgets.MARK, user.pk)
     act = actions.like if wanted == "1" else actions.unlike
     return act(user, subj_type, ident), wanted == "1"
 
 
 @require_safe
+@takes(GET=READS)
 def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
     """Who likes a post."""
     ident = api.parse_id(post_id)
@@ -63,6 +66,7 @@ def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def comment_likes(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Who likes a comment."""
     ident = api.parse_id(comment_id)

@@ -9,16 +9,18 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from accounts.budgeting import READS, takes
 from interactions import actions, queries, wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import member, see
-from socialsite.core import api
+from socialsite.core import api, budgets
 
 PAGE_SIZE = 20
 
 
 @require_safe
+@takes(GET=(budgets.POLL, budgets.DEEP_READ))
 def notifications(request: HttpRequest) -> HttpResponse:
     """The list, the newest first; reading it marks nothing."""
     user = member(request)
@@ -56,6 +58,7 @@ def _address(item: Item, name: str) -> str:
 
 
 @require_POST
+@takes(POST=(budgets.NOTIFICATION,))
 def notifications_read(request: HttpRequest) -> HttpResponse:
     """Mark as read what the page showed when it was loaded: all up to the field `until`."""
     user = member(request)
@@ -65,6 +68,7 @@ def notifications_read(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.NOTIFICATION,))
 def notification_settings(request: HttpRequest) -> HttpResponse:
     """Whose doings one hears of, by kind."""
     user = member(request)

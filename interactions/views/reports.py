@@ -7,13 +7,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from accounts import budgeting
+from accounts.budgeting import READS, takes
 from interactions import actions
 from interactions.models import REPORTABLE, Reason
 from interactions.views._answers import member, refused, see
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.REPORT,))
 def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
     """Ask for the reason, send the report, and say thanks; nothing typed is lost."""
     user = member(request)
@@ -29,7 +32,7 @@ def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
         return render(request, "interactions/report.html", context)
     values = {name: request.POST.get(name, "") for name in ("reason", "words")}
     try:
-        ratelimit.spend(budgets.REPORT, user.pk)
+        budgeting.spend(request)
         actions.report(user, REPORTABLE[kind], ident, **values)
     except (errors.InvalidInput, errors.RateLimited) as error:
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}

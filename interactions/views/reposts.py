@@ -8,14 +8,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts import budgeting
+from accounts.budgeting import READS, takes
 from feeds import actions as feeds
 from feeds import queries as posts
 from interactions import queries
 from interactions.views._answers import back, member, refused, see
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.PUBLISH,))
 def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
     """Repost: at once without words, from a page of its own with them.
 
@@ -27,7 +30,7 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
-        ratelimit.spend(budgets.PUBLISH, user.pk)
+        budgeting.spend(request)
         made, _is_new = feeds.repost(user, ident, content or "")
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
@@ -37,11 +40,11 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
     """Delete one's repost without words."""
     user = member(request)
     ident = api.parse_id(post_id)
-    ratelimit.spend(budgets.MARK, user.pk)
     feeds.undo_repost(user, ident)
     try:
         return _changed(request, ident)

@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts.budgeting import READS, takes
 from interactions import actions, queries
 from interactions.views._answers import back, member, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
-from socialsite.core import api, budgets, errors, ratelimit
+from socialsite.core import api, budgets, errors
 from socialsite.core.pagination import Position
 
 
@@ -33,6 +34,7 @@ def thread_context(
 
 
 @require_safe
+@takes(GET=READS)
 def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
     """A comment and its replies; htmx gets a page of the replies."""
     ident = api.parse_id(comment_id)
@@ -46,6 +48,7 @@ def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 
 @require_safe
+@takes(GET=READS)
 def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
     """The form that answers a comment, put below it by htmx; else the page of its replies."""
     member(request)
@@ -62,6 +65,7 @@ def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
     """Pin a comment or not, by the field `pinned` = 1 or 0; htmx gets the section."""
     user = member(request)
@@ -69,7 +73,6 @@ def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
     if wanted not in ("0", "1"):
         raise errors.InvalidInput(fields={"pinned": [_("Must be 0 or 1.")]})
     ident = api.parse_id(comment_id)
-    ratelimit.spend(budgets.MARK, user.pk)
     (actions.pin if wanted == "1" else actions.unpin)(user, ident)
     _found, post = queries.visible_comment(user, ident)
     if request.htmx:
@@ -78,10 +81,10 @@ def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 
 @require_POST
+@takes(POST=(budgets.MARK,))
 def comment_settings(request: HttpRequest, post_id: str) -> HttpResponse:
     """Open, close or feature the comments, by the field `status`; htmx gets the section."""
     user = member(request)
     ident = api.parse_id(post_id)
-    ratelimit.spend(budgets.MARK, user.pk)
     actions.set_comment_status(user, ident, request.POST.get("status", ""))
     return changed(request, ident, sort_of(request))

@@ -66,6 +66,8 @@ def _wrapped(budget: Budget | None, view: View) -> View:
                 raise IdempotencyConflict from None
             return kept
 
+    if budget is not None:
+        run.budget = budget  # type: ignore[attr-defined]
     return run
 
 

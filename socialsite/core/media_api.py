@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from socialsite.core import media
+from socialsite.core import budgets, media
 from socialsite.core.api import ErrorSerializer
 from socialsite.core.errors import InvalidInput, NotAuthenticated
 from socialsite.core.idempotency import idempotent
@@ -61,6 +61,7 @@ class MediaView(APIView):
     """Upload a picture, to use it by its id in a post."""
 
     parser_classes = [MultiPartParser]
+    takes = {"POST": (budgets.UPLOAD,)}
 
     @extend_schema(
         tags=["media"],
