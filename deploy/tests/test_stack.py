@@ -65,7 +65,7 @@ def ask(stack: Stack, path: str, body: bytes | None = None, **headers: str) -> A
     """Send a GET, or a POST where there is a body."""
     request = urllib.request.Request(stack.url + path, data=body, headers=headers)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
             return Answer(answer.status, answer.headers, answer.read())
     except urllib.error.HTTPError as error:
         with error:

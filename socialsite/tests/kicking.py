@@ -47,7 +47,7 @@ class Member:
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "User-Agent": user_agent},
         )
-        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
             answer: dict[str, str] = json.loads(response.read())
         return answer
 
@@ -70,12 +70,12 @@ class Member:
         )
         page = page or context.new_page()
         # Asked for as soon as the socket is open.
-        with page.expect_response("**/api/v1/feed/new-count", timeout=30_000):
+        with page.expect_response("**/api/v1/feed/new-count", timeout=60_000):
             page.goto("/")
         return page
 
 
-def seconds_until_told(page: Page, since: float, timeout: float = 30) -> float:
+def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
     """Wait until a page shows why it was signed out; returns the seconds from `since` to that."""
     expect(page.locator("#notice")).to_have_text(re.compile(r"\S"), timeout=timeout * 1000)
     while not (at := page.evaluate("window.noticeAt")):  # with the next frame

@@ -102,7 +102,7 @@ class Client:
             | ({"Authorization": f"Bearer {self.token}"} if self.token else {}),
         )
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
                 text = response.read()
         except urllib.error.HTTPError as error:
             raise AssertionError(f"{method} {path}: {error.code} {error.read()!r}") from None

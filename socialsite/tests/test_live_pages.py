@@ -8,6 +8,7 @@ import http.client
 import json
 import socket
 import statistics
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -84,10 +85,12 @@ def test_with_a_dead_channel_layer_the_page_is_out_within_seconds_and_says_why(
     member = Member(stack.url, f"{trouble}{first}"[:16])
     member.log_in()
     context = member.browser(browser)
+    began = time.monotonic()
     page = member.open(context) if first == "page" else None
     with kicking.trouble(trouble, stack):
         page = page or member.open(context)
-        assert seconds_until_told(page, member.log_in()) < 6 + 4
+        opened = time.monotonic() - began  # about a second, unless the machine is busy
+        assert seconds_until_told(page, member.log_in()) < max(6 + 4, 4 * opened)
     assert told(page) == ANOTHER_CHROME
     context.close()
 
@@ -104,7 +107,7 @@ def test_other_roles_are_fetched_without_a_word(stack: Stack, browser: Browser) 
     page = member.open(context)
     page.evaluate("window.sameDocument = true")
     # The socket closes, the page gets a new access token, the socket opens again.
-    with page.expect_response("**/api/v1/feed/new-count", timeout=20_000):
+    with page.expect_response("**/api/v1/feed/new-count", timeout=60_000):
         stack.manage("promote", member.username, "--role", "moderator")
     assert is_the_same_document(page)
     cookie = next(one for one in context.cookies() if one["name"] == "access")
@@ -130,7 +133,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
     page.fill("input[name=old_password]", PASSWORD)
     page.fill("input[name=new_password]", "left.pass2")
     page.fill("input[name=again]", "left.pass2")
-    with other_tab.expect_response("**/api/v1/feed/new-count", timeout=20_000):
+    with other_tab.expect_response("**/api/v1/feed/new-count", timeout=60_000):
         page.get_by_test_id("change-password").click()
     expect(page.locator(".notice-good")).to_be_visible()
 
@@ -194,14 +197,14 @@ def test_a_count_that_fails_is_asked_again_and_so_is_one_that_a_hint_overtook(
 
     audience.page.route("**/api/v1/feed/new-count", fail_at_first)
     audience.publish()
-    for _ in range(400):
+    for _ in range(1200):
         if held:  # asked for the third time, and not answered yet
             break
         audience.page.wait_for_timeout(50)
     audience.publish()
     audience.page.wait_for_timeout(1000)  # for the hint
     held[0].fulfill(json={"count": 1, "more": False})
-    expect(audience.banner).to_have_text("2 new posts", timeout=20_000)
+    expect(audience.banner).to_have_text("2 new posts", timeout=60_000)
     audience.page.context.close()
 
 
@@ -213,7 +216,7 @@ def test_what_was_published_while_nobody_could_be_told_is_announced_afterwards(
     with kicking.trouble(trouble, stack):
         audience.publish()
         audience.page.wait_for_timeout(1000)
-    expect(audience.banner).to_have_text("1 new post", timeout=20_000)
+    expect(audience.banner).to_have_text("1 new post", timeout=60_000)
     audience.page.context.close()
 
 
@@ -222,7 +225,7 @@ class UnixConnection(http.client.HTTPConnection):
     """HTTP to one process."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__("localhost", timeout=30)
+        super().__init__("localhost", timeout=60)
         self._path = path
 
     def connect(self) -> None:
@@ -257,7 +260,7 @@ def two(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list
 def open_socket(path: Path, access: str) -> ClientConnection:
     headers = {"Authorization": f"Bearer {access}"}
     return unix_connect(
-        str(path), "ws://localhost/ws/session/", additional_headers=headers, open_timeout=10
+        str(path), "ws://localhost/ws/session/", additional_headers=headers, open_timeout=60
     )
 
 
@@ -266,7 +269,7 @@ def end_of(connection: ClientConnection) -> tuple[int, str, list[Any]]:
     heard = []
     with contextlib.suppress(ConnectionClosed):
         while True:
-            heard.append(json.loads(connection.recv(timeout=15)))
+            heard.append(json.loads(connection.recv(timeout=60)))
     return connection.close_code or 0, connection.close_reason or "", heard
 
 

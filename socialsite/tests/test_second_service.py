@@ -29,7 +29,7 @@ class Caller:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         request = urllib.request.Request(self.address + path, headers=headers)  # noqa: S310
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
                 return int(response.status)
         except urllib.error.HTTPError as error:
             return error.code
