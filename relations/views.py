@@ -7,12 +7,11 @@ they block, and `/settings/blocked` is the way.
 """
 
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
@@ -22,7 +21,7 @@ from accounts.budgeting import PEOPLE, READS, takes
 from accounts.models import User
 from relations import actions, queries, states
 from relations.models import Relation
-from socialsite.core import api, budgets, errors
+from socialsite.core import addresses, api, budgets, errors
 
 PAGE_SIZE = 20
 
@@ -157,19 +156,13 @@ def _flag(request: HttpRequest, name: str) -> bool:
 def _back(request: HttpRequest, person: User, state: Relation | None) -> str:
     """Return where the form came from, if it is on this site and the reader may still see it."""
     profile = reverse("profile", args=[person.username])
-    wanted = request.POST.get("next") or request.GET.get("next") or profile
-    if not url_has_allowed_host_and_scheme(wanted, {request.get_host()}, request.is_secure()):
-        wanted = profile
-    if _path(wanted) == _path(profile):
+    wanted = addresses.own(request, request.POST.get("next") or request.GET.get("next")) or profile
+    if addresses.own_path(request, wanted).lower() == profile.lower():
         if not person.is_active:
             return reverse("home")
         if states.is_blocked(state):
             return reverse("blocked")
     return wanted
-
-
-def _path(address: str) -> str:
-    return urlsplit(address).path.lower()
 
 
 def _changed(request: HttpRequest, person: User, state: Relation | None) -> HttpResponse:
@@ -178,8 +171,8 @@ def _changed(request: HttpRequest, person: User, state: Relation | None) -> Http
     if not request.htmx:
         return HttpResponseRedirect(back, status=303)
     profile = reverse("profile", args=[person.username])
-    came_from = _path(request.POST.get("next") or profile)
-    if "block" in request.POST and came_from == _path(profile):
+    came_from = addresses.own_path(request, request.POST.get("next") or profile)
+    if "block" in request.POST and came_from.lower() == profile.lower():
         return HttpResponseClientRedirect(back)
     row: dict[str, Any] = {
         "id": str(person.pk),

@@ -4,10 +4,9 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.utils.http import url_has_allowed_host_and_scheme
 
 from accounts.models import User
-from socialsite.core import api, errors
+from socialsite.core import addresses, api, errors
 
 UNPROCESSABLE = 422
 
@@ -21,9 +20,7 @@ def member(request: HttpRequest) -> User:
 
 def back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
     """Return to the page that the form's field `next` names, if it is one of ours."""
-    address = request.POST.get("next", "")
-    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, request.is_secure()):
-        address = fallback
+    address = addresses.own(request, request.POST.get("next")) or fallback
     return see(address.partition("#")[0] + anchor)
 
 

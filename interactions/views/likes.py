@@ -1,7 +1,5 @@
 """The like buttons, and the pages of who likes something."""
 
-from urllib.parse import urlsplit
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,7 +10,7 @@ from accounts.budgeting import READS, takes
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
-from socialsite.core import api, budgets, errors
+from socialsite.core import addresses, api, budgets, errors
 
 PAGE_SIZE = 20
 
@@ -26,7 +24,7 @@ def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
     if request.htmx:
         post = {"id": str(ident), "like_count": count, "liked": liked}
         page = reverse("post", args=[ident])
-        is_own_page = urlsplit(request.htmx.current_url_abs_path or "").path == page
+        is_own_page = addresses.own_path(request, request.htmx.current_url) == page
         context = {"post": post, "is_own_page": is_own_page}
         return render(request, "interactions/_like.html", context)
     return back(request, reverse("post", args=[ident]), f"#like-{ident}")

@@ -230,6 +230,15 @@ def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(make_user)
     assert pair(a, b)[0] is Relation.BLACKLISTING
 
 
+@pytest.mark.parametrize("wanted", ["//[", "http://[::1"])
+def test_an_address_to_return_to_that_cannot_be_parsed_is_ignored(make_user, wanted) -> None:
+    a, b = make_user(), make_user()
+    address = f"/@{b.username}/follow"
+    response = browser_of(a).post(address, {"follow": "1", "next": wanted}, headers=HTMX)
+    assert response.status_code == 200
+    assert f'name="next" value="/@{b.username}"' in response.content.decode()
+
+
 def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(b, a)
