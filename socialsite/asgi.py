@@ -20,6 +20,7 @@ django_application = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
 from socialsite.core.bodies import Gate, Turns  # noqa: E402
+from socialsite.core.headers import Bounded  # noqa: E402
 
 REQUESTS_AT_ONCE = 32
 
@@ -32,9 +33,11 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # Which pages may open a socket depends on the credential: `accounts.handshake`.
-application = ProtocolTypeRouter(
-    {
-        "http": Gate(Turns(django_application, REQUESTS_AT_ONCE)),
-        "websocket": URLRouter(routes),
-    }
+application = Bounded(
+    ProtocolTypeRouter(
+        {
+            "http": Gate(Turns(django_application, REQUESTS_AT_ONCE)),
+            "websocket": URLRouter(routes),
+        }
+    )
 )

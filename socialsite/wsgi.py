@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core import bodies, data_dir
+from socialsite.core import bodies, data_dir, headers
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
@@ -22,6 +22,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
     A client whose body nobody reads sees the connection cut instead of the answer.
     """
+    headers.bound(environ)
     answer: Iterable[bytes] = django_application(environ, start_response)
     stream = environ["wsgi.input"]
     for _part in range(UNREAD_PARTS):
