@@ -4,12 +4,12 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 
 from accounts.budgeting import takes
 from socialsite import views
 from socialsite.core import budgets
 from socialsite.metrics import metrics
+from socialsite.schema import DocsView, SchemaView
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -33,14 +33,8 @@ urlpatterns = [
     path("", include("interactions.urls")),
     path("i18n/setlang/", takes(POST=(budgets.LANGUAGE,))(set_language), name="set_language"),
     path("admin/", admin.site.urls),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path(
-        "api/docs/",
-        SpectacularSwaggerSplitView.as_view(
-            url_name="schema", template_name="socialsite/docs.html"
-        ),
-        name="docs",
-    ),
+    path("api/schema/", SchemaView.as_view(), name="schema"),
+    path("api/docs/", DocsView.as_view(), name="docs"),
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

@@ -1,0 +1,68 @@
+"""The OpenAPI document and its page, which browsers and proxies may keep for some minutes.
+
+The document is the same for everybody, in every language and as long as the process lives: it is
+made once in each format.
+"""
+
+import hashlib
+import threading
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils import translation
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.encoding import force_bytes
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from socialsite.core import budgets
+
+FRESH = "public, max-age=300"
+
+_made: dict[str, tuple[bytes, str]] = {}
+_making = threading.Lock()
+
+
+class SchemaView(SpectacularAPIView):
+    """The document, as YAML or JSON."""
+
+    takes = {"GET": (budgets.SCHEMA,)}
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Return the document, or 304 where the reader has it already."""
+        renderer = request.accepted_renderer
+        text, tag = self._document(renderer)
+        name = f'inline; filename="socialsite.{renderer.format}"'
+        headers = {"Content-Disposition": name, "ETag": tag, "Cache-Control": FRESH}
+        answer = HttpResponse(text, content_type=renderer.media_type, headers=headers)
+        patch_vary_headers(answer, ["Accept"])
+        return get_conditional_response(request._request, tag, response=answer) or answer
+
+    def _document(self, renderer: BaseRenderer) -> tuple[bytes, str]:
+        """Return the document in the format of a renderer, and its entity tag."""
+        with _making:
+            if renderer.media_type not in _made:
+                with translation.override("en"):
+                    document = self.generator_class().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+                    text = force_bytes(renderer.render(document, renderer_context={}))
+                _made[renderer.media_type] = text, f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+            return _made[renderer.media_type]
+
+
+class DocsView(SpectacularSwaggerSplitView):
+    """The page on which the document is read and tried."""
+
+    takes = {"GET": (budgets.SCHEMA,)}
+    url_name = "schema"
+    template_name = "socialsite/docs.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer as DRF does; the page may be kept, its script has the reader's CSRF token."""
+        answer = super().dispatch(request, *args, **kwargs)
+        if answer.status_code == 200 and "script" not in request.GET:
+            answer.headers["Cache-Control"] = FRESH
+        return answer
