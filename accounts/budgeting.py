@@ -22,6 +22,7 @@ from socialsite.core import budgets, ratelimit
 from socialsite.core.budgets import Budget, Per
 from socialsite.core.ratelimit import Asked, Grant, Take
 from socialsite.core.redis import Batch
+from socialsite.core.services import Service
 
 if TYPE_CHECKING:  # it imports its throttles, and so this module, itself
     from rest_framework.views import APIView
@@ -110,6 +111,8 @@ def _owner(budget: Budget, request: HttpRequest, user_id: int | None) -> str | N
             return networks.client_of(request) if user_id is None else None
         case Per.VISITOR:
             return networks.client_of(request) if user_id is None else str(user_id)
+        case Per.SERVICE:
+            return cast("Service", request.service).owner  # type: ignore[attr-defined]
         case Per.ADDRESS:
             return networks.client_of(request)
         case _:

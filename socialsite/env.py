@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from socialsite.core import budgets, data_dir, keys
+from socialsite.core import budgets, data_dir, keys, services
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
@@ -70,6 +70,9 @@ class Env(BaseSettings):
         le=5,
         description="reverse proxies in front whose X-Forwarded-For entry is believed",
     )
+    SERVICE_KEYS: Annotated[list[str], NoDecode] = Field(
+        default=[], description="comma-separated key or name:key of services that may introspect"
+    )
     ACCESS_MINUTES: int = Field(15, ge=1, le=1440, description="life of an access token")
     REFRESH_DAYS: int = Field(30, ge=1, le=365, description="life of a refresh token")
     CLIENT_POLICY: Literal["type", "device"] = Field(
@@ -121,7 +124,9 @@ class Env(BaseSettings):
     FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
     _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
 
-    @field_validator("SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", mode="before")
+    @field_validator(
+        "SECRET_KEY_FALLBACKS", "JWT_KEYS", "ALLOWED_HOSTS", "SERVICE_KEYS", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
@@ -150,6 +155,12 @@ class Env(BaseSettings):
             raise ValueError(
                 f"must have at least {METRICS_TOKEN_MIN} characters, ASCII without blanks"
             )
+        return value
+
+    @field_validator("SERVICE_KEYS")
+    @classmethod
+    def _services(cls, value: list[str]) -> list[str]:
+        services.read(value)
         return value
 
     @field_validator("SITE_URL")
@@ -205,6 +216,11 @@ class Env(BaseSettings):
         return not self.DATABASE_URL
 
     @property
+    def services(self) -> list[services.Service]:
+        """The services that may introspect, with their keys."""
+        return services.read(self.SERVICE_KEYS)
+
+    @property
     def rates(self) -> dict[str, budgets.Rate | None]:
         """The rate of every budget by its name, None for no limit."""
         return self._rates
@@ -252,6 +268,9 @@ def load() -> Env:
     if {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS} & {*env.JWT_KEYS}:
         # Who learns one must not have the other: they do different things.
         raise SystemExit("Bad configuration:\n  JWT_KEYS: SECRET_KEY must not be one of them")
+    own = {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS, *env.JWT_KEYS}
+    if own & {service.key for service in env.services}:
+        raise SystemExit("Bad configuration:\n  SERVICE_KEYS: a key of the site is one of them")
     return env
 
 

@@ -14,7 +14,7 @@ from accounts import actions, tokens
 from accounts.tests import forgery
 from accounts.tests.forgery import FAMILIES, Forger, Forgery
 from accounts.tests.test_sockets import Socket, run
-from socialsite.core import redis
+from socialsite.core import redis, services
 from socialsite.core.errors import InvalidInput
 
 SEED = 20261121
@@ -111,7 +111,9 @@ def test_forged_cookies_make_a_guest_of_the_visitor_of_a_page(forge, api) -> Non
         assert (answer.status_code, answer["Location"].partition("?")[0]) == (302, "/login")
 
 
-def test_forged_tokens_are_not_active(forge, api) -> None:
+def test_forged_tokens_are_not_active(forge, api, settings) -> None:
+    settings.SERVICE_KEYS = services.read(["k" * 32])
+    api.credentials(HTTP_AUTHORIZATION="Bearer " + "k" * 32)
     for one in forge("access", 150) + forge("refresh", 150):
         if "\0" not in one.token:
             answer = api.post("/api/v1/auth/introspect", {"token": one.token}, format="json")

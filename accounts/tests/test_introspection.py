@@ -1,6 +1,8 @@
 """What other services ask: the public keys, and whether a token is live (RFC 7517, RFC 7662)."""
 
+import base64
 import time
+from urllib.parse import quote
 
 import jwt
 import pytest
@@ -10,7 +12,8 @@ from rest_framework.test import APIClient
 from accounts import actions, introspection
 from accounts.models import TokenBatch, TokenVersion
 from accounts.tests.test_tokens import OTHER_KEY, forge, forgeries
-from socialsite.core import keys, redis
+from socialsite.core import keys, redis, services
+from socialsite.core.budgets import Rate
 from socialsite.core.errors import AppError
 
 pytestmark = pytest.mark.django_db
@@ -18,6 +21,7 @@ pytestmark = pytest.mark.django_db
 INTROSPECT = "/api/v1/auth/introspect"
 JWKS = "/.well-known/jwks.json"
 INACTIVE = {"active": False}
+KEY, OTHER = "k" * 31 + "+", "%2B" * 12
 
 
 @pytest.fixture
@@ -28,6 +32,19 @@ def user(make_user):
 @pytest.fixture
 def pair(user):
     return actions.sign_in(user, "chrome")
+
+
+@pytest.fixture(autouse=True)
+def _services(settings) -> None:
+    settings.SERVICE_KEYS = services.read([f"shop:{KEY}", OTHER])
+
+
+@pytest.fixture
+def api() -> APIClient:
+    """A service that shows its key."""
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {KEY}")
+    return client
 
 
 @pytest.fixture
@@ -64,10 +81,104 @@ def test_a_form_is_taken_too(pair, api) -> None:
     assert api.generic("POST", INTROSPECT, body, content_type=kind).json()["active"] is True
 
 
-def test_no_other_credential_is_looked_at(pair, api) -> None:
-    api.credentials(HTTP_AUTHORIZATION="Bearer nonsense")
-    api.cookies["access"] = "nonsense"
-    assert api.post(INTROSPECT, {"token": pair.access}, format="json").json()["active"] is True
+def basic(name: str, key: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:{key}".encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        f"Bearer {KEY}",
+        f"bearer  {KEY} ",
+        f"Bearer {OTHER}",
+        basic("shop", KEY),
+        basic("shop", quote(KEY, safe="")),  # as RFC 6749 wants it
+        basic("", OTHER),
+        basic("anything", OTHER),
+    ],
+)
+def test_a_service_shows_its_key_in_either_way(shown, pair) -> None:
+    answer = APIClient().post(
+        INTROSPECT, {"token": pair.access}, format="json", HTTP_AUTHORIZATION=shown
+    )
+    assert (answer.status_code, answer.json()["active"]) == (200, True)
+
+
+def refused(shown: str | None, **more: str):
+    """Return the answer to who shows this; it tells nothing."""
+    headers = more if shown is None else more | {"HTTP_AUTHORIZATION": shown}
+    return APIClient().post(INTROSPECT, {"token": "x"}, format="json", **headers)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        None,
+        "",
+        "Bearer",
+        "Bearer nonsense",
+        f"Bearer {KEY}x",
+        f"Bearer {KEY[:-1]}",
+        f"Bearer {KEY} {KEY}",
+        KEY,
+        f"Token {KEY}",
+        basic("shop", KEY + "x"),
+        basic("wiki", KEY),
+        basic("", KEY),
+        basic("shop", ""),
+        "Basic x",
+        "Basic é",
+        "Basic " + base64.b64encode(b"\xff\xfe").decode(),
+        "Basic " + base64.b64encode(b"shop").decode(),
+    ],
+)
+def test_without_a_right_key_nothing_is_told(shown, db) -> None:
+    answer = refused(shown)
+    assert (answer.status_code, answer.json()["code"]) == (401, 14)
+    assert answer["WWW-Authenticate"] == 'Bearer realm="services", Basic realm="services"'
+
+
+def test_who_is_signed_in_is_no_service(pair) -> None:
+    assert refused(f"Bearer {pair.access}").status_code == 401
+    browser = APIClient()
+    browser.cookies["access"], browser.cookies["refresh"] = pair
+    answer = browser.post(INTROSPECT, {"token": pair.access}, format="json")
+    assert (answer.status_code, answer.json()["code"]) == (401, 14)
+
+
+def test_where_no_key_is_set_nobody_may_ask(settings, pair) -> None:
+    settings.SERVICE_KEYS = []
+    for shown in (None, f"Bearer {KEY}", "Bearer ", basic("", "")):
+        assert refused(shown).status_code == 401
+
+
+def test_wrong_keys_have_a_budget_that_a_right_one_does_not_meet(
+    pair, ask, settings, dead_redis
+) -> None:
+    settings.BUDGETS = {"introspect_refused": Rate(2, 60)}
+    with dead_redis():
+        statuses = [refused("Bearer nonsense").status_code for _ in range(4)]
+        assert statuses == [401, 401, 429, 429]
+        answer = refused(basic("shop", "nonsense"))
+        assert (answer.json()["code"], answer["Retry-After"]) == (11, "60")
+        assert ask(pair.access)["active"]
+        assert refused(None).status_code == 401  # no key is no wrong key
+        assert refused("Bearer nonsense", REMOTE_ADDR="203.0.113.5").status_code == 401
+
+
+def test_each_service_has_a_budget_of_questions(pair, settings) -> None:
+    settings.BUDGETS = {"introspect": Rate(2, 60)}
+
+    def statuses(shown: str) -> list[int]:
+        return [
+            APIClient()
+            .post(INTROSPECT, {"token": "x"}, format="json", HTTP_AUTHORIZATION=shown)
+            .status_code
+            for _ in range(3)
+        ]
+
+    assert statuses(f"Bearer {KEY}") == [200, 200, 429]
+    assert statuses(f"Bearer {OTHER}") == [200, 200, 429]
 
 
 def test_whatever_is_wrong_with_a_token_is_not_told(pair, ask) -> None:

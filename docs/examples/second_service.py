@@ -1,4 +1,7 @@
-"""A second service behind the site's sign-in: `SITE=https://… python second_service.py`."""
+"""A second service behind the site's sign-in: `SITE=https://… python second_service.py`.
+
+SERVICE_KEY is one of the keys that the site's SERVICE_KEYS names.
+"""
 
 import json
 import os
@@ -8,6 +11,7 @@ from wsgiref.simple_server import make_server
 import jwt
 
 SITE = os.environ.get("SITE", "http://127.0.0.1:8000")
+KEY = os.environ.get("SERVICE_KEY", "")
 KEYS = jwt.PyJWKClient(f"{SITE}/.well-known/jwks.json", timeout=5)
 RULES = {"audience": "socialsite", "issuer": "socialsite", "leeway": 10}
 
@@ -18,8 +22,9 @@ def signed(token):  # offline: true until the token ends, whatever happened sinc
 
 
 def active(token):  # asks the site, which knows of every log-out, kick and ban at once
-    body, kind = json.dumps({"token": token}).encode(), {"Content-Type": "application/json"}
-    request = Request(f"{SITE}/api/v1/auth/introspect", body, kind)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
+    body = json.dumps({"token": token}).encode()
+    request = Request(f"{SITE}/api/v1/auth/introspect", body, headers)
     return json.load(urlopen(request, timeout=5))["active"]
 
 

@@ -55,8 +55,10 @@ def service() -> Iterator[tuple[Caller, Service]]:
 
 def test_a_second_service_takes_the_sites_sign_ins(tmp_path: Path, service) -> None:
     call, second = service
-    with stacks.embedded(tmp_path, JWT_KEYS=keys.new("ed25519")) as site:
-        second.env = second.env | {"SITE": site}
+    key = keys.new("secret")
+    env = {"JWT_KEYS": keys.new("ed25519"), "SERVICE_KEYS": f"second:{key}"}
+    with stacks.embedded(tmp_path, **env) as site:
+        second.env = second.env | {"SITE": site, "SERVICE_KEY": key}
         second.start()
         person = stacks.Client.new(site, "alice1")
         word = {"username": "alice1", "password": "right.pass1", "client": "android"}

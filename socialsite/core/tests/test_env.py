@@ -58,6 +58,12 @@ def test_lists_are_separated_by_commas(read) -> None:
     assert [text.replace("\\n", "\n") for text in texts] == env.JWT_KEYS
 
 
+def test_services_have_a_name_or_none(read) -> None:
+    found = read(SERVICE_KEYS=f"shop:{SECRET}, {SECRET}x").services
+    assert found == [("shop", SECRET), ("", f"{SECRET}x")]
+    assert len({service.owner for service in found}) == 2
+
+
 def test_an_empty_value_is_as_good_as_none(read) -> None:
     assert read(PORT="", DATABASE_URL="", DEMO="").PORT == 8000
 
@@ -74,6 +80,12 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"JWT_KEYS": "short"}, "JWT_KEYS: key 1 is too short"),
         ({"JWT_KEYS": SECRET, "SECRET_KEY": SECRET}, "JWT_KEYS: SECRET_KEY must not be one"),
         ({"JWT_KEYS": SECRET, "SECRET_KEY_FALLBACKS": SECRET}, "JWT_KEYS: SECRET_KEY must not be"),
+        ({"SERVICE_KEYS": "short"}, "SERVICE_KEYS: key 1 is too short, it needs 32 characters"),
+        ({"SERVICE_KEYS": f"{SECRET},a:{SECRET}"}, "SERVICE_KEYS: key 2 has the key or the name"),
+        ({"SERVICE_KEYS": f"a:{SECRET},a:{SECRET}x"}, "SERVICE_KEYS: key 2 has the key or the"),
+        ({"SERVICE_KEYS": f"a b:{SECRET}"}, "SERVICE_KEYS: the name of key 1 has odd characters"),
+        ({"SERVICE_KEYS": f"a:é{SECRET}"}, "SERVICE_KEYS: key 1 has odd characters"),
+        ({"SERVICE_KEYS": SECRET, "JWT_KEYS": SECRET}, "SERVICE_KEYS: a key of the site is one"),
         ({"SITE_URL": "site.example"}, "SITE_URL: must start with http:// or https://"),
         ({"DATABASE_URL": "postgres://x"}, "DATABASE_URL: "),
         ({"REDIS_URL": "memcached://x"}, "REDIS_URL: "),
