@@ -6,20 +6,25 @@ in no table and no queue.
 """
 
 import logging
+from collections.abc import Callable
 
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.urls import reverse
 from django.utils import translation
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts import links
+from accounts.actions.audit import Act
 from accounts.models import User
 from socialsite.core import allowances, budgets
 from socialsite.core.ratelimit import Take
 
 logger = logging.getLogger(__name__)
 
+Writer = Callable[[int, str], list[EmailMessage]]
 
 ASKED_FOR = ("confirm_email", "recovery")
 
@@ -141,11 +146,48 @@ def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
     ]
 
 
-_WRITERS = {
+def _second_factor_changed(text: Promise) -> Writer:
+    """Return the writer of a mail that says what became of a person's second factor."""
+
+    def write(user_id: int, address: str) -> list[EmailMessage]:
+        user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+        if user is None:
+            return []
+        return [
+            _message(
+                user.email,
+                _("Two-factor sign-in of your account"),
+                str(text),
+                _("If this was not you, set a new password at once, then look at your settings:"),
+                _address("recover"),
+                _address("two_factor"),
+                name=user.username,
+            )
+        ]
+
+    return write
+
+
+_WRITERS: dict[str, Writer] = {
     "confirm_email": _confirm_email,
     "recovery": _recovery,
     "password_changed": _password_changed,
     "email_changed": _email_changed,
+    Act.OTP_ON: _second_factor_changed(
+        gettext_lazy("Two-factor sign-in was turned on for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_OFF: _second_factor_changed(
+        gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_RESET: _second_factor_changed(
+        gettext_lazy("Staff took two-factor sign-in off your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_CODES: _second_factor_changed(
+        gettext_lazy("New recovery codes were made for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_RECOVERY: _second_factor_changed(
+        gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")
+    ),
 }
 
 

@@ -82,6 +82,15 @@ def want_mail(kind: str, user_id: int, address: str) -> None:
     publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
 
 
+def write_of(act: Act, user: User) -> None:
+    """Tell a person by mail what was done to their account, in the transaction of the act.
+
+    Who has no address is not told.
+    """
+    if User.objects.filter(pk=user.pk).exclude(email="").exists():
+        want_mail(act.value, user.pk, "")
+
+
 def _check(user: User, password: str) -> None:
     if not passwords.is_right(user, password):
         raise _not_corrected()

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts import cache, second_factor
 from accounts.actions.audit import Act, note
+from accounts.actions.email import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.events import RolesChanged, UserBanned, UserUnbanned
 from accounts.models import STAFF_ROLES, Role, User
@@ -91,6 +92,7 @@ def reset_second_factor(user: User, actor: User | None = None, address: str = ""
     _check_authority(actor, user, as_admin=True)
     if second_factor.forget(user):
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
+        write_of(Act.OTP_RESET, user)
 
 
 def role_names(roles: int) -> list[str]:

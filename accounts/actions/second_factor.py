@@ -6,6 +6,7 @@
   shut its person out nor take their protection away.
 - Turning it on signs out all other devices: they came in by the password alone, and doubt about
   who else has that is the usual reason. Turning it off ends nothing: it takes password and code.
+- Each of these acts, and the use of a recovery code, is told to the e-mail address of the account.
 """
 
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +15,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts import passwords, second_factor
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row, live_rows
+from accounts.actions.email import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
 from accounts.models import User
 from accounts.second_factor import SetUp
@@ -77,6 +79,7 @@ def confirm_second_factor(
         if row.client != client:
             revoke_version(row, "kicked", by)
     note(user, Act.OTP_ON, "user", user.pk, address=address)
+    write_of(Act.OTP_ON, user)
     return codes
 
 
@@ -95,6 +98,7 @@ def check_second_factor(user: User, code: str, address: str = "") -> None:
         TOTPDevice.objects.filter(pk=device.pk).update(last_t=step)
     elif second_factor.use_recovery_code(user, code):
         note(user, Act.OTP_RECOVERY, "user", user.pk, address=address)
+        write_of(Act.OTP_RECOVERY, user)
     else:
         raise _not_corrected()
 
@@ -112,6 +116,7 @@ def renew_recovery_codes(user: User, code: str, address: str = "") -> list[str]:
     codes = second_factor.new_recovery_codes()
     second_factor.store_recovery_codes(user, codes)
     note(user, Act.OTP_CODES, "user", user.pk, address=address)
+    write_of(Act.OTP_CODES, user)
     return codes
 
 
@@ -129,6 +134,7 @@ def _end(user: User, checked: str, code: str, address: str) -> None:
     check_second_factor(user, code, address)
     second_factor.forget(user)
     note(user, Act.OTP_OFF, "user", user.pk, address=address)
+    write_of(Act.OTP_OFF, user)
 
 
 def _checked(user: User, password: str) -> User:

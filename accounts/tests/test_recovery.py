@@ -1,6 +1,7 @@
 """E-mail addresses and new passwords by e-mail: links, what they tell, what they end."""
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from email import message_from_bytes, policy
@@ -17,9 +18,11 @@ from django.core.signing import TimestampSigner
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import translation
+from django_otp import oath
 
 from accounts import actions, links, mail, rules, subscribers, tasks
 from accounts.models import AuditEntry, User
+from accounts.tests.test_two_factor import App
 from relations.tests.helpers import at_once
 from socialsite.core import budgets, relay
 from socialsite.core.errors import (
@@ -388,6 +391,36 @@ def test_a_password_change_is_told_by_mail_if_there_is_an_address(
 
 
 # --- mails --------------------------------------------------------------------------------------
+def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_address(
+    alice, make_user, deliver, monkeypatch
+) -> None:
+    now = time.time()
+    monkeypatch.setattr(oath, "time", lambda: now)
+    told = [
+        "was turned on for your account @alice1",
+        "A recovery code of your account @alice1",
+        "New recovery codes were made for your account @alice1",
+        "was turned off for your account @alice1",
+        "was turned on for your account @alice1",
+        "Staff took two-factor sign-in off your account @alice1",
+    ]
+    for person in (make_user("bobby1"), alice):
+        actions.sign_in(person, "linux")
+        app = App(actions.begin_second_factor(person, PASSWORD).secret)
+        codes = actions.confirm_second_factor(person, app.code(-1), "linux")
+        actions.check_second_factor(person, codes[0])
+        actions.renew_recovery_codes(person, app.code())
+        actions.end_second_factor(person, PASSWORD, app.code(1))
+        again = App(actions.begin_second_factor(person, PASSWORD).secret)
+        actions.confirm_second_factor(person, again.code(), "linux")
+        actions.reset_second_factor(person)
+    messages = deliver()
+    assert [message.to for message in messages] == [[ADDRESS]] * len(told)
+    for message, text in zip(messages, told, strict=True):
+        assert text in message.body
+        assert not set(codes) & set(message.body.split())
+
+
 def test_mails_speak_the_language_of_who_asks(alice, client, deliver) -> None:
     client.cookies["django_language"] = "zh-hans"
     client.post("/recover", {"email": ADDRESS})
