@@ -20,6 +20,7 @@ from socialsite.core import budgets, data_dir, keys, services
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
+CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 METRICS_TOKEN_MIN = 8
 # The demo has 300 people: with this threshold the posts of its biggest author are pulled.
 DEMO_PUSH_ALL_MAX = 100
@@ -89,6 +90,9 @@ class Env(BaseSettings):
         "", description="smtp://user:password@host:port/?tls=True; empty: files in DATA_DIR/mail"
     )
     EMAIL_FROM: str = Field("", description="sender of mails; empty: noreply@ the site's host")
+    SECURITY_CONTACT: str = Field(
+        "", description="where to report security problems, mailto:… or https://…; empty: not said"
+    )
     FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
     PUSH_ALL_MAX: int = Field(
         5000,
@@ -169,6 +173,13 @@ class Env(BaseSettings):
         if value and not value.startswith(("http://", "https://")):
             raise ValueError("must start with http:// or https://")
         return value.rstrip("/")
+
+    @field_validator("SECURITY_CONTACT")
+    @classmethod
+    def _contact(cls, value: str) -> str:
+        if value and not CONTACT.fullmatch(value):
+            raise ValueError("must be one address that starts with mailto: or https://")
+        return value
 
     @field_validator("DATABASE_URL")
     @classmethod

@@ -287,6 +287,7 @@ else:
     Path(EMAIL_FILE_PATH).mkdir(mode=data_dir.OWN_DIR, exist_ok=True)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
+SECURITY_CONTACT = ENV.SECURITY_CONTACT
 
 # --- relations, feeds, interactions -------------------------------------------------------------
 FOLLOW_LIMIT = ENV.FOLLOW_LIMIT

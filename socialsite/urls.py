@@ -10,6 +10,7 @@ from socialsite import views
 from socialsite.core import budgets
 from socialsite.metrics import metrics
 from socialsite.schema import DocsView, SchemaView
+from socialsite.security_txt import security_txt
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -36,6 +37,7 @@ urlpatterns = [
     path("api/schema/", SchemaView.as_view(), name="schema"),
     path("api/docs/", DocsView.as_view(), name="docs"),
     re_path(r"^api/", csrf_exempt(views.not_found)),
+    path(".well-known/security.txt", security_txt),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),

@@ -113,6 +113,7 @@ NOBODY: dict[str, str] = {
     **dict.fromkeys(
         (
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
+            ".well-known/security.txt",
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
             *("admin/password_change/", "admin/password_change/done/"),
         ),

@@ -92,6 +92,8 @@ def test_an_empty_value_is_as_good_as_none(read) -> None:
         ({"DATABASE_URL": FULL["DATABASE_URL"]}, "DATABASE_URL and REDIS_URL go together"),
         ({"REDIS_URL": FULL["REDIS_URL"]}, "DATABASE_URL and REDIS_URL go together"),
         ({"FILES_GROUP": "no-such-group"}, "FILES_GROUP: there is no group of this name"),
+        ({"SECURITY_CONTACT": "security@social.example"}, "SECURITY_CONTACT: must be one address"),
+        ({"SECURITY_CONTACT": "mailto:a@b.example\nX: y"}, "SECURITY_CONTACT: must be one"),
         ({"METRICS_TOKEN": "short"}, "METRICS_TOKEN: must have at least 8"),
         ({"METRICS_TOKEN": "with a blank"}, "METRICS_TOKEN: must have at least 8"),
         ({"METRICS_TOKEN": "näh-gibts-nicht"}, "METRICS_TOKEN: must have at least 8"),
