@@ -32,6 +32,7 @@ CSP = "; ".join(
     ]
 )
 CHARSETS = ("utf-8", "utf8", "us-ascii")
+API_FILE = 'attachment; filename="api.json"'
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -77,7 +78,10 @@ class RequestGuard:
 
 
 class SecurityHeaders:
-    """Strict CSP on every answer; private answers are not stored."""
+    """Strict CSP on every answer; private answers are not stored.
+
+    What the API echoes is never a page: a browser that is sent there saves it under our name.
+    """
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -89,6 +93,8 @@ class SecurityHeaders:
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         if not request.path.startswith((settings.STATIC_URL, settings.MEDIA_URL)):
             response.headers.setdefault("Cache-Control", "no-store")
+        if request.path.startswith("/api/v1/"):
+            response.headers.setdefault("Content-Disposition", API_FILE)
         return response
 
 

@@ -105,6 +105,24 @@ def test_pictures_come_from_this_site_alone() -> None:
         assert parts["img-src"] == "'self' data:", path
 
 
+def test_answers_of_the_api_are_files_with_a_fixed_name_and_never_pages(make_user: Make) -> None:
+    client = browser_of(make_user())
+    paths = (
+        "feed",
+        "nothing",
+        "users?q=evil.bat",
+        "posts/1",
+        "users/by-name/evil.bat",
+        "posts;a.bat",
+    )
+    for path in paths:
+        headers = client.get(f"/api/v1/{path}").headers
+        assert headers["Content-Disposition"] == 'attachment; filename="api.json"', path
+        assert headers["Content-Type"] == "application/json", path
+    for page in ("/", "/api/docs/"):
+        assert "Content-Disposition" not in client.get(page).headers
+
+
 def test_the_api_docs_keep_to_the_content_policy() -> None:
     page = Client().get("/api/docs/").content.decode()
     assert "swagger-ui-bundle" in page
