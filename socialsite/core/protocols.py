@@ -49,7 +49,7 @@ class BoundedHttp(HttpToolsProtocol):
     _read_by: float | None = None
     _body_by = 0.0
     _in_message = _in_head = _too_large = False
-    _count = _bytes = 0
+    _count = _bytes = _unparsed = 0
 
     # --- the connection -------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -105,18 +105,17 @@ class BoundedHttp(HttpToolsProtocol):
     # --- what arrives ---------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
         """Parse; bound a head of which no header is complete yet."""
-        was_in_head = self._in_head
         super().data_received(data)
-        if was_in_head and self._in_head and not self.transport.is_closing():
-            self._bytes += len(data)
-            if self._bytes > HEAD_BYTES:
+        if self._in_head and not self.transport.is_closing():
+            self._unparsed += len(data)
+            if self._unparsed > HEAD_BYTES:
                 self._refuse_head()
 
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
         self._in_message = self._in_head = True
-        self._count = self._bytes = 0
+        self._count = self._bytes = self._unparsed = 0
         self._wait(self.HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
