@@ -6,7 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts import actions
-from socialsite.core.ratelimit import Bucket
+from socialsite.core import ratelimit
+from socialsite.core.budgets import Budget, Kept, Per
 from socialsite.tests import standstill
 
 pytestmark = pytest.mark.django_db
@@ -22,10 +23,11 @@ def after_a_request(user) -> dict[str, int]:
 
 
 def is_refilled() -> bool:
-    bucket = Bucket("standstill", capacity=10**6, rate=10**5)  # its key lives for 20 s
-    assert bucket.take(1, cost=10**6).allowed
+    # Its key lives for 20 s.
+    budget = Budget("standstill", 10**6, 3600 * 10**5, Per.PERSON, Kept.REDIS, "Of this test.")
+    assert ratelimit.take(budget, 1, cost=10**6).allowed
     time.sleep(0.01)
-    return bucket.take(1).allowed
+    return ratelimit.take(budget, 1).allowed
 
 
 def test_nothing_expires_and_no_bucket_refills_during_a_test(make_user) -> None:
