@@ -4,10 +4,12 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from django.contrib.admin import site
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from accounts import actions, authentication, second_factor
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
@@ -459,6 +461,20 @@ def test_the_trail_is_found_by_person_and_by_act(admin, alice, make_user) -> Non
     assert "from: member, to: member admin" in page
     order = [page.index(text) for text in ("@person2", "@person1", "a command on the server")]
     assert order == sorted(order)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("text", ["9" * 5000, 'person1 "1 ' * 500], ids=["digits", "words"])
+def test_a_long_search_is_cut(admin, make_user, text) -> None:
+    make_user("person1")
+    searched = [model for model, one in site._registry.items() if one.get_search_fields(None)]
+    assert len(searched) > 9
+    for model in searched:
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        with CaptureQueriesContext(connection) as found:
+            assert admin.get(address, {"q": text}).status_code == 200
+        assert len(found) < 30
+        assert max(len(query["sql"]) for query in found) < 12_000
 
 
 def test_who_is_recommended_is_noted(admin, alice, make_user) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import ngettext
@@ -11,6 +12,8 @@ from django.utils.translation import ngettext
 from socialsite.core import relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
+
+SEARCH_MAX = 100  # characters; the longest words that are searched for are ids and names
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -25,7 +28,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Drop what cannot be an id from the chosen rows: Django would hand it to the database."""
+        """Drop what cannot be an id from the chosen rows: Django would hand it to the database.
+
+        A search is cut for the same reason: each of its words becomes a condition, or a query.
+        """
+        if len(request.GET.get(SEARCH_VAR, "")) > SEARCH_MAX:
+            asked = request.GET.copy()
+            asked[SEARCH_VAR] = asked[SEARCH_VAR][:SEARCH_MAX]
+            request.GET = asked  # type: ignore[assignment]
         if request.method == "POST" and helpers.ACTION_CHECKBOX_NAME in request.POST:
             data = request.POST.copy()
             chosen = data.pop(helpers.ACTION_CHECKBOX_NAME)
