@@ -75,11 +75,12 @@ def _english() -> None:
 
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
-    """Every test starts with an empty Redis, a closed breaker, and no guesses."""
+    """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses."""
     from feeds import foresight
-    from socialsite.core import redis
+    from socialsite.core import local, redis
 
     foresight.forget()
+    local.forget()
     redis.breaker.reset()
     redis.owed.clear()
     redis.call(lambda connection: connection.flushdb())

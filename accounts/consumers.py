@@ -12,6 +12,8 @@
 - What the browser sends is ignored.
 - A socket ends once. After our close, or when the browser is gone, nothing more is sent: servers
   raise at it. What is on its way just then is dropped in one place (`_send`).
+- 4008: too many sockets of one person or address, too many new ones, or too many frames; the
+  reason is the name of the budget. This process counts them, and needs no Redis for that.
 """
 
 import asyncio
@@ -29,11 +31,12 @@ from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from channels.layers import get_channel_layer
 from channels.utils import await_many_dispatch
 
-from accounts import authentication, cache, endings, handshake, sockets, tokens
+from accounts import authentication, cache, endings, handshake, networks, sockets, tokens
 from accounts.endings import EXPIRED, Ending
 from accounts.handshake import Handshake
 from accounts.tokens import Principal
-from socialsite.core import redis
+from socialsite.core import budgets, local, redis
+from socialsite.core.budgets import Budget
 from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
@@ -48,7 +51,7 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 R = TypeVar("R")
 
-SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG = 4001, 4002, 1013, 1009
+SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG, TOO_MUCH = 4001, 4002, 1013, 1009, 4008
 RECHECK_SECONDS = 4.0
 # How long a socket waits for the channel layer, and for an answer about its token.
 JOIN_SECONDS = 1.0
@@ -57,6 +60,14 @@ FRAME_MAX = 1024
 UNSAID = Ending("")
 # Has pages ask for all that they may have missed a hint of.
 MAKE_UP = ({"type": "new_posts", "count": 0}, {"type": "notification"})
+
+
+class _TooMuch(Exception):
+    """A budget of sockets has nothing left."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        super().__init__(budget.name)
 
 
 class SessionConsumer(AsyncJsonWebsocketConsumer):
@@ -82,6 +93,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.channel_name = uuid4().hex
         self.channel_layer.channels[self.channel_name] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
+        self._entered: list[tuple[Budget, str]] = []
+        self._frames, self._has_had_enough = local.Bucket(), False
         inbox = partial(self.channel_layer.receive, self.channel_name)
         try:
             await await_many_dispatch([receive, inbox], self.dispatch)
@@ -90,6 +103,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         finally:
             for task in self._tasks:
                 task.cancel()
+            for budget, owner in self._entered:
+                local.leave(budget, owner)
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Handle a message; here, no thread is asked to tidy up database connections first.
@@ -121,12 +136,18 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         """Join, check, accept; a refused device is accepted too, so that it sees the code."""
         shown = Handshake()
         try:
+            self._count()
             shown = handshake.read(self.scope)
-            self.principal = await self._principal(shown)
+            principal = await self._principal(shown)
+            self._enter(budgets.SOCKETS, str(principal.user_id))
+            self.principal = principal
             joined = await self._join()
             await _ask(_look, self.principal)
         except handshake.ForeignPage:
             await self.close()
+        except _TooMuch as refusal:
+            await self.accept()
+            await self.close(TOO_MUCH, refusal.budget.name)
         except AppError as error:
             await self.accept()
             await self._refuse(error, shown.refresh)
@@ -156,7 +177,12 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
         """Ignore what the browser says; refuse to be made to read much of it."""
-        if len(text_data or bytes_data or "") > FRAME_MAX:
+        if self._has_had_enough:
+            return
+        if self._frames.take(budgets.FRAME):
+            self._has_had_enough = True
+            await self.close(TOO_MUCH, budgets.FRAME.name)
+        elif len(text_data or bytes_data or "") > FRAME_MAX:
             await self.close(TOO_BIG)
 
     async def session_message(self, event: dict[str, Any]) -> None:
@@ -176,6 +202,18 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(REAUTHENTICATE)
         else:
             await self._sign_out(Ending(event["reason"], event["by"]))
+
+    def _count(self) -> None:
+        """Count the socket as one of its address. Raises _TooMuch."""
+        address = networks.client(handshake.address_of(self.scope))
+        if local.take(budgets.HANDSHAKE, address):
+            raise _TooMuch(budgets.HANDSHAKE)
+        self._enter(budgets.SOCKETS_ADDRESS, address)
+
+    def _enter(self, budget: Budget, owner: str) -> None:
+        if not local.enter(budget, owner):
+            raise _TooMuch(budget)
+        self._entered.append((budget, owner))
 
     @property
     def _group(self) -> str:

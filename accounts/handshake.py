@@ -15,7 +15,7 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts import authentication, cookies
+from accounts import authentication, cookies, devices
 
 TICKET_MAX = 100
 
@@ -46,6 +46,13 @@ class _Addressed(HttpRequest):
 
     def _get_scheme(self) -> str:
         return "https" if self._secure else "http"
+
+
+def address_of(scope: dict[str, Any]) -> str:
+    """Return the client's IP address, as of any request; empty when nobody says."""
+    request = _Addressed(scope, dict(scope["headers"]))
+    request.META["REMOTE_ADDR"] = (scope.get("client") or [""])[0]
+    return devices.address_of(request)
 
 
 def read(scope: dict[str, Any]) -> Handshake:

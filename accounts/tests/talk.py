@@ -41,10 +41,12 @@ class Socket:
         ticket: str = "",
         scheme: str = "ws",
         path: str = "/ws/session/",
+        client: str = "127.0.0.1",
     ) -> None:
         scope = {
             "type": "websocket",
             "scheme": scheme,
+            "client": [client, 5000],
             "path": path,
             "query_string": f"ticket={ticket}".encode() if ticket else b"",
             "headers": [*headers]
@@ -59,8 +61,8 @@ class Socket:
         return cls((b"cookie", f"access={access}; refresh={refresh}".encode()), ORIGIN)
 
     @classmethod
-    def by_bearer(cls, access: str) -> "Socket":
-        return cls((b"authorization", f"Bearer {access}".encode()))
+    def by_bearer(cls, access: str, *headers: tuple[bytes, bytes], **more: str) -> "Socket":
+        return cls((b"authorization", f"Bearer {access}".encode()), *headers, **more)
 
     async def open(self) -> bool:
         await self._talk.send_input({"type": "websocket.connect"})

@@ -18,6 +18,8 @@ from deploy.services import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 
 CHROMIUM = "/usr/bin/chromium"
+# All people of these tests sign up from one address; other budgets are as on a real site.
+BUDGETS = {"BUDGET_SIGN_UP": "0", "BUDGET_SIGN_UP_NETWORK": "0"}
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -44,7 +46,7 @@ def browser() -> Iterator[Browser]:
 @contextlib.contextmanager
 def full_stack(directory: Path, **env: str) -> Iterator[Stack]:
     """The full stack with its own MariaDB, Redis, worker, beat and nginx."""
-    with Stack(directory, env={"DEMO": "0", **env}, durable=False) as stack:
+    with Stack(directory, env={"DEMO": "0", **BUDGETS, **env}, durable=False) as stack:
         yield stack
 
 
@@ -63,6 +65,7 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
             "PORT": str(port),
             "DEMO": "0",
             "PYTHONUNBUFFERED": "1",
+            **BUDGETS,
             **env,
         },
         cwd=PROJECT_DIR,

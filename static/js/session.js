@@ -15,6 +15,8 @@ const TOO_MANY = 429;
 const SERVER_ERROR = 500;
 const SIGNED_OUT = 4001;
 const REAUTHENTICATE = 4002;
+const TOO_MUCH = 4008;
+const RARELY = 6; // failures after which the wait is the longest
 
 let socket = null;
 let timer = null;
@@ -193,6 +195,7 @@ function connect() {
     }
     // A server that opens and closes at once is no better than one that does not open.
     if (openedAt && Date.now() - openedAt > LASTING_MS) failures = 0;
+    if (event.code === TOO_MUCH) failures = Math.max(failures, RARELY);
     if (event.code === REAUTHENTICATE || !openedAt) await renew();
     schedule();
   });
