@@ -94,7 +94,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.channel_layer.channels[self.channel_name] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
         self._entered: list[tuple[Budget, str]] = []
-        self._frames, self._has_had_enough = local.Bucket(), False
+        self._frames = local.Bucket()
         inbox = partial(self.channel_layer.receive, self.channel_name)
         try:
             await await_many_dispatch([receive, inbox], self.dispatch)
@@ -177,10 +177,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
         """Ignore what the browser says; refuse to be made to read much of it."""
-        if self._has_had_enough:
-            return
         if self._frames.take(budgets.FRAME):
-            self._has_had_enough = True
             await self.close(TOO_MUCH, budgets.FRAME.name)
         elif len(text_data or bytes_data or "") > FRAME_MAX:
             await self.close(TOO_BIG)
