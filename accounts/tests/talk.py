@@ -79,10 +79,15 @@ class Socket:
 
     async def code(self) -> tuple[int, str]:
         """Wait for the end; returns code and reason, messages before it are passed over."""
+        found = await self.end()
+        await self.leave()
+        return found
+
+    async def end(self) -> tuple[int, str]:
+        """Do the same, and leave the site's side alone."""
         while True:
             message = await self._talk.receive_output(timeout=10)
             if message["type"] == "websocket.close":
-                await self.leave()
                 return message["code"], message.get("reason") or ""
 
     async def leave(self) -> None:
