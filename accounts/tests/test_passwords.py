@@ -54,6 +54,7 @@ def outcome(name: str, password: str) -> tuple[str, int, str]:
     return "right", 0, ""
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("mode", ["merged", "separate"])
 def test_an_unknown_name_and_a_wrong_password_cost_the_same(
     mode, make_user, real_hasher, work, settings
@@ -70,6 +71,7 @@ def test_an_unknown_name_and_a_wrong_password_cost_the_same(
     assert [entry[0] for entry in costs[0]] == ["verify"]
 
 
+@pytest.mark.once
 def test_the_first_check_of_a_process_costs_the_same_too(make_user, real_hasher, work) -> None:
     make_user("alice1", password=PASSWORD)
     costs = []

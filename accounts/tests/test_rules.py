@@ -5,6 +5,8 @@ import pytest
 from accounts import rules
 from socialsite.core.errors import RegMatchError
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize("name", ["abcd", "ABCD", "0123", "a1B2c3D4e5F6g7H8", "Alice1"])
 def test_a_username_of_4_to_16_ascii_letters_and_digits_is_fine(name) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from deploy.service import Service, ServiceError
 
+pytestmark = pytest.mark.once
+
 SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(60)"
 
 

@@ -121,6 +121,7 @@ def test_one_can_sign_in_and_the_first_is_an_admin(real_hasher) -> None:
         assert user.is_superuser == (name == "alice")
 
 
+@pytest.mark.once
 def test_people_are_valid_and_all_different() -> None:
     people = make(300)
     assert len({person.username for person in people}) == 300
@@ -134,6 +135,7 @@ def test_people_are_valid_and_all_different() -> None:
     assert people[:10] == make(10)
 
 
+@pytest.mark.once
 def test_follows_have_the_shape_of_the_specification() -> None:
     pairs = graph.make(300)
     assert len(set(pairs)) == len(pairs)
@@ -151,6 +153,7 @@ def test_follows_have_the_shape_of_the_specification() -> None:
     assert all(follows[number] >= 30 for number in range(LOGINS))
 
 
+@pytest.mark.once
 def test_texts_do_not_repeat_themselves_on_a_page() -> None:
     steps = list(Plan(make(300), graph.make(300), 1500).steps())
     contents = [step.text.content for step in steps]
@@ -170,6 +173,7 @@ def test_texts_do_not_repeat_themselves_on_a_page() -> None:
     assert said.most_common(1)[0][1] == 1
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("topic", words.topics())
 def test_every_topic_has_a_picture_that_draws(topic) -> None:
     for number in range(3):
@@ -180,6 +184,7 @@ def test_every_topic_has_a_picture_that_draws(topic) -> None:
     assert Image.open(io.BytesIO(pictures.avatar(topic).getvalue())).size == (side, side)
 
 
+@pytest.mark.once
 def test_the_same_seed_draws_the_same_picture() -> None:
     drawing = pictures.choose("7/0", "film", "en")
     assert pictures.draw(drawing).getvalue() == pictures.draw(drawing).getvalue()

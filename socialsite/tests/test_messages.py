@@ -13,6 +13,8 @@ from django.test import Client
 from django.utils import translation
 from rest_framework import serializers
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(settings.BASE_DIR)
 FOLDER = ROOT / "socialsite" / "locale" / "zh_Hans" / "LC_MESSAGES"
 PO, MO = FOLDER / "django.po", FOLDER / "django.mo"

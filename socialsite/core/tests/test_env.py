@@ -9,6 +9,8 @@ from socialsite.core import budgets, keys
 from socialsite.core.budgets import Rate
 from socialsite.env import Env, load
 
+pytestmark = pytest.mark.once
+
 SECRET = keys.new("secret")
 FULL = {
     "DATABASE_URL": "mysql://u:p@127.0.0.1:3306/site",

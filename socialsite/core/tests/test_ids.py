@@ -3,7 +3,11 @@
 import threading
 import time
 
+import pytest
+
 from socialsite.core import ids
+
+pytestmark = pytest.mark.once
 
 
 def test_ids_strictly_increase_within_a_process() -> None:

@@ -14,6 +14,8 @@ from django.core.management import call_command
 
 from socialsite.core import keys
 
+pytestmark = pytest.mark.once
+
 SECRET = keys.new("secret")
 PAYLOAD = {"uid": "1"}
 

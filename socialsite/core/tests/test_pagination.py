@@ -14,11 +14,13 @@ from socialsite.core.pagination import MAX_TS_MS, NEWEST, Page, Position, before
 positions = st.builds(Position, st.integers(0, MAX_TS_MS), st.integers(0, MAX_ID))
 
 
+@pytest.mark.once
 @given(positions)
 def test_a_cursor_comes_back_as_its_position(position: Position) -> None:
     assert Position.decode(position.encode()) == position
 
 
+@pytest.mark.once
 @given(positions)
 def test_a_cursor_is_safe_in_an_address(position: Position) -> None:
     assert set(position.encode()) <= set(
@@ -26,6 +28,7 @@ def test_a_cursor_is_safe_in_an_address(position: Position) -> None:
     )
 
 
+@pytest.mark.once
 @given(st.text(max_size=60))
 def test_any_text_is_a_cursor_or_invalid_input(text: str) -> None:
     try:
@@ -36,6 +39,7 @@ def test_any_text_is_a_cursor_or_invalid_input(text: str) -> None:
     assert 0 <= found.id <= MAX_ID
 
 
+@pytest.mark.once
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_cursor_or_invalid_input(data: bytes) -> None:
     text = base64.urlsafe_b64encode(data).rstrip(b"=").decode()
@@ -46,6 +50,7 @@ def test_any_bytes_are_a_cursor_or_invalid_input(data: bytes) -> None:
     assert found.encode() == text
 
 
+@pytest.mark.once
 @pytest.mark.parametrize(
     "text",
     ["", "x", "=", "AAAA", "é", "\u0000", "١٢٣", " ", Position(1, 2).encode() + "A", "A" * 10_000],
@@ -56,6 +61,7 @@ def test_garbage_is_invalid_input(text: str) -> None:
     assert list(caught.value.fields) == ["cursor"]
 
 
+@pytest.mark.once
 def test_numbers_beyond_their_range_are_refused() -> None:
     for ts_ms, ident in ((MAX_TS_MS + 1, 1), (1, MAX_ID + 1)):
         with pytest.raises(InvalidInput):
@@ -79,6 +85,7 @@ def test_before_is_the_order_of_the_pair_time_then_id() -> None:
     assert Event.objects.filter(before(None)).count() == 5
 
 
+@pytest.mark.once
 def test_a_page_has_a_next_only_when_there_is_more() -> None:
     rows = [Position(time, time) for time in (9, 8, 7)]
     assert cut(rows, 3, lambda row: row) == Page(rows, None)
