@@ -13,12 +13,20 @@ from django.db import transaction
 from django.db.models.signals import post_migrate
 from django.test import override_settings
 from django.utils import translation
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis
 from rest_framework.test import APIClient
 
 from socialsite.core import db, doorbell
 from socialsite.tests import standstill
 
 _numbers = itertools.count(1)
+
+# How long an example takes says how busy the machine is.
+hypothesis.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,7 @@ from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.stacks import Client, eventually
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 FOLLOWERS = 2000
 # Two thousand follows as actions leave them once their events are done, in bulk: this file is about

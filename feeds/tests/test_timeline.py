@@ -204,7 +204,7 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
     assert len(round_trips) == 2
 
 
-@pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 240)
+@pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 600)
 class TestMachine(TestCase):
     """The machine on whichever database the run has; MODEL_EXAMPLES in the environment: more."""
 

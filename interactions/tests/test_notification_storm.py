@@ -23,7 +23,6 @@ pytestmark = [
 ]
 
 
-@pytest.mark.timeout(180)
 def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(causes, "STEP", 3)
     found = storm(

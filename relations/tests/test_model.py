@@ -299,7 +299,7 @@ def _walk(read: Any) -> list[tuple[int, str | None]]:
 
 
 @pytest.mark.django_db
-@pytest.mark.timeout(0 if EXAMPLES > 100 else 120)
+@pytest.mark.timeout(0 if EXAMPLES > 100 else 300)
 def test_any_history_is_that_of_the_plain_facts(make_user: Any, monkeypatch: Any) -> None:
     clock = [int(time.time() * 1000)]
     monkeypatch.setattr("socialsite.core.db.now_ms", lambda: clock[0])

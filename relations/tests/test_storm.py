@@ -27,7 +27,6 @@ def people(make_user: Any, monkeypatch: Any) -> list[Any]:
     return [make_user() for _ in range(5)]
 
 
-@pytest.mark.timeout(300)
 def test_a_storm_on_hot_pairs_keeps_every_rule(people: Any) -> None:
     """Illegal pairs, broken chains, wrong counters, errors shown to a user: none."""
     found = storm(people, threads=16, operations=OPERATIONS, relays=2, cap=CAP)

@@ -334,7 +334,7 @@ FEW = {
 }
 
 
-@pytest.mark.timeout(300)  # thousands of requests: 25 s of CPU
+@pytest.mark.timeout(600)  # thousands of requests: 25 s of CPU
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "readers",

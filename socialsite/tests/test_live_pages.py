@@ -24,7 +24,7 @@ from deploy.stack import Stack
 from socialsite.tests import kicking, stacks
 from socialsite.tests.kicking import PASSWORD, Member, seconds_until_told
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 ANOTHER_CHROME = "You signed in on another Chrome (Chrome, Windows)."
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 PASSWORD = "right.pass1"
 

@@ -13,7 +13,7 @@ from deploy.services import LOOPBACK, PROJECT_DIR, python
 from socialsite.core import keys
 from socialsite.tests import stacks
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.e2e
 
 EXAMPLE = PROJECT_DIR / "docs" / "examples" / "second_service.py"
 

@@ -178,7 +178,7 @@ class Clients:
         return client
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_every_statement_on_relations_and_inboxes_names_the_owner(
     world: dict[str, Any], api_for: Any, drain: Any
 ) -> None:
