@@ -26,7 +26,7 @@ from feeds.serializers import (
 from interactions import queries as interactions
 from relations import queries as relations
 from socialsite.core import api, budgets, errors, redis
-from socialsite.core.idempotency import idempotent
+from socialsite.core.idempotency import Made, idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
@@ -44,6 +44,12 @@ def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
     return {"items": [body(card) for card in items], "next": page.next}
 
 
+def _one(request: Request, post_id: int) -> dict[str, Any]:
+    """Return a post that the reader may see, with its counts."""
+    card = queries.post(request.user, post_id)
+    return body(interactions.decorate(request.user, [card])[0])
+
+
 class Posts(APIView):
     """The actor's outbox."""
 
@@ -52,13 +58,13 @@ class Posts(APIView):
         responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
         parameters=[IDEMPOTENCY_KEY],
     )
-    @idempotent(budgets.PUBLISH)
-    def post(self, request: Request) -> Response:
+    @idempotent(_one, budgets.PUBLISH)
+    def post(self, request: Request) -> Made:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)
         post = actions.publish(request.user, **values)
         card = queries.post(request.user, post.pk)
-        return Response(body(card), status=201)
+        return Made(post.pk, Response(body(card), status=201))
 
 
 class OnePost(APIView):
@@ -70,8 +76,7 @@ class OnePost(APIView):
     @extend_schema(responses={200: PostSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
         """Return a post that the reader may see."""
-        card = queries.post(request.user, api.parse_id(post_id))
-        return Response(body(interactions.decorate(request.user, [card])[0]))
+        return Response(_one(request, api.parse_id(post_id)))
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: Request, post_id: str) -> Response:

@@ -1,5 +1,7 @@
 """API of comments and replies."""
 
+from typing import Any
+
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.permissions import AllowAny, IsAuthenticatedOrReadOnly
@@ -19,12 +21,17 @@ from interactions.serializers import (
 )
 from socialsite.core import api, budgets
 from socialsite.core.errors import InvalidInput
-from socialsite.core.idempotency import idempotent
+from socialsite.core.idempotency import Made, idempotent
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import IDEMPOTENCY_KEY, LIST_PAGE
 
 Errors = api.ErrorSerializer
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
+
+
+def _one(request: Request, comment_id: int) -> dict[str, Any]:
+    """Return a comment that the reader may see."""
+    return body(queries.comment(request.user, comment_id))
 
 
 def _page(page: Page[CommentCard]) -> Response:
@@ -63,15 +70,15 @@ class PostComments(APIView):
             429: Errors,
         },
     )
-    @idempotent(budgets.COMMENT)
-    def post(self, request: Request, post_id: str) -> Response:
+    @idempotent(_one, budgets.COMMENT)
+    def post(self, request: Request, post_id: str) -> Made:
         """Comment on the post, or answer one of its comments."""
         ident = api.parse_id(post_id)
         values = api.read(NewCommentSerializer, request.data)
         parent = values.get("parent")
         parent_id = None if parent is None else api.parse_id(parent, "parent")
         made = actions.comment(request.user, ident, values["content"], parent_id)
-        return Response(body(queries.comment(request.user, made.pk)), status=201)
+        return Made(made.pk, Response(_one(request, made.pk), status=201))
 
 
 class Replies(APIView):

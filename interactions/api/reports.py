@@ -1,5 +1,8 @@
 """API of reports."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -9,10 +12,21 @@ from interactions import actions
 from interactions.models import REPORTABLE
 from interactions.serializers import NewReportSerializer, ReportSerializer
 from socialsite.core import api, budgets
-from socialsite.core.idempotency import idempotent
+from socialsite.core.idempotency import Made, idempotent
 from socialsite.core.parameters import IDEMPOTENCY_KEY
 
 Errors = api.ErrorSerializer
+
+
+def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in ("type", "id", "reason")}
+
+
+def _again(request: Request, subject_id: int) -> dict[str, Any]:
+    """Return what was reported by this same request, if the reporter may still see it."""
+    values = api.read(NewReportSerializer, request.data)
+    actions.check_reportable(request.user, REPORTABLE[values["type"]], subject_id)
+    return _told(values)
 
 
 class Reports(APIView):
@@ -32,19 +46,19 @@ class Reports(APIView):
             429: Errors,
         },
     )
-    @idempotent(budgets.REPORT)
-    def post(self, request: Request) -> Response:
+    @idempotent(_again, budgets.REPORT)
+    def post(self, request: Request) -> Made:
         """Report a post, a comment or a person to staff: 201; 200 while an earlier one is open.
 
         Nobody but staff learns who reported.
         """
         values = api.read(NewReportSerializer, request.data)
+        ident = api.parse_id(values["id"])
         is_new = actions.report(
             request.user,
             REPORTABLE[values["type"]],
-            api.parse_id(values["id"]),
+            ident,
             values["reason"],
             values["words"],
         )
-        told = {name: values[name] for name in ("type", "id", "reason")}
-        return Response(told, status=201 if is_new else 200)
+        return Made(ident, Response(_told(values), status=201 if is_new else 200))

@@ -1,43 +1,59 @@
 """`Idempotency-Key`: a creating request that is repeated with the same key has one effect.
 
-The key, the effect and the answer commit in one transaction, so a crash between them is impossible;
-a concurrent repeat waits on the unique key and then reads the first one's answer. Kept for 24
-hours.
+- The key, the effect, and the status and id of what was made commit in one transaction, so a crash
+  between them is impossible; a concurrent repeat waits on the unique key and then reads the first
+  one's row. A key lives for 24 hours.
+- The answer itself is not stored. A repeat reads what was made once more, through the same check of
+  who may see it as every other reader: the status is the first one's, the body is today's. When it
+  was deleted or hidden since, the repeat is answered as asking for it is: 404. Nothing is made
+  again, and `Idempotency-Replayed: true` says so in both cases.
 """
 
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from socialsite.core import db, ratelimit
+from socialsite.core import api, db, ratelimit
 from socialsite.core.budgets import Budget
-from socialsite.core.errors import IdempotencyConflict, InvalidInput
+from socialsite.core.errors import IdempotencyConflict, InvalidInput, NotFound, UserNotFound
 from socialsite.core.json import dumps
 from socialsite.core.models import IdempotencyKey
 
 MAX_KEY_LENGTH = 100
 REPLAYED = "Idempotency-Replayed"
 
-View = Callable[..., Response]
+
+class Made(NamedTuple):
+    """What a creating request answers, and the id by which `Show` finds it again."""
+
+    ident: int
+    response: Response
 
 
-def idempotent(budget: Budget | None = None) -> Callable[[View], View]:
+View = Callable[..., Made]
+# Return the body for what was made, as the one who made it sees it now; NotFound, UserNotFound.
+Show = Callable[[Request, int], dict[str, Any]]
+
+
+def idempotent(
+    show: Show, budget: Budget | None = None
+) -> Callable[[View], Callable[..., Response]]:
     """Return what wraps a POST method of an API view; without the header nothing changes.
 
     The wrapped method must answer with plain data and touch the database only: it runs inside the
     transaction of the key. Before that a token of the budget is taken, but not for a repeat, which
     gets the answer it missed. Raises IdempotencyConflict when the key was used for another request.
     """
-    return functools.partial(_wrapped, budget)
+    return functools.partial(_wrapped, show, budget)
 
 
-def _wrapped(budget: Budget | None, view: View) -> View:
+def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Response]:
     @functools.wraps(view)
     def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
         def spend() -> None:
@@ -48,7 +64,7 @@ def _wrapped(budget: Budget | None, view: View) -> View:
         key = request.headers.get("Idempotency-Key")
         if key is None:
             spend()
-            return view(self, request, *args, **kwargs)
+            return view(self, request, *args, **kwargs).response
         if not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
             raise InvalidInput(
                 fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
@@ -56,7 +72,7 @@ def _wrapped(budget: Budget | None, view: View) -> View:
         fingerprint = _fingerprint(request)
         kept = _kept(owner, key, fingerprint)
         if kept is not None:
-            return kept
+            return _again(show, request, kept)
         spend()
         try:
             return _first(owner, key, fingerprint, lambda: view(self, request, *args, **kwargs))
@@ -64,7 +80,7 @@ def _wrapped(budget: Budget | None, view: View) -> View:
             kept = _kept(owner, key, fingerprint)
             if kept is None:
                 raise IdempotencyConflict from None
-            return kept
+            return _again(show, request, kept)
 
     if budget is not None:
         run.budget = budget  # type: ignore[attr-defined]
@@ -76,25 +92,33 @@ class _Taken(Exception):
 
 
 @db.atomic
-def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Response]) -> Response:
+def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Made]) -> Response:
     try:
         with transaction.atomic():
             row = IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
     except IntegrityError:
         raise _Taken from None
-    response = act()
-    row.status, row.body = response.status_code, response.data
-    row.save(update_fields=["status", "body"])
-    return response
+    made = act()
+    row.status, row.made_id = made.response.status_code, made.ident
+    row.save(update_fields=["status", "made_id"])
+    return made.response
 
 
-def _kept(owner: int, key: str, fingerprint: str) -> Response | None:
+def _kept(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
     row = IdempotencyKey.objects.filter(user_id=owner, key=key).first()
-    if row is None:
-        return None
-    if row.fingerprint != fingerprint:
+    if row is not None and row.fingerprint != fingerprint:
         raise IdempotencyConflict
-    return Response(row.body, status=row.status, headers={REPLAYED: "true"})
+    return row
+
+
+def _again(show: Show, request: Request, row: IdempotencyKey) -> Response:
+    """Return what asking for what was made answers now."""
+    headers = {REPLAYED: "true"}
+    try:
+        return Response(show(request, row.made_id), status=row.status, headers=headers)
+    except (NotFound, UserNotFound) as gone:
+        headers |= api.error_headers(gone)
+        return Response(gone.envelope(), status=gone.status, headers=headers)
 
 
 def _fingerprint(request: Request) -> str:

@@ -12,9 +12,10 @@ from rest_framework.views import APIView
 
 from socialsite.core import budgets, media
 from socialsite.core.api import ErrorSerializer
-from socialsite.core.errors import InvalidInput, NotAuthenticated
-from socialsite.core.idempotency import idempotent
+from socialsite.core.errors import InvalidInput, NotAuthenticated, NotFound
+from socialsite.core.idempotency import Made, idempotent
 from socialsite.core.models import Media
+from socialsite.core.parameters import IDEMPOTENCY_KEY
 
 
 class UploadSerializer(serializers.Serializer[Any]):
@@ -51,6 +52,14 @@ def shape(item: Media) -> dict[str, Any]:
     }
 
 
+def _show(request: Request, ident: int) -> dict[str, Any]:
+    """Return a picture of one's own; NotFound when it was swept away."""
+    found = Media.objects.filter(owner_id=_owner(request), pk=ident).first()
+    if found is None:
+        raise NotFound
+    return shape(found)
+
+
 def _owner(request: Request) -> int:
     if request.user.pk is None:
         raise NotAuthenticated
@@ -67,6 +76,7 @@ class MediaView(APIView):
         tags=["media"],
         operation_id="media_upload",
         request={"multipart/form-data": UploadSerializer},
+        parameters=[IDEMPOTENCY_KEY],
         responses={201: MediaSerializer, "4XX": ErrorSerializer},
     )
     def post(self, request: Request) -> Response:
@@ -82,7 +92,7 @@ class MediaView(APIView):
         with media.no_orphans(picture):
             return self._keep(request, picture, alt)
 
-    @idempotent()
-    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Response:
+    @idempotent(_show)
+    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Made:
         item = media.keep(_owner(request), picture, alt)
-        return Response(shape(item), status=201)
+        return Made(item.pk, Response(shape(item), status=201))

@@ -40,7 +40,7 @@ class Event(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """What a creating request with this key answered; a retry gets the same answer for 24 h."""
+    """What a creating request with this key made; for 24 h a retry finds it and makes nothing."""
 
     id = models.BigAutoField(primary_key=True)
     user_id = models.BigIntegerField()
@@ -48,7 +48,8 @@ class IdempotencyKey(models.Model):
     # SHA-256 of method, path and body: the same key with another request is a conflict.
     fingerprint = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
-    body = models.JSONField(default=dict)
+    # Of what depends on the address. Never what was answered: texts outlive their deletion in it.
+    made_id = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:

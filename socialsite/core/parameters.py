@@ -15,4 +15,10 @@ def _page(default: int, maximum: int) -> list[OpenApiParameter]:
 # Of `api.page_params` as it is, and with the sizes of feeds.
 LIST_PAGE = _page(LIST_SIZE, LIST_MAX)
 FEED_PAGE = _page(FEED_SIZE, FEED_MAX)
-IDEMPOTENCY_KEY = OpenApiParameter("Idempotency-Key", str, OpenApiParameter.HEADER)
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="for 24 hours a repeat with the same key makes nothing: it has the first status and"
+    " shows what was made as it is now, 404 if it is gone or hidden; `Idempotency-Replayed: true`",
+)

@@ -10,7 +10,7 @@ from django.db.models import Value
 from django.test.utils import CaptureQueriesContext
 
 from socialsite.core import db
-from socialsite.core.models import IdempotencyKey
+from socialsite.core.models import Event, IdempotencyKey
 from socialsite.core.prepared import prepared
 
 pytestmark = pytest.mark.django_db
@@ -180,15 +180,17 @@ def test_an_upsert_inserts_then_updates_the_named_fields_only() -> None:
 
 
 def test_ensure_makes_a_row_once_and_never_changes_it() -> None:
-    row = keep("a", fingerprint="one", body={"a": [1]})
+    row = keep("a", fingerprint="one")
     db.ensure(IdempotencyKey(id=row.pk, user_id=5, key="b", fingerprint="two"))
     db.ensure(
         IdempotencyKey(id=row.pk, user_id=7, key="d"),
-        IdempotencyKey(id=row.pk + 1, user_id=6, key="c", body={"b": "é"}),
+        IdempotencyKey(id=row.pk + 1, user_id=6, key="c"),
     )
     assert kept() == [(1, "a"), (6, "c")]
     assert IdempotencyKey.objects.get(key="a").fingerprint == "one"
-    assert IdempotencyKey.objects.get(key="c").body == {"b": "é"}
+    fact = {"aggregate_type": "t", "aggregate_id": 1, "type": "t"}
+    db.ensure(Event(id=5, payload={"b": "é"}, **fact), Event(id=5, payload={}, **fact))
+    assert Event.objects.get().payload == {"b": "é"}
 
 
 def test_insert_ignore_leaves_rows_that_are_there() -> None:
@@ -204,9 +206,9 @@ def test_insert_from_select_copies_rows_and_counts_the_new_ones(lock) -> None:
     for key in "abc":
         keep(key, fingerprint=f"'{key}%s", status=3)
     keep("b", user_id=2, fingerprint="kept")
-    fields = ["user_id", "key", "fingerprint", "status", "body", "created_at"]
+    fields = ["user_id", "key", "fingerprint", "status", "made_id", "created_at"]
     source = IdempotencyKey.objects.filter(user_id=1, key__in=["a", "b"]).values_list(
-        Value(2), "key", "fingerprint", "status", "body", "created_at"
+        Value(2), "key", "fingerprint", "status", "made_id", "created_at"
     )
     assert db.insert_from_select(IdempotencyKey, fields, source, lock_source=lock) == 1
     assert kept() == [(1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b")]
@@ -244,7 +246,7 @@ def test_rows_read_under_a_share_lock_wait_to_be_changed(by_insert) -> None:
     with transaction.atomic():
         rows = IdempotencyKey.objects.filter(pk=row.pk)
         if by_insert:
-            fields = ["user_id", "key", "fingerprint", "status", "body", "created_at"]
+            fields = ["user_id", "key", "fingerprint", "status", "made_id", "created_at"]
             columns = (Value(2), *fields[1:])
             source = rows.values_list(*columns)
             db.insert_from_select(IdempotencyKey, fields, source, lock_source=True)

@@ -1,9 +1,12 @@
 """`Idempotency-Key`: the same request has one effect, another request is refused."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
 from rest_framework.parsers import MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -12,11 +15,19 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
 from socialsite.core.errors import NotFound
-from socialsite.core.idempotency import REPLAYED, idempotent
+from socialsite.core.idempotency import REPLAYED, Made, idempotent
+from socialsite.core.ids import MAX_ID
 from socialsite.core.json import OrjsonParser
 from socialsite.core.models import Event, IdempotencyKey
 
 pytestmark = pytest.mark.django_db
+
+
+def show(request: Request, ident: int) -> dict[str, str]:
+    row = Event.objects.filter(pk=ident).first()
+    if row is None:
+        raise NotFound
+    return {"id": str(row.pk), "type": row.type}
 
 
 class Make(APIView):
@@ -26,13 +37,13 @@ class Make(APIView):
     permission_classes = [AllowAny]
     parser_classes = [OrjsonParser, MultiPartParser]
 
-    @idempotent()
-    def post(self, request: Request) -> Response:
+    @idempotent(show)
+    def post(self, request: Request) -> Made:
         """Make a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
         if request.data.get("fail"):
             raise NotFound
-        return Response({"id": str(row.pk)}, status=201)
+        return Made(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
 
 
 def send(body=None, key: str | None = "k1", user: int = 1, path: str = "/make", **kwargs):
@@ -54,6 +65,31 @@ def test_a_repeat_gets_the_first_answer_and_has_no_effect() -> None:
     assert REPLAYED not in first
     assert second[REPLAYED] == "true"
     assert made() == 1
+
+
+def test_a_repeat_shows_what_was_made_as_it_is_now() -> None:
+    first = send()
+    Event.objects.update(type="changed")
+    second = send()
+    assert (second.status_code, second.data) == (201, first.data | {"type": "changed"})
+
+
+def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothing() -> None:
+    send()
+    Event.objects.all().delete()
+    again = send()
+    assert (again.status_code, again.data["code"], again[REPLAYED]) == (404, 17, "true")
+    assert made() == 0
+
+
+def test_a_key_keeps_no_text() -> None:
+    """A text that is deleted everywhere would live on in it."""
+    send({"content": "secret"})
+    row = IdempotencyKey.objects.values().get()
+    assert row.keys() == {
+        *("id", "user_id", "key", "fingerprint", "status", "made_id", "created_at"),
+    }
+    assert "secret" not in str(row)
 
 
 def test_without_a_key_every_request_counts() -> None:
@@ -122,3 +158,25 @@ def test_a_key_that_another_request_took_meanwhile_answers_as_that_one(monkeypat
     monkeypatch.setattr(idempotency, "_kept", late)
     assert send({"a": 1}).data == first.data
     assert made() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_answers_that_were_stored_before_are_dropped_and_still_have_one_effect() -> None:
+    def migrate(name: str) -> Any:
+        executor = MigrationExecutor(connection)
+        executor.migrate([("core", name)])
+        return executor.loader.project_state([("core", name)]).apps.get_model(
+            "core", "IdempotencyKey"
+        )
+
+    bodies = [{"id": str(MAX_ID), "content": "deleted since"}, {"id": "x"}, {"id": "9" * 25}, []]
+    old = migrate("0003_idempotency_made_id")
+    try:
+        for number, body in enumerate(bodies):
+            old.objects.create(user_id=number, key="k", status=201, body=body)
+    finally:
+        new = migrate("0004_idempotency_bodies")
+    assert list(new.objects.order_by("pk").values_list("made_id", "status")) == [
+        (MAX_ID, 201),
+        *[(0, 201)] * 3,
+    ]
