@@ -30,7 +30,7 @@ def id_in(body: Any) -> int:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("core", "0003_idempotency_made_id"),
+        ("core", "0004_idempotency_made_id"),
     ]
 
     operations = [

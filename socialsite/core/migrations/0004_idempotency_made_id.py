@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("core", "0002_media_used"),
+        ("core", "0003_allowance"),
     ]
 
     operations = [
