@@ -170,12 +170,12 @@ def test_answers_that_were_stored_before_are_dropped_and_still_have_one_effect()
         )
 
     bodies = [{"id": str(MAX_ID), "content": "deleted since"}, {"id": "x"}, {"id": "9" * 25}, []]
-    old = migrate("0003_idempotency_made_id")
+    old = migrate("0004_idempotency_made_id")
     try:
         for number, body in enumerate(bodies):
             old.objects.create(user_id=number, key="k", status=201, body=body)
     finally:
-        new = migrate("0004_idempotency_bodies")
+        new = migrate("0005_idempotency_bodies")
     assert list(new.objects.order_by("pk").values_list("made_id", "status")) == [
         (MAX_ID, 201),
         *[(0, 201)] * 3,
