@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from socialsite.core import api, bodies, errors
-from socialsite.views import error_page
+from socialsite.views import error_answer
 
 Next = Callable[[HttpRequest], HttpResponseBase]
 
@@ -34,16 +34,6 @@ CSP = "; ".join(
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
-
-
-def wants_json(request: HttpRequest) -> bool:
-    """True for addresses that answer in the envelope."""
-    return request.path.startswith("/api/")
-
-
-def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
-    """Return an error as the envelope or as a page, by address."""
-    return api.error_response(error) if wants_json(request) else error_page(request, error)
 
 
 class RequestGuard:

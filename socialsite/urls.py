@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 from django.views.i18n import set_language
 
 from accounts.budgeting import takes
@@ -34,8 +35,8 @@ urlpatterns = [
     path("", include("interactions.urls")),
     path("i18n/setlang/", takes(POST=(budgets.LANGUAGE,))(set_language), name="set_language"),
     path("admin/", admin.site.urls),
-    path("api/schema/", SchemaView.as_view(), name="schema"),
-    path("api/docs/", DocsView.as_view(), name="docs"),
+    path("api/schema/", require_safe(SchemaView.as_view()), name="schema"),
+    path("api/docs/", require_safe(DocsView.as_view()), name="docs"),
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path(".well-known/security.txt", security_txt),
     path("healthz", views.healthz),

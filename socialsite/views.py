@@ -1,13 +1,15 @@
 """Pages of the whole site that belong to no app: errors, health."""
 
+import errno
 from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import translation
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.static import serve
@@ -17,16 +19,50 @@ from socialsite.core import api, errors
 YEAR = 31_536_000
 
 
-def error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+def wants_json(request: HttpRequest) -> bool:
+    """True for addresses that answer in the envelope."""
+    return request.path.startswith("/api/")
+
+
+def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Return an error as the envelope or as a page, by address, in the reader's language.
+
+    It needs nothing but the settings: the middleware that failed may be the first, and then none
+    has prepared the request.
+    """
+    language = getattr(request, "LANGUAGE_CODE", "") or translation.get_language_from_request(
+        request
+    )
+    with translation.override(language):
+        return api.error_response(error) if wants_json(request) else _error_page(request, error)
+
+
+def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
     """Render an error for people; someone who must log in is sent to do so."""
     if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
         return HttpResponseRedirect(
             reverse("login") + "?" + urlencode({"next": request.get_full_path()})
         )
+    if error.status >= 500 or not hasattr(request, "user"):
+        return _rendered(request, error, bare=True)
+    try:
+        return _rendered(request, error, bare=False)
+    except Exception as failure:
+        # The page asks who reads it, and that may fail as well: without a database, for instance.
+        found = api.to_app_error(failure)
+        return _rendered(request, found if found.status == 503 else error, bare=True)
+
+
+def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> HttpResponseBase:
+    """Return the page; a `bare` one asks nothing of the request, the database or Redis."""
     # "Please correct the marked fields" says nothing where no field is shown.
     texts = [str(text) for texts in (error.fields or {}).values() for text in texts]
-    detail = " ".join(texts) or error.detail
-    context = {"status": error.status, "title": _title(error.status), "detail": detail}
+    context = {
+        "status": error.status,
+        "title": _title(error.status),
+        "detail": " ".join(texts) or error.detail,
+        "bare": bare,
+    }
     return api.add_headers(render(request, "error.html", context, status=error.status), error)
 
 
@@ -45,45 +81,40 @@ def _title(status: int) -> str:
     return titles.get(status, _("Something went wrong"))
 
 
-def _answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
-    """Answer outside of middleware, where an error of the page itself would go uncaught."""
-    if request.path.startswith("/api/"):
-        return api.error_response(error)
-    try:
-        return error_page(request, error)
-    except (DatabaseError, InterfaceError, errors.AppError) as failure:
-        return error_page(request, api.to_app_error(failure))
-
-
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Django's handler400."""
     found = api.to_app_error(exception)
-    return _answer(request, found if found.status < 500 else errors.InvalidInput())
+    return error_answer(request, found if found.status < 500 else errors.InvalidInput())
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
     """Django's handler403."""
-    return _answer(request, errors.Forbidden())
+    return error_answer(request, errors.Forbidden())
 
 
 def not_found(request: HttpRequest, exception: Any = None, **kwargs: Any) -> HttpResponseBase:
     """Django's handler404, and every unmatched address of the API."""
-    return _answer(request, errors.NotFound())
+    return error_answer(request, errors.NotFound())
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:
     """Django's handler500."""
-    return _answer(request, errors.UnknownError())
+    return error_answer(request, errors.UnknownError())
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """Django's CSRF_FAILURE_VIEW."""
-    return _answer(request, errors.CsrfFailed())
+    return error_answer(request, errors.CsrfFailed())
 
 
 def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
     """Serve an uploaded file where no web server in front does; names never repeat."""
-    response = serve(request, path, document_root=settings.MEDIA_ROOT)
+    try:
+        response = serve(request, path, document_root=settings.MEDIA_ROOT)
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise Http404 from None
     response.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
     return response
 

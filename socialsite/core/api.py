@@ -16,7 +16,8 @@ from django.core.exceptions import (
     SuspiciousOperation,
 )
 from django.db import DatabaseError, InterfaceError, OperationalError
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.utils.translation import gettext_lazy as _
 from rest_framework import exceptions, serializers
 from rest_framework.request import Request
@@ -124,7 +125,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
             return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))
         case RequestDataTooBig():
             return errors.PayloadTooLarge()
-        case SuspiciousOperation() | BadRequest():
+        case SuspiciousOperation() | BadRequest() | MultiPartParserError() | UnreadablePostError():
             return errors.InvalidInput(_("The request could not be read."))
         case OperationalError() | InterfaceError():
             logger.error("database unavailable: %s", error)
