@@ -346,6 +346,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = EMBEDDED
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
 # Of static files; uploads have the same (`core.media`).
