@@ -39,8 +39,8 @@ _FACE = ("username", "nickname", "avatar")
 # Results of each kind that a process keeps. Results made of people's texts can be large, so those
 # caches are bounded by bytes: keys, values and an allowance for each entry.
 KEPT = 4096
-LINKED_BYTES = 16 * 1024 * 1024
-CARDS_BYTES = 32 * 1024 * 1024
+LINKED_BYTES = 8 * 1024 * 1024
+CARDS_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES = 400
 # Stands for the hidden fields in a kept card; nobody can write it into a post.
 _HIDDEN = secrets.token_hex(16)

@@ -1,0 +1,123 @@
+"""Measure whether the time of a function grows linearly with the length of a hostile text.
+
+The time is CPU time of the thread, the best of several runs, so that other load on the machine does
+not count. Times below FLOOR are noise and are not compared.
+"""
+
+import gc
+import string
+import time
+from collections.abc import Callable, Iterable, Iterator
+from urllib.parse import urlsplit
+
+FLOOR = 0.002
+RATIO = 3.0
+TRIES = 6
+SLOWEST = 10
+
+Makers = Iterable[tuple[str, Callable[[int], str]]]
+
+# What texts are repeated: punctuation, what begins an address, a name, a tag or an entity, nested
+# brackets, quotes and escapes, letters that combine, percent-encoding, Chinese.
+UNITS = [
+    *string.punctuation,
+    *(" ", "\n", "\t", "a", "1", "好", "\u200b", "\u0301", "\u0301\u0327", "\ufdfa"),
+    *("://", "&amp;", "&#", "[]", "()", "([{", "}])", "<>", "<a ", "[[a", "@a", "#a", "a@", "#好"),
+    *("a.", "a-", "a_", "a+", "a/", "a:", "a,", "a;", "a=b&", "a=b;", "%41", "%", "\\a", '\\"'),
+    *(';"', '";', "' ", '" ', "a'", "(a)", "*_", "--", "..", "xn--", "www.", "WWW.a,", "http:"),
+    *("https://", "https://a/", "https://a.b ", "http://@", "a@b.cc ", "a@b.", "@abcd ", "@abcde@"),
+]
+PAIRS = [a + b for a in string.punctuation for b in string.punctuation if a != b]
+# (before, repeated, after): a text that is refused only at its end.
+SHAPES = [
+    ("x@y ", ")", "a)"),
+    ("", "@", " x"),
+    ("https://a.b/", ")", ""),
+    ("https://a.b/", "(", ")"),
+    ("(https://a.b/", "),", "."),
+    ("https://", "a.", "!"),
+    ("https://", "a-", "_@"),
+    ("https://[", ":", "]"),
+    ("https://a:", "1", "@"),
+    ("x@", "a.", "!"),
+    ("x@", "a-", "!"),
+    ("", "a.", "@"),
+    ("", "a", "@b"),
+    ("@", "a", "@"),
+    ("www.", "a.", "!"),
+    ("&", "a", ";"),
+    ('"', "\\", '"'),
+    ('a; b="', ";", '"'),
+]
+
+
+def texts() -> Iterator[tuple[str, Callable[[int], str]]]:
+    """Yield generators of hostile texts: a name, and a function from a length to a text."""
+    for unit in UNITS:
+        yield repr(unit), lambda size, unit=unit: repeated(unit, size)
+    for before, unit, after in SHAPES:
+        yield (
+            repr((before, unit, after)),
+            lambda size, b=before, u=unit, a=after: b + repeated(u, size - len(b + a)) + a,
+        )
+
+
+def pairs() -> Iterator[tuple[str, Callable[[int], str]]]:
+    """Yield a generator for each two punctuation marks."""
+    for unit in PAIRS:
+        yield repr(unit), lambda size, unit=unit: repeated(unit, size)
+
+
+def repeated(unit: str, size: int) -> str:
+    """Return a unit repeated to a length."""
+    return (unit * (size // len(unit) + 1))[:size]
+
+
+def seconds(run: Callable[[str], object], text: str) -> float:
+    """Return the CPU time of one run, which finds nothing in the cache of `urlsplit`."""
+    urlsplit.cache_clear()
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        started = time.thread_time()
+        run(text)
+        return time.thread_time() - started
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def growth(run: Callable[[str], object], make: Callable[[int], str], most: int) -> float:
+    """Return the largest ratio between the times of a text and of one half as long.
+
+    The lengths go from an eighth of `most`, the largest allowed one, to twice `most`. The first
+    ratio above RATIO ends the search, so that a quadratic function costs little.
+    """
+    worst = 0.0
+    shorter = seconds(run, make(most // 8))
+    for size in (most // 4, most // 2, most, 2 * most):
+        longer = seconds(run, make(size))
+        for _ in range(TRIES):
+            if longer <= RATIO * max(shorter, FLOOR / 2):
+                break
+            shorter = min(shorter, seconds(run, make(size // 2)))
+            longer = min(longer, seconds(run, make(size)))
+        worst = max(worst, longer / max(shorter, FLOOR / 2))
+        # Below this, not even a quadratic function gets above the floor.
+        if worst > RATIO or longer * (2 * most / size) ** 2 < FLOOR:
+            break
+        shorter = longer
+    return worst
+
+
+def too_slow(run: Callable[[str], object], makers: Makers, most: int) -> dict[str, float]:
+    """Return the generators on which a function is not linear, each with its ratio.
+
+    Growth is measured on the generators that are slowest at an eighth of the length: there a
+    quadratic one stands out already.
+    """
+    found = dict(makers)
+    first = {name: seconds(run, make(most // 8)) for name, make in found.items()}
+    slowest = sorted(first, key=lambda name: -first[name])[:SLOWEST]
+    ratios = {name: growth(run, found[name], most) for name in slowest}
+    return {name: round(ratio, 1) for name, ratio in ratios.items() if ratio > RATIO}

@@ -1,0 +1,308 @@
+"""Every parser and regular expression that reads what people or their programs send.
+
+`test_linear.py` holds each one to linear time at the largest length that it gets, and checks that
+no module has one that is not in this table. A parser that raises an error of the site refuses the
+text.
+"""
+
+import importlib
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import ua_parser
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends.signed_cookies import SessionStore
+from django.core.exceptions import DisallowedHost, TooManyFieldsSent, TooManyFilesSent
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from django.middleware.csrf import InvalidTokenFormat, _check_token_format
+from django.template.defaultfilters import linebreaks, linebreaksbr
+from django.urls import resolve
+from django.utils.http import parse_http_date_safe
+from django.utils.text import smart_split
+from django.utils.translation import get_language_from_request, trans_real
+from django_htmx.middleware import HtmxDetails
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+
+from accounts import (
+    authentication,
+    devices,
+    handshake,
+    known_devices,
+    links,
+    rules,
+    second_factor,
+    serializers,
+    tokens,
+)
+from accounts.views import two_factor
+from feeds import actions as feeds
+from interactions import mentions
+from interactions.actions import comments
+from relations import api as relations
+from socialsite import jinja
+from socialsite.core import addresses, api, headers, media, pagination, spans, text
+from socialsite.core.admin import SEARCH_MAX
+from socialsite.core.errors import AppError
+from socialsite.core.json import OrjsonParser, OrjsonRenderer
+
+Run = Callable[[str], object]
+REFUSED = (
+    AppError,
+    DisallowedHost,
+    Http404,
+    InvalidTokenFormat,
+    MultiPartParserError,
+    NotAcceptable,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+    handshake.ForeignPage,
+)
+ARTICLE = max(feeds.TEXT_MAX.values())
+BODY = 256 * 1024
+LINE = headers.HEADER_MAX
+LANGUAGE = trans_real.LANGUAGE_CODE_MAX_LENGTH
+previews = importlib.import_module("interactions.queries.notifications")
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A parser, and the largest length in characters of what it reads."""
+
+    name: str
+    most: int
+    run: Run
+
+    def __call__(self, value: str) -> None:
+        """Parse a text; errors that refuse it are swallowed, others are not."""
+        with suppress(*REFUSED):
+            self.run(value)
+
+
+# --- requests -----------------------------------------------------------------------------------
+def request(body: bytes = b"", **meta: str) -> WSGIRequest:
+    """Make a request as the entries do, its headers bounded."""
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/",
+        "QUERY_STRING": "",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "HTTP_HOST": "localhost",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body),
+        **{name: latin(value) for name, value in meta.items()},
+    }
+    headers.bound(environ)
+    return WSGIRequest(environ)
+
+
+def latin(value: str) -> str:
+    """Return a text as a server hands it over: bytes as Latin-1."""
+    return value.encode().decode("latin-1")
+
+
+def form(data: str) -> None:
+    made = request(data.encode(), CONTENT_TYPE="application/x-www-form-urlencoded")
+    made.POST.dict()
+
+
+def multipart(before: str, value: str, after: str = "\r\n--b--\r\n", boundary: str = "b") -> None:
+    content_type = f"multipart/form-data; boundary={boundary}"
+    made = request((before + value + after).encode(), CONTENT_TYPE=content_type)
+    made.POST.dict()
+    made.FILES.dict()
+
+
+def part(name: str, value: str, more: str = "") -> None:
+    multipart(f'--b\r\nContent-Disposition: form-data; name="a"{name}\r\n{more}\r\n', value)
+
+
+def language(**meta: str) -> None:
+    trans_real._parse_accept_lang_header.cache_clear()
+    trans_real._get_supported_language_variant.cache_clear()
+    trans_real.translation_catalog_exists.cache_clear()
+    get_language_from_request(request(**meta))
+
+
+def json_body(value: str) -> None:
+    OrjsonParser().parse(io.BytesIO(value.encode()))
+
+
+def accept(value: str) -> None:
+    asked = Request(request(HTTP_ACCEPT=value))
+    DefaultContentNegotiation().select_renderer(asked, [OrjsonRenderer()])
+
+
+def htmx(value: str) -> None:
+    asked = request(HTTP_HX_CURRENT_URL=value, HTTP_HX_CURRENT_URL_URI_AUTOENCODED="true")
+    addresses.own_path(asked, HtmxDetails(asked).current_url)
+
+
+def socket(header: bytes, value: str, query: bytes = b"") -> None:
+    read = headers.bounded(header.decode(), latin(value)).encode("latin-1")
+    fields = {b"host": b"localhost", b"origin": b"http://127.0.0.1:8000", header: read}
+    handshake.read({"headers": list(fields.items()), "query_string": query})
+
+
+def signed_by_nobody(value: str) -> None:
+    cookies = {known_devices.COOKIE: value}
+    known_devices._read(type("Asked", (), {"COOKIES": cookies})())  # type: ignore[arg-type]
+
+
+def user_agent(value: str) -> str:
+    return devices.user_agent_of(request(HTTP_USER_AGENT=value))
+
+
+_agents = ua_parser.Parser(ua_parser.BestAvailableResolver(ua_parser.load_builtins()))
+
+
+def device_name(value: str) -> None:
+    """Name a device by a parser that keeps nothing."""
+    kept, ua_parser.parser = ua_parser.parser, _agents
+    try:
+        devices.name_of("other", user_agent(value))
+        devices.name_of("chrome", user_agent(f"Mozilla/5.0 {value}"))
+    finally:
+        ua_parser.parser = kept
+
+
+def links_shown(value: str) -> None:
+    jinja._linked.__wrapped__(value)
+
+
+PARSERS = [
+    # --- texts ---
+    Parser("names and addresses of a text", ARTICLE, spans.spans),
+    Parser("links of a text", ARTICLE, links_shown),
+    Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
+    Parser("who a text names", ARTICLE, mentions.usernames),
+    Parser("a text, cleaned", ARTICLE, text.clean),
+    Parser("a comment", BODY // 4, comments._words),
+    Parser("a preview", ARTICLE, previews._preview),
+    Parser("a description of a picture", BODY // 4, media.clean_alt),
+    Parser("a video's address", feeds.URL_MAX, lambda value: feeds._is_https(f"https://{value}")),
+    Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
+    Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
+    # --- accounts ---
+    Parser("a username", serializers.INPUT_MAX, rules.username),
+    Parser("a nickname", serializers.INPUT_MAX, rules.nickname),
+    Parser("a password", serializers.INPUT_MAX, lambda value: rules.password(value, "a", "b")),
+    Parser("a password, normalized", serializers.INPUT_MAX, rules.normal_password),
+    Parser("a mail address", serializers.EMAIL_MAX, rules.email),
+    Parser("a code", serializers.INPUT_MAX, second_factor.cleaned),
+    Parser("a secret", LINE, lambda value: second_factor.unseal(value, 1)),
+    Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
+    Parser("a kind of browser", LINE, lambda value: devices.browser_of(user_agent(value))),
+    Parser("a name of a device", LINE, device_name),
+    Parser("a token", LINE, tokens.decode_any),
+    Parser("a token's middle", LINE, lambda value: tokens.decode_any(f"e30.{value}.a")),
+    Parser("a bearer", LINE, lambda value: authentication.bearer(value.encode())),
+    Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
+    Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
+    Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
+    Parser("a ticket", BODY, two_factor._person),
+    Parser("a known device", LINE, signed_by_nobody),
+    # --- parameters ---
+    Parser("a cursor", LINE, pagination.Position.decode),
+    Parser("an id", LINE, api.parse_id),
+    Parser("ids", LINE, relations._ids),
+    Parser("a time", LINE, lambda value: api.parse_time(value, "until")),
+    Parser("an address to return to", BODY, lambda value: addresses.own_path(request(), value)),
+    Parser("a host to return to", BODY, lambda value: addresses.own_path(request(), f"//{value}")),
+    Parser("the page of htmx", LINE, htmx),
+    Parser("the host of htmx", LINE, lambda value: htmx(f"http://{value}")),
+    # --- headers ---
+    Parser("a content type", LINE, lambda value: request(CONTENT_TYPE=value)),
+    Parser("a parameter of it", LINE, lambda value: request(CONTENT_TYPE=f'a/b; x="{value}')),
+    Parser("cookies", LINE, lambda value: request(HTTP_COOKIE=value).COOKIES),
+    Parser("a cookie in quotes", LINE, lambda value: request(HTTP_COOKIE=f'a="{value}"').COOKIES),
+    Parser(
+        "languages",
+        trans_real.LANGUAGE_CODE_MAX_LENGTH,
+        lambda value: language(HTTP_ACCEPT_LANGUAGE=value),
+    ),
+    Parser(
+        "a language",
+        trans_real.LANGUAGE_CODE_MAX_LENGTH,
+        lambda value: language(HTTP_COOKIE=f"django_language={value}"),
+    ),
+    Parser("accepted types", LINE, accept),
+    Parser("a parameter of one", LINE, lambda value: accept(f'a/b; x="{value}')),
+    Parser("types of a page", LINE, lambda value: request(HTTP_ACCEPT=value).accepted_types),
+    Parser("a host", LINE, lambda value: request(HTTP_HOST=value).get_host()),
+    Parser("proxies", LINE, lambda v: devices.address_of(request(HTTP_X_FORWARDED_FOR=v))),
+    Parser("a date", LINE, parse_http_date_safe),
+    Parser("a CSRF token", LINE, _check_token_format),
+    Parser("messages", LINE, lambda v: CookieStorage(request(HTTP_COOKIE=f"messages={v}"))._get()),
+    Parser("a session", LINE, lambda value: SessionStore(value).load()),
+    Parser("a socket's cookies", LINE, lambda value: socket(b"cookie", f'a="{value}"')),
+    Parser("a socket's token", LINE, lambda value: socket(b"authorization", f"Bearer {value}")),
+    Parser("a socket's page", LINE, lambda value: socket(b"origin", value)),
+    Parser("a socket's ticket", LINE, lambda value: socket(b"x", "", value.encode())),
+    # --- addresses and bodies ---
+    Parser("a path", LINE, lambda value: resolve(f"/{value}")),
+    Parser("a path of the API", LINE, lambda value: resolve(f"/api/v1/{value}")),
+    Parser("a path of the admin", LINE, lambda value: resolve(f"/admin/{value}")),
+    Parser("a query", LINE, lambda value: request(QUERY_STRING=value).GET.dict()),
+    Parser("a form", BODY, form),
+    Parser("a field of a form", BODY, lambda value: form(f"a={value}")),
+    Parser("parts of a body", BODY, lambda value: multipart("", value)),
+    Parser("a part's head", BODY, lambda value: part(value, "")),
+    Parser("a part's words", BODY, lambda value: part("", value)),
+    Parser("a part's file", BODY, lambda value: part('; filename="b"', value)),
+    Parser(
+        "a part in base64",
+        BODY,
+        lambda value: part("", value, "Content-Transfer-Encoding: base64\r\n"),
+    ),
+    Parser("a boundary", LINE, lambda value: multipart("--", "", boundary=value)),
+    Parser("JSON", BODY, json_body),
+    Parser("a text in JSON", BODY, lambda value: json_body(f'{{"a":"{value}"}}')),
+]
+
+# Calls that parse a text, and the modules that make them.
+CALLS = {
+    *("base36_to_int", "b64decode", "fromisoformat", "ip_address", "ip_network", "loads"),
+    *("literal_eval", "normalize", "parse_cookie", "parse_header_parameters", "parse_os"),
+    *("parse_qs", "parse_qsl", "parse_user_agent", "parsedate", "smart_split", "strptime"),
+    *("RegexValidator", "Truncator", "unquote", "unquote_plus", "url_has_allowed_host_and_scheme"),
+    *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email"),
+}
+OURS = "texts that this site or its administrator wrote"
+READERS: dict[str, str | tuple[str, ...]] = {
+    "accounts/attempts.py": ("proxies",),
+    "accounts/cache.py": OURS,
+    "accounts/devices.py": (
+        "a kind of browser",
+        "a name of a device",
+        "a device's id",
+        "proxies",
+    ),
+    "accounts/handshake.py": ("a socket's cookies", "a socket's ticket"),
+    "accounts/known_devices.py": ("a known device",),
+    "accounts/links.py": ("a link of a mail", "a signed link", "a link to recover"),
+    "accounts/queries.py": OURS,
+    "accounts/rules.py": ("a username", "a nickname", "a password", "a mail address"),
+    "accounts/second_factor.py": ("a code", "a secret"),
+    "accounts/tokens.py": ("a token", "a token's middle"),
+    "accounts/views/forms.py": ("an address to return to", "a host to return to"),
+    "accounts/views/two_factor.py": ("a ticket",),
+    "feeds/cards.py": OURS,
+    "socialsite/core/addresses.py": ("an address to return to", "a host to return to"),
+    "socialsite/core/api.py": ("a time",),
+    "socialsite/core/json.py": ("JSON", "a text in JSON"),
+    "socialsite/core/pagination.py": ("a cursor",),
+    "socialsite/core/spans.py": ("names and addresses of a text",),
+    "socialsite/demo/people.py": OURS,
+    "socialsite/demo/words.py": OURS,
+    "socialsite/env.py": OURS,
+    "socialsite/jinja.py": OURS,
+    "socialsite/settings.py": OURS,
+}
