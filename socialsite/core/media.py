@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 MAX_BYTES = 10 * 1024 * 1024
 MAX_PIXELS = 25_000_000
+# Of width and height each: of very long lines decoders and scaling keep several copies.
+MAX_SIDE = 16_384
 # For WEBP and CMYK, whose decoders take 20 bytes a pixel and not 4 to 8.
 MAX_HEAVY_PIXELS = 8_000_000
 SIDE, THUMB_SIDE = 2048, 480
@@ -54,7 +56,10 @@ MAX_JPEG_SCANS = 100
 DECODERS = 1
 WAIT_SECONDS = 10
 
-TOO_LARGE = _("A picture may have at most 10 MB and 25 megapixels (WEBP: 8).")
+TOO_LARGE = _(
+    "A picture may have at most 10 MB, 16,384 pixels on each side and 25 megapixels"
+    " (WEBP and CMYK: 8)."
+)
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 _NO_SUCH = _("There is no such picture of yours.")
 
@@ -275,7 +280,7 @@ def _decode(raw: bytes) -> Image.Image:
     try:
         # Lazy: this reads the header only.
         source = Image.open(io.BytesIO(raw), formats=FORMATS)
-        if source.width * source.height > _pixels_allowed(source):
+        if max(source.size) > MAX_SIDE or source.width * source.height > _pixels_allowed(source):
             raise PayloadTooLarge(TOO_LARGE)
         if raw.startswith(b"\xff\xd8") and raw.count(b"\xff\xda") > MAX_JPEG_SCANS:
             raise UnsupportedMedia(NOT_A_PICTURE)

@@ -22,7 +22,8 @@ class UploadSerializer(serializers.Serializer[Any]):
     """The form of an upload."""
 
     file = serializers.FileField(
-        help_text="JPEG, PNG, WEBP or GIF, at most 10 MB and 25 megapixels"
+        help_text="JPEG, PNG, WEBP or GIF, at most 10 MB, 16,384 pixels on each side and"
+        " 25 megapixels (WEBP and CMYK: 8)"
     )
     alt = serializers.CharField(
         required=False, max_length=media.ALT_MAX, help_text="what the picture shows"

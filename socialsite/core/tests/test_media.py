@@ -309,8 +309,13 @@ def test_what_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
         png_of_size(60_000, 60_000),
         png_of_size(2_000_000_000, 2),
         picture((4000, 2001), "WEBP", method=0),
+        png_of_size(25_000_000, 1),
+        png_of_size(16_385, 1),
+        png_of_size(1, 16_385),
+        picture((16_385, 2), "JPEG"),
+        picture((2, 16_385), "GIF"),
     ],
-    ids=["just over", "bomb", "wide", "webp"],
+    ids=["just over", "bomb", "widest", "webp", "line", "wide", "high", "wide jpeg", "high gif"],
 )
 def test_too_many_pixels_are_refused_before_they_are_decoded(
     data: bytes, monkeypatch: pytest.MonkeyPatch
@@ -319,13 +324,14 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(
         raise AssertionError("decoded")
 
     monkeypatch.setattr(media, "_reduced", no_pixels)
-    with pytest.raises(errors.PayloadTooLarge):
+    with pytest.raises(errors.PayloadTooLarge, match="10 MB, 16,384 pixels on each side and 25"):
         store(data)
 
 
-def test_a_picture_of_exactly_the_limit_is_decoded() -> None:
+@pytest.mark.parametrize("size", [(5000, 5000), (16_384, 1525), (1525, 16_384)])
+def test_a_picture_of_exactly_the_limit_is_decoded(size: tuple[int, int]) -> None:
     with pytest.raises(errors.UnsupportedMedia):  # its pixels are missing
-        store(png_of_size(5000, 5000))
+        store(png_of_size(*size))
 
 
 def test_a_file_over_ten_megabytes_is_refused() -> None:

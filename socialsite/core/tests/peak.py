@@ -1,0 +1,56 @@
+"""Decode pictures in a process of its own, and tell what that took of memory.
+
+`python -m socialsite.core.tests.peak FILE...` prints JSON: for each file by how many megabytes the
+resident size of the process grew at most, and by how many it is larger afterwards.
+"""
+
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+MEGABYTE = 1024
+
+
+def resident(name: str, pid: int | str = "self") -> float:
+    """Return a resident size of a process in megabytes: VmRSS (now) or VmHWM (at most)."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) / MEGABYTE
+    raise LookupError(name)
+
+
+def forget_peak(pid: int | str = "self") -> None:
+    """Let VmHWM begin anew."""
+    Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+
+def main(files: list[str]) -> None:
+    """Decode each file, after small ones of every format that load what is loaded lazily."""
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
+    django.setup()
+    from PIL import Image
+
+    from socialsite.core import media, memory
+
+    memory.tune()
+    for kind in media.FORMATS:
+        small = io.BytesIO()
+        Image.new("RGB", (600, 600)).save(small, kind)
+        media.encode(io.BytesIO(small.getvalue()))
+    found = {}
+    for name in files:
+        data = io.BytesIO(Path(name).read_bytes())
+        forget_peak()
+        before = resident("VmRSS")
+        media.encode(data)
+        del data
+        found[Path(name).name] = [resident(name) - before for name in ("VmHWM", "VmRSS")]
+    print(json.dumps(found))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
