@@ -33,6 +33,28 @@ class TooLargeHeadError(Exception):
     """The head of a request passed a bound; the parser turns it into an error of its own."""
 
 
+class GentleTransport:
+    """What a request may do with its connection: `close` waits for the rest of its body.
+
+    A connection that is closed with unread input is reset, and the client loses the answer.
+    """
+
+    def __init__(self, protocol: "BoundedHttp") -> None:
+        self._protocol = protocol
+
+    def write(self, data: bytes) -> None:
+        """Write to the connection."""
+        self._protocol.transport.write(data)
+
+    def is_closing(self) -> bool:
+        """Return True once nothing more can be sent."""
+        return self._protocol.transport.is_closing()
+
+    def close(self) -> None:
+        """Close the connection, now or when the request is here."""
+        self._protocol.close_after_request()
+
+
 class BoundedHttp(HttpToolsProtocol):
     """HTTP/1.1 by `httptools`, bounded. The states are those of uvicorn; see the module."""
 
@@ -48,7 +70,7 @@ class BoundedHttp(HttpToolsProtocol):
     _send_by: float | None = None
     _read_by: float | None = None
     _body_by = 0.0
-    _in_message = _in_head = _too_large = False
+    _in_message = _in_head = _too_large = _is_last = False
     _count = _bytes = _unparsed = 0
 
     # --- the connection -------------------------------------------------------------------------
@@ -58,6 +80,7 @@ class BoundedHttp(HttpToolsProtocol):
         if self.limit_concurrency and len(self.connections) > self.limit_concurrency:
             transport.abort()
             return
+        self._gentle: Any = GentleTransport(self)
         self._wait(self.HEAD_SECONDS)
         self._timer = self.loop.call_later(self.CHECK_SECONDS, self._check)
 
@@ -80,6 +103,12 @@ class BoundedHttp(HttpToolsProtocol):
         """Note that the client reads."""
         super().resume_writing()
         self._read_by = None
+
+    def close_after_request(self) -> None:
+        """Close the connection when what is being received has been received, or in time."""
+        self._is_last = True
+        if not self._in_message:
+            self.transport.close()
 
     def _wait(self, seconds: float) -> None:
         self._send_by = self.loop.time() + seconds
@@ -142,6 +171,8 @@ class BoundedHttp(HttpToolsProtocol):
             self._too_large = True
             raise TooLargeHeadError
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.cycle.transport = self._gentle
         self._body_by = self.loop.time() + self.BODY_SECONDS
         self._wait(self.BODY_PAUSE_SECONDS)
 
@@ -156,7 +187,9 @@ class BoundedHttp(HttpToolsProtocol):
         """Stop the clock while the request is worked on."""
         self._in_message = False
         super().on_message_complete()
-        if self.cycle is not None and not self.cycle.response_complete:
+        if self._is_last:
+            self.transport.close()
+        elif self.cycle is not None and not self.cycle.response_complete:
             self._send_by = None
         else:
             self._wait(self.HEAD_SECONDS)
