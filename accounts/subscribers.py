@@ -1,5 +1,7 @@
 """What accounts does when it, or a lower app, told a fact."""
 
+from collections.abc import Sequence
+
 from accounts import actions, cache
 from accounts.events import (
     MailWanted,
@@ -10,17 +12,36 @@ from accounts.events import (
     UserUnbanned,
 )
 from accounts.models import User
-from socialsite.core import doorbell, media
+from socialsite.core import doorbell, media_use
 from socialsite.core.errors import Unavailable
 from socialsite.core.models import Media
 from socialsite.core.registry import on
 
 
-@media.asked_before_sweeping
+@media_use.asked_before_sweeping
 def is_avatar(picture: Media) -> bool:
     """Return whether somebody shows a picture of theirs as their own."""
     people = User.objects.filter(pk=picture.owner_id)
     return people.filter(avatar_name__in=(picture.name, picture.thumb_name)).exists()
+
+
+@media_use.seen_by_all
+def avatars(pictures: Sequence[Media]) -> set[str]:
+    """Return the files that are avatars of open accounts: everybody sees those."""
+    people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
+    shown = set(people.exclude(avatar_name="").values_list("pk", "avatar_name"))
+    return {
+        name
+        for picture in pictures
+        for name in (picture.name, picture.thumb_name)
+        if (picture.owner_id, name) in shown
+    }
+
+
+@on(UserBanned, UserUnbanned, after=True)
+def arrange_pictures(event: UserBanned | UserUnbanned) -> None:
+    """Make the pictures of a banned person private; public again when the ban is lifted."""
+    media_use.arrange_all(event.user_id)
 
 
 @on(TokensRevoked, after=True)

@@ -27,6 +27,7 @@ from feeds.models import (
     Mode,
     Post,
     PostContent,
+    PostImage,
     Visibility,
 )
 from feeds.queries import reposts_without_words
@@ -190,8 +191,10 @@ def _publish(
     )
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
-    media.use(author_id, [int(image["id"]) for image in words.images])
+    pictures = dict.fromkeys(int(image["id"]) for image in words.images)
+    media.use(author_id, pictures)
     PostContent.objects.bulk_create([words])
+    PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
     first_pulled = head.mode != Mode.ALL and not head.last_pulled_position

@@ -108,6 +108,22 @@ class PostContent(models.Model):
         return self.title or self.content[:40]
 
 
+class PostImage(models.Model):
+    """Which posts show a picture: who may see one of them may see its file.
+
+    What a post shows, and in which order, is in `PostContent.images`.
+    """
+
+    pk = models.CompositePrimaryKey("media_id", "post")
+    media_id = models.BigIntegerField()
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="pictures"
+    )
+
+    def __str__(self) -> str:
+        return f"{self.media_id} in {self.post_id}"
+
+
 class InboxEntry(models.Model):
     """A post pushed to a reader. The primary key is S4's `idx_feed`; no second index (E3, E5)."""
 

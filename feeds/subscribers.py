@@ -1,5 +1,6 @@
 """What feeds do when they or a lower app tell a fact."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.db import transaction
@@ -7,10 +8,11 @@ from django.db import transaction
 from accounts.models import User
 from feeds import cache, fanout, hints, inbox, queries
 from feeds.events import PostDeleted, PostPublished
-from feeds.models import InboxEntry, Mode, Post, PostContent
+from feeds.models import InboxEntry, Mode, Post, PostImage, PostQuerySet
+from feeds.visibility import visible_to
 from relations import queries as relations
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
-from socialsite.core import media
+from socialsite.core import media_use
 from socialsite.core.failpoints import failpoint
 from socialsite.core.models import Media
 from socialsite.core.pagination import Position
@@ -19,14 +21,30 @@ from socialsite.core.registry import on
 BATCH = 1000
 
 
-@media.asked_before_sweeping
+@media_use.asked_before_sweeping
 def is_in_a_post(picture: Media) -> bool:
-    """Return whether a post of its owner shows a picture; reads all they have, but only at night.
+    """Return whether a post shows a picture."""
+    return PostImage.objects.filter(media_id=picture.pk, post__is_deleted=False).exists()
 
-    An id has 19 digits: as a text it stands in nothing else.
-    """
-    live = PostContent.objects.filter(post__author_id=picture.owner_id, post__is_deleted=False)
-    return live.filter(images__icontains=str(picture.pk)).exists()
+
+@media_use.seen_by_all
+def in_public_posts(pictures: Sequence[Media]) -> set[str]:
+    """Return the files of pictures in posts that guests may see."""
+    ids = [picture.pk for picture in pictures]
+    shown = set(posts_with(ids, None).values_list("pictures__media_id", flat=True))
+    found = [picture for picture in pictures if picture.pk in shown]
+    return {name for picture in found for name in (picture.name, picture.thumb_name)}
+
+
+@media_use.shows_to_reader
+def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
+    """Return whether a reader may see a post with a picture: the gate of the post counts."""
+    return posts_with([picture.pk], viewer_id).exists()
+
+
+def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
+    """Return the posts with some pictures that a reader may see."""
+    return visible_to(viewer_id).filter(pictures__media_id__in=media_ids)
 
 
 @on(FollowCreated, FollowCanceled, within=True)

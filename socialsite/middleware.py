@@ -81,7 +81,7 @@ class SecurityHeaders:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CSP)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
-        if not request.path.startswith((settings.STATIC_URL, settings.MEDIA_URL)):
+        if not request.path.startswith(settings.STATIC_URL):
             response.headers.setdefault("Cache-Control", "no-store")
         if request.path.startswith("/api/v1/"):
             response.headers.setdefault("Content-Disposition", API_FILE)

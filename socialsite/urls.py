@@ -12,6 +12,7 @@ from socialsite.core import budgets
 from socialsite.metrics import metrics
 from socialsite.schema import DocsView, SchemaView
 from socialsite.security_txt import security_txt
+from socialsite.uploads import uploaded
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -42,5 +43,5 @@ urlpatterns = [
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),
-    path("media/<path:path>", views.uploaded),
+    path("media/<path:path>", uploaded),
 ]

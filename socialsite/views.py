@@ -1,22 +1,17 @@
 """Pages of the whole site that belong to no app: errors, health."""
 
-import errno
 from typing import Any
 
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import translation
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.views.static import serve
 
 from socialsite.core import api, errors
-
-YEAR = 31_536_000
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -105,18 +100,6 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """Django's CSRF_FAILURE_VIEW."""
     return error_answer(request, errors.CsrfFailed())
-
-
-def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
-    """Serve an uploaded file where no web server in front does; names never repeat."""
-    try:
-        response = serve(request, path, document_root=settings.MEDIA_ROOT)
-    except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
-            raise
-        raise Http404 from None
-    response.headers["Cache-Control"] = f"public, max-age={YEAR}, immutable"
-    return response
 
 
 def healthz(request: HttpRequest) -> HttpResponse:

@@ -115,31 +115,47 @@ def test_nobody_else_on_this_machine_can_read_the_data(stack: Stack) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs services under another account")
-def test_nginx_reads_what_it_serves_without_the_rights_of_root(stack: Stack) -> None:
+def test_nginx_serves_without_the_rights_of_root(stack: Stack) -> None:
     status = Path(f"/proc/{workers_of(stack.processes['nginx'].pid)[0]}/status").read_text()
     assert f"\nUid:\t{pwd.getpwnam('nobody').pw_uid}\t" in status
-    stack.processes["http"].stop()  # so that nobody else can serve it
-    try:
-        sheet = next((stack.data_dir / "static").rglob("*.css"))
-        answer = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")
-        assert (answer.status, answer.body) == (200, sheet.read_bytes())
-    finally:
-        stack.start("http")
 
 
 def workers_of(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def test_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
-    (stack.data_dir / "media" / "page.html").write_text("<script>alert(1)</script>")
-    answer = ask(stack, "/media/page.html")
-    assert answer.status == 200
+def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
+    """By nginx alone; what is not public, or no upload, is for the site to answer."""
+    name, private = (f"ab/{number:032x}.jpg" for number in range(2))
+    code = (
+        "from socialsite.core import media_files as files\n"
+        f"files.write('{name}', b'<script>alert(1)</script>')\n"
+        f"files.write('{private}', b'private')\n"
+        f"files.publish('{name}')"
+    )
+    stack.manage("shell", "-c", code)
+    (stack.data_dir / "media" / "page.html").write_text("page")
+    (stack.data_dir / "media" / "public" / "page.html").write_text("page")
+    answer = ask(stack, f"/media/{name}")
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "image/jpeg")
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in answer.headers["Content-Security-Policy"]
-    assert ask(stack, "/media/missing.png").status == 404
-    assert ask(stack, "/media/%2e%2e/keys.json").status in (400, 404)
-    assert ask(stack, "/media/../keys.json").status in (400, 404)
+    for path in (
+        *("missing.png", "page.html", "public/page.html", f"public/{name}", f"{name}/", "ab/"),
+        *("%2e%2e/keys.json", "../keys.json", private, f"public/../{private}", f"x/..%2f{private}"),
+    ):
+        assert ask(stack, f"/media/{path}").status in (400, 404), path
+    for path in (name, private):
+        assert ask(stack, f"/_uploads/{path}").status == 404
+    stack.processes["http"].stop()
+    try:  # nobody else can serve what nginx serves
+        assert ask(stack, f"/media/{name}").status == 200
+        assert ask(stack, f"/media/{private}").status == 503
+        sheet = next((stack.data_dir / "static").rglob("*.css"))
+        static = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")
+        assert (static.status, static.body) == (200, sheet.read_bytes())
+    finally:
+        stack.start("http")
 
 
 @pytest.mark.parametrize("megabytes", [12.5, 16])

@@ -13,25 +13,21 @@ import contextlib
 import io
 import logging
 import mimetypes
-import os
 import secrets
 import threading
 import unicodedata
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from pathlib import Path
 from typing import IO
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q, QuerySet, Sum
-from django.utils import timezone
+from django.db.models import Q, Sum
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
 
-from socialsite.core import data_dir, db
+from socialsite.core import media_files, media_use
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -63,16 +59,10 @@ TOO_LARGE = _(
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 _NO_SUCH = _("There is no such picture of yours.")
 
-# Uploads that nothing uses are kept so long; so many are removed at once.
-UNUSED_HOURS = 24
-SWEEP_STEP = 100
-
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
 mimetypes.add_type("image/webp", ".webp")  # Python 3.11 does not know it
 
-Uses = Callable[[Media], bool]
-_uses: list[Uses] = []
 _decoders = threading.BoundedSemaphore(DECODERS)
 _SRGB = ImageCms.createProfile("sRGB")
 _ORIENTATION = 0x0112  # EXIF: how the camera was held
@@ -123,8 +113,8 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
 
 def keep(owner_id: int, picture: Picture, alt: str) -> Media:
     """Write the files of a picture, then its row; may be repeated with the same picture."""
-    _write(picture.name, picture.data)
-    _write(picture.thumb_name, picture.thumb)
+    media_files.write(picture.name, picture.data)
+    media_files.write(picture.thumb_name, picture.thumb)
     with transaction.atomic():
         return Media.objects.create(
             owner_id=owner_id,
@@ -146,7 +136,7 @@ def no_orphans(picture: Picture) -> Iterator[None]:
         with contextlib.suppress(DatabaseError):
             if not Media.objects.filter(name=picture.name).exists():
                 for name in (picture.name, picture.thumb_name):
-                    _path(name).unlink(missing_ok=True)
+                    media_files.remove(name)
         raise
 
 
@@ -187,62 +177,24 @@ def use(owner_id: int, ids: Collection[int]) -> None:
     found = Media.objects.filter(owner_id=owner_id, pk__in=set(ids))
     if ids and found.update(is_used=True) != len(set(ids)):
         raise InvalidInput(fields={"images": [_NO_SUCH]})
+    media_use.changed(owner_id, set(ids))
 
 
 def release(owner_id: int, *, ids: Collection[int] = (), thumb_names: Collection[str] = ()) -> None:
     """Say that something of a person's uses these pictures no longer; in its transaction.
 
-    Others may use them still: the sweep asks.
+    Others may use them still: that is asked before they are removed, when the event arrives.
     """
     which = Q(pk__in=set(ids)) | Q(thumb_name__in=set(thumb_names))
-    Media.objects.filter(which, owner_id=owner_id).update(is_used=False)
+    found = Media.objects.filter(which, owner_id=owner_id)
+    released = list(found.values_list("pk", flat=True))
+    found.update(is_used=False)
+    media_use.changed(owner_id, released)
 
 
 def url_of(name: str) -> str:
     """Return the address of a stored file; "" for no file."""
     return settings.MEDIA_URL + name if name else ""
-
-
-# --- sweeping -----------------------------------------------------------------------------------
-def asked_before_sweeping(is_used: Uses) -> Uses:
-    """Register what says whether a picture is used; every app that keeps pictures has one."""
-    _uses.append(is_used)
-    return is_used
-
-
-def sweep(after: int = 0) -> int | None:
-    """Remove some pictures that were uploaded more than a day ago and that nothing uses.
-
-    That is asked of whoever keeps pictures, under the lock of the row, which `use` takes as well.
-    Returns the id to go on after, None at the end. Whoever uses a picture just then waits, and
-    learns that it is gone.
-    """
-    limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
-    unused = Media.objects.filter(is_used=False, created_at__lt=limit)
-    ids = list(unused.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:SWEEP_STEP])
-    for ident in ids:
-        _remove(unused.filter(pk=ident))
-    return ids[-1] if len(ids) == SWEEP_STEP else None
-
-
-@db.atomic
-def _remove(unused: "QuerySet[Media]") -> None:
-    """Remove one picture unless it is used.
-
-    The files go between the row and the commit: a process that dies there leaves a row without
-    files, which the next sweep takes, never files that no row names. Before the row they must not
-    go: a deadlock gives it to whoever waits to use it.
-    """
-    # What somebody uses at this moment is not waited for.
-    item = unused.select_for_update(skip_locked=True).first()
-    if item is None:
-        return
-    if any(is_used(item) for is_used in _uses):
-        unused.update(is_used=True)
-        return
-    unused.delete()
-    for name in (item.name, item.thumb_name):
-        _path(name).unlink(missing_ok=True)
 
 
 # --- decoding and encoding ----------------------------------------------------------------------
@@ -349,28 +301,3 @@ def _bytes_of(image: Image.Image) -> bytes:
     else:
         image.save(out, "JPEG", quality=JPEG_QUALITY, progressive=True, optimize=True)
     return out.getvalue()
-
-
-# --- files --------------------------------------------------------------------------------------
-def _path(name: str) -> Path:
-    return Path(settings.MEDIA_ROOT) / name
-
-
-def _write(name: str, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, readable as `core.data_dir` says."""
-    path = _path(name)
-    if not path.parent.is_dir():
-        path.parent.mkdir(mode=data_dir.OWN_DIR, parents=True, exist_ok=True)
-        # Its group is that of the directory above; the umask took the group's right away.
-        path.parent.chmod(data_dir.shared_dir(settings.FILES_GROUP))
-    draft = path.with_name(f".{secrets.token_hex(8)}")
-    try:
-        with draft.open("xb") as file:
-            os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())  # the row is to outlive a power cut with its bytes
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

@@ -1,12 +1,15 @@
 """Celery entry points of the core."""
 
+import logging
 from datetime import timedelta
 
 from celery import shared_task
 from django.utils import timezone
 
-from socialsite.core import allowances, media, relay
+from socialsite.core import allowances, media_use, relay
 from socialsite.core.models import IdempotencyKey
+
+logger = logging.getLogger(__name__)
 
 IDEMPOTENCY_HOURS = 24
 # Of one night; what is left over waits for the next.
@@ -35,10 +38,11 @@ def purge_allowances() -> None:
 
 @shared_task(name="core.sweep_media")
 def sweep_media() -> None:
-    """Remove uploads that nothing uses."""
-    after = 0
+    """Remove uploads that nothing uses, then look at a part of the public files."""
+    after: int | None = 0
     for _ in range(SWEEPS_MAX):
-        last = media.sweep(after)
-        if last is None:
-            return
-        after = last
+        if after is not None:
+            after = media_use.sweep(after)
+    wrong = media_use.check_public(timezone.now().date())
+    if wrong:
+        logger.error("%d pictures were public that should not be; they are private now", wrong)

@@ -119,7 +119,7 @@ NOBODY: dict[str, str] = {
         ),
         "of no person",
     ),
-    "media/<path:path>": "pictures under random names, which only pages that show them tell",
+    "media/<path:path>": "test_uploads holds pictures to the gate of the posts that show them",
 }
 
 MATRIX: dict[str, list[Call]] = {

@@ -21,7 +21,7 @@ from PIL import Image, PngImagePlugin
 
 from accounts import actions as accounts
 from feeds import actions as feeds
-from socialsite.core import data_dir, errors, media, tasks
+from socialsite.core import data_dir, errors, media, media_files, media_use, tasks
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.tasks import sweep_media
 
@@ -67,7 +67,8 @@ def store(data: bytes, owner_id: int = 1, alt: str = "") -> Media:
 def files() -> list[Path]:
     from django.conf import settings
 
-    return sorted(p for p in Path(settings.MEDIA_ROOT).rglob("*") if p.is_file())
+    root = Path(settings.MEDIA_ROOT)
+    return sorted(p for p in root.glob("[0-9a-f][0-9a-f]/*") if p.is_file())
 
 
 def kept(item: Media, thumb: bool = False) -> Image.Image:
@@ -525,7 +526,7 @@ def aged(item: Media, hours: float) -> None:
 def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     make_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(media, "SWEEP_STEP", 2)
+    monkeypatch.setattr(media_use, "SWEEP_STEP", 2)
     owner = make_user()
     items = {
         name: store(picture(), owner.pk) for name in ("new", "posted", "avatar", "a", "b", "c")
@@ -534,7 +535,7 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     accounts.edit_profile(owner, avatar=items["avatar"].pk)
     for name, item in items.items():
         aged(item, 23.9 if name == "new" else 24.1)
-    (media._path(items["b"].name)).unlink()  # a sweep died here
+    media_files.path_of(items["b"].name).unlink()  # a sweep died here
     sweep_media()
     left = {items[name].pk for name in ("new", "posted", "avatar")}
     assert set(Media.objects.values_list("pk", flat=True)) == left
@@ -601,7 +602,7 @@ def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> N
 
 
 def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "SWEEP_STEP", 2)
+    monkeypatch.setattr(media_use, "SWEEP_STEP", 2)
     monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
     for _ in range(3):
         aged(store(picture()), 25)
