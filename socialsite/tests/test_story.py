@@ -89,6 +89,15 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     expect(author.locator("[data-unread]")).to_be_hidden()
     expect(author.get_by_test_id("notification")).to_have_count(3)
 
+    # What was typed and not sent survives in the tab, but not a log-out.
+    author.goto("/")
+    author.get_by_test_id("composer").locator("textarea[name=content]").fill("not sent")
+    author.reload()
+    assert author.evaluate("sessionStorage.getItem('draft')") == "not sent"
+    author.evaluate("document.querySelector('form[data-log-out]').requestSubmit()")
+    expect(author.locator("a[href^='/login']").first).to_be_visible()
+    assert author.evaluate("sessionStorage.getItem('draft')") is None
+
 
 def test_the_same_story_over_the_api(site: str) -> None:
     author = stacks.Client.new(site, "apiauthor")

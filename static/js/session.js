@@ -209,7 +209,13 @@ function schedule() {
 
 // Who logs out here is on the way home; the kick that follows is not for this page.
 document.addEventListener("submit", (event) => {
-  if (event.target.matches("[data-log-out]")) leaving = true;
+  if (!event.target.matches("[data-log-out]")) return;
+  leaving = true;
+  try {
+    sessionStorage.clear(); // a draft is not for the next person at this browser
+  } catch {
+    // storage is blocked: there is nothing in it
+  }
 });
 addEventListener("online", connect);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connect());
