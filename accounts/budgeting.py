@@ -60,23 +60,28 @@ def takes(*, in_form: bool = False, **rows: Rows) -> Callable[[View], View]:
 
 
 def prepare(request: HttpRequest, rows: Takes) -> None:
-    """Note from which budgets a request takes, before it is asked who sends it."""
+    """Note from which budgets a request takes, if possible before it is asked who sends it."""
     method = "GET" if request.method == "HEAD" else request.method or ""
-    request.budgets = rows.get(method, ())  # type: ignore[attr-defined]
+    wanted = rows.get(method, ())
+    if getattr(request, "budgets", None) != wanted:
+        request.budgets, request.asked = wanted, None  # type: ignore[attr-defined]
 
 
 def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> Asked:
-    """Ask for the tokens of a person in a batch; `spend` looks at the answer."""
-    asked = Asked(batch, [] if request is None else _due(request, user_id))
-    if request is not None:
-        request.asked = asked  # type: ignore[attr-defined]
+    """Ask for the tokens of a person in a batch; `spend` looks at the answer.
+
+    Nothing is asked for while nobody knows from which budgets the request takes.
+    """
+    if request is None or not hasattr(request, "budgets"):
+        return Asked(batch, [])
+    request.asked = asked = Asked(batch, _due(request, user_id))  # type: ignore[attr-defined]
     return asked
 
 
 def forget(request: HttpRequest | None, asked: Asked) -> None:
     """Give tokens back that were asked for by somebody who is not let in."""
     if request is not None:
-        del request.asked  # type: ignore[attr-defined]
+        request.asked = None  # type: ignore[attr-defined]
     if asked.takes and asked.grant().allowed:
         ratelimit.give_back(asked.takes)
 

@@ -18,7 +18,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from socialsite.core import budgets
+from socialsite.core import api, budgets
 
 FRESH = "public, max-age=300"
 
@@ -26,7 +26,15 @@ _made: dict[str, tuple[bytes, str]] = {}
 _making = threading.Lock()
 
 
-class SchemaView(SpectacularAPIView):
+class _Refusing:
+    """Answers errors in the envelope, as all of the API does, whatever is answered otherwise."""
+
+    def handle_exception(self, exc: Exception) -> Any:
+        """Return the envelope."""
+        return api.error_response(api.to_app_error(exc))
+
+
+class SchemaView(_Refusing, SpectacularAPIView):
     """The document, as YAML or JSON."""
 
     takes = {"GET": (budgets.SCHEMA,)}
@@ -53,7 +61,7 @@ class SchemaView(SpectacularAPIView):
             return _made[renderer.media_type]
 
 
-class DocsView(SpectacularSwaggerSplitView):
+class DocsView(_Refusing, SpectacularSwaggerSplitView):
     """The page on which the document is read and tried."""
 
     takes = {"GET": (budgets.SCHEMA,)}

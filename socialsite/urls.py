@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
 
 from accounts.budgeting import takes
@@ -28,13 +28,15 @@ api_v1 = [
     path("", include("socialsite.core.api_urls")),
 ]
 
+choose_language = require_POST(takes(POST=(budgets.LANGUAGE,))(set_language))
+
 urlpatterns = [
     path("api/v1/", include(api_v1)),
     path("", include("feeds.urls")),
     path("", include("accounts.urls")),
     path("", include("relations.urls")),
     path("", include("interactions.urls")),
-    path("i18n/setlang/", takes(POST=(budgets.LANGUAGE,))(set_language), name="set_language"),
+    path("i18n/setlang/", choose_language, name="set_language"),
     path("admin/", admin.site.urls),
     path("api/schema/", require_safe(SchemaView.as_view()), name="schema"),
     path("api/docs/", require_safe(DocsView.as_view()), name="docs"),

@@ -10,6 +10,8 @@ from markupsafe import escape
 
 from interactions import mentions
 from socialsite import jinja
+from socialsite.core import budgets
+from socialsite.core.budgets import Rate
 
 
 @pytest.mark.parametrize(
@@ -30,12 +32,21 @@ def test_whom_a_text_names(text, names) -> None:
     assert mentions.usernames(text) == names
 
 
+def test_how_many_are_notified_is_a_number_of_the_table(settings) -> None:
+    text = " ".join(f"@name{n}" for n in range(12))
+    settings.BUDGETS = {"mentions": Rate(3, 0)}
+    assert mentions.usernames(text) == ["name0", "name1", "name2"]
+    assert jinja.linked(text).count("<a ") == 12  # further names are links all the same
+    settings.BUDGETS = {"mentions": None}
+    assert len(mentions.usernames(text)) == 12
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="@ab1_/.:<& 好\n", max_size=40))
 def test_who_is_linked_in_a_text_is_who_it_names(text) -> None:
     made = str(escape(jinja.linked(text)))
     names = dict.fromkeys(name.lower() for name in re.findall(r'href="/@([^"]+)"', made))
-    assert list(names)[: mentions.NAMED_MAX] == mentions.usernames(text)
+    assert list(names)[: budgets.MENTIONS.capacity] == mentions.usernames(text)
     assert html.unescape(re.sub("<[^>]*>", "", made)) == text
 
 

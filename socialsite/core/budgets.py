@@ -134,11 +134,11 @@ MAIL_SITE = Budget(
 )
 NOTICE = Budget(
     *("notice", 5, 10, Per.RECIPIENT, Kept.DATABASE),
-    "Notices of one kind about one account, of a changed password or address.",
+    "Notices of one kind about one account: of a changed password, address or second factor.",
 )
 NOTICE_SITE = Budget(
     *("notice_site", 1000, 2000, Per.SITE, Kept.DATABASE),
-    "Notices of changed passwords and addresses; a further one is sent later.",
+    "Notices of changed passwords, addresses and second factors; a further one is sent later.",
 )
 INTROSPECT_REFUSED = Budget(
     *("introspect_refused", 20, 60, Per.ADDRESS, Kept.DATABASE),
@@ -293,8 +293,7 @@ def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate 
     `lifted` lifts all budgets but those of failed attempts. Raises BadBudgets.
     """
     found: dict[str, Rate | None] = {
-        name: None if lifted and not isinstance(row, Guesses) else row.default
-        for name, row in TABLE.items()
+        name: None if lifted and _is_lifted(row) else row.default for name, row in TABLE.items()
     }
     mistakes: dict[str, str] = {}
     for variable in sorted(name for name in environ if name.upper().startswith(PREFIX)):
@@ -310,6 +309,11 @@ def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate 
     if mistakes:
         raise BadBudgets(mistakes)
     return found
+
+
+def _is_lifted(row: Budget) -> bool:
+    """Return whether trials go on without a budget: guessing and numbers stay limited."""
+    return not isinstance(row, Guesses) and row.kept is not Kept.NOWHERE
 
 
 class BadBudgets(Exception):

@@ -1,12 +1,14 @@
 """The OpenAPI document is made once, and may be kept by whoever read it."""
 
 import json
+from typing import Any
 
 import pytest
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
 from socialsite import schema
+from socialsite.core.budgets import Rate
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
@@ -70,4 +72,15 @@ def test_its_page_may_be_kept_too() -> None:
     assert script["Cache-Control"] == "no-store"
     assert script.cookies["csrf"].value  # it has a token in it, which is the reader's own
     refused = Client().post(DOCS)
+    assert refused.json()["code"] == 18
     assert refused["Cache-Control"] == "no-store"
+
+
+def test_who_reads_them_too_often_is_told_in_the_envelope(settings: Any) -> None:
+    settings.BUDGETS = {"schema": Rate(1, 1)}
+    assert [Client().get(path).status_code for path in (SCHEMA, DOCS)] == [200, 429]
+    for path in (SCHEMA, DOCS):
+        answer = Client().get(path)
+        assert answer.json()["code"] == 11
+        assert int(answer["Retry-After"]) > 3500
+        assert answer["Cache-Control"] == "no-store"
