@@ -24,7 +24,7 @@ from accounts.models import User
 from feeds import actions, progress, rebuild
 from feeds.explain import explain, find_id, find_reader
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
-from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
 
 CHUNKS_SHOWN = 500
 
@@ -200,7 +200,7 @@ class FanOutChunkAdmin(ReadOnlyAdmin):
 
 
 @admin.register(RecommendedAuthor)
-class RecommendedAuthorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class RecommendedAuthorAdmin(GuardedAdmin):
     """Whom the recommended feed follows (C4)."""
 
     list_display = ("author", "added_at")
