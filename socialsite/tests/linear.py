@@ -90,24 +90,32 @@ def seconds(run: Callable[[str], object], text: str) -> float:
 def growth(run: Callable[[str], object], make: Callable[[int], str], most: int) -> float:
     """Return the largest ratio between the times of a text and of one half as long.
 
-    The lengths go from an eighth of `most`, the largest allowed one, to twice `most`. The first
+    The lengths go from an eighth of `most`, the largest allowed one, to twice `most`. A linear
+    function takes one large step where its memory exceeds the cache of the processor, so the
+    geometric mean of a step and the one before counts where it is less than the step. The first
     ratio above RATIO ends the search, so that a quadratic function costs little.
     """
     worst = 0.0
-    shorter = seconds(run, make(most // 8))
+    before = shorter = seconds(run, make(most // 8))
     for size in (most // 4, most // 2, most, 2 * most):
         longer = seconds(run, make(size))
         for _ in range(TRIES):
-            if longer <= RATIO * max(shorter, FLOOR / 2):
+            if _ratio(before, shorter, longer) <= RATIO:
                 break
             shorter = min(shorter, seconds(run, make(size // 2)))
             longer = min(longer, seconds(run, make(size)))
-        worst = max(worst, longer / max(shorter, FLOOR / 2))
+        worst = max(worst, _ratio(before, shorter, longer))
         # Below this, not even a quadratic function gets above the floor.
         if worst > RATIO or longer * (2 * most / size) ** 2 < FLOOR:
             break
-        shorter = longer
+        before, shorter = shorter, longer
     return worst
+
+
+def _ratio(before: float, shorter: float, longer: float) -> float:
+    """Return the ratio of the last of three times, each of a text twice as long as the last."""
+    before, shorter = max(before, FLOOR / 2), max(shorter, FLOOR / 2)
+    return min(longer / shorter, (longer / before) ** 0.5)
 
 
 def too_slow(run: Callable[[str], object], makers: Makers, most: int) -> dict[str, float]:

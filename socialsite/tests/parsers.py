@@ -5,6 +5,7 @@ no module has one that is not in this table. A parser that raises an error of th
 text.
 """
 
+import base64
 import importlib
 import io
 from collections.abc import Callable
@@ -15,7 +16,12 @@ from typing import Any
 import ua_parser
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.contrib.sessions.backends.signed_cookies import SessionStore
-from django.core.exceptions import DisallowedHost, TooManyFieldsSent, TooManyFilesSent
+from django.core.exceptions import (
+    DisallowedHost,
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
@@ -39,15 +45,27 @@ from accounts import (
     rules,
     second_factor,
     serializers,
+    service_keys,
     tokens,
 )
 from accounts.views import two_factor
 from feeds import actions as feeds
+from feeds import video
 from interactions import mentions
 from interactions.actions import comments
 from relations import api as relations
 from socialsite import jinja
-from socialsite.core import addresses, api, headers, media, pagination, spans, text
+from socialsite.core import (
+    addresses,
+    api,
+    bodies,
+    headers,
+    media,
+    pagination,
+    protocols,
+    spans,
+    text,
+)
 from socialsite.core.admin import SEARCH_MAX
 from socialsite.core.errors import AppError
 from socialsite.core.json import OrjsonParser, OrjsonRenderer
@@ -60,13 +78,14 @@ REFUSED = (
     InvalidTokenFormat,
     MultiPartParserError,
     NotAcceptable,
+    RequestDataTooBig,
     TooManyFieldsSent,
     TooManyFilesSent,
     handshake.ForeignPage,
 )
 ARTICLE = max(feeds.TEXT_MAX.values())
-BODY = 256 * 1024
-LINE = headers.HEADER_MAX
+BODY, FORM = bodies.OTHER, bodies.ARTICLE
+HEAD, LINE = protocols.HEAD_BYTES, headers.HEADER_MAX
 LANGUAGE = trans_real.LANGUAGE_CODE_MAX_LENGTH
 previews = importlib.import_module("interactions.queries.notifications")
 
@@ -156,6 +175,12 @@ def signed_by_nobody(value: str) -> None:
     known_devices._read(type("Asked", (), {"COOKIES": cookies})())  # type: ignore[arg-type]
 
 
+def service(value: str) -> None:
+    for kind in ("Bearer", "Basic"):
+        service_keys.service_of(f"{kind} {value}".encode())
+    service_keys.service_of(b"Basic " + base64.b64encode(value.encode()))
+
+
 def user_agent(value: str) -> str:
     return devices.user_agent_of(request(HTTP_USER_AGENT=value))
 
@@ -187,7 +212,7 @@ PARSERS = [
     Parser("a comment", BODY // 4, comments._words),
     Parser("a preview", ARTICLE, previews._preview),
     Parser("a description of a picture", BODY // 4, media.clean_alt),
-    Parser("a video's address", feeds.URL_MAX, lambda value: feeds._is_https(f"https://{value}")),
+    Parser("a video's address", video.URL_MAX, lambda value: video.host_of(f"https://{value}")),
     Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
     Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
     # --- accounts ---
@@ -204,16 +229,17 @@ PARSERS = [
     Parser("a token", LINE, tokens.decode_any),
     Parser("a token's middle", LINE, lambda value: tokens.decode_any(f"e30.{value}.a")),
     Parser("a bearer", LINE, lambda value: authentication.bearer(value.encode())),
+    Parser("a key of a service", LINE, service),
     Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
     Parser("a ticket", BODY, two_factor._person),
     Parser("a known device", LINE, signed_by_nobody),
     # --- parameters ---
-    Parser("a cursor", LINE, pagination.Position.decode),
-    Parser("an id", LINE, api.parse_id),
-    Parser("ids", LINE, relations._ids),
-    Parser("a time", LINE, lambda value: api.parse_time(value, "until")),
+    Parser("a cursor", HEAD, pagination.Position.decode),
+    Parser("an id", HEAD, api.parse_id),
+    Parser("ids", HEAD, relations._ids),
+    Parser("a time", HEAD, lambda value: api.parse_time(value, "until")),
     Parser("an address to return to", BODY, lambda value: addresses.own_path(request(), value)),
     Parser("a host to return to", BODY, lambda value: addresses.own_path(request(), f"//{value}")),
     Parser("the page of htmx", LINE, htmx),
@@ -247,12 +273,12 @@ PARSERS = [
     Parser("a socket's page", LINE, lambda value: socket(b"origin", value)),
     Parser("a socket's ticket", LINE, lambda value: socket(b"x", "", value.encode())),
     # --- addresses and bodies ---
-    Parser("a path", LINE, lambda value: resolve(f"/{value}")),
-    Parser("a path of the API", LINE, lambda value: resolve(f"/api/v1/{value}")),
-    Parser("a path of the admin", LINE, lambda value: resolve(f"/admin/{value}")),
-    Parser("a query", LINE, lambda value: request(QUERY_STRING=value).GET.dict()),
-    Parser("a form", BODY, form),
-    Parser("a field of a form", BODY, lambda value: form(f"a={value}")),
+    Parser("a path", HEAD, lambda value: resolve(f"/{value}")),
+    Parser("a path of the API", HEAD, lambda value: resolve(f"/api/v1/{value}")),
+    Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
+    Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
+    Parser("a form", FORM, form),
+    Parser("a field of a form", FORM, lambda value: form(f"a={value}")),
     Parser("parts of a body", BODY, lambda value: multipart("", value)),
     Parser("a part's head", BODY, lambda value: part(value, "")),
     Parser("a part's words", BODY, lambda value: part("", value)),
@@ -263,8 +289,8 @@ PARSERS = [
         lambda value: part("", value, "Content-Transfer-Encoding: base64\r\n"),
     ),
     Parser("a boundary", LINE, lambda value: multipart("--", "", boundary=value)),
-    Parser("JSON", BODY, json_body),
-    Parser("a text in JSON", BODY, lambda value: json_body(f'{{"a":"{value}"}}')),
+    Parser("JSON", FORM, json_body),
+    Parser("a text in JSON", FORM, lambda value: json_body(f'{{"a":"{value}"}}')),
 ]
 
 # Calls that parse a text, and the modules that make them.
@@ -277,7 +303,6 @@ CALLS = {
 }
 OURS = "texts that this site or its administrator wrote"
 READERS: dict[str, str | tuple[str, ...]] = {
-    "accounts/attempts.py": ("proxies",),
     "accounts/cache.py": OURS,
     "accounts/devices.py": (
         "a kind of browser",
@@ -288,21 +313,27 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/handshake.py": ("a socket's cookies", "a socket's ticket"),
     "accounts/known_devices.py": ("a known device",),
     "accounts/links.py": ("a link of a mail", "a signed link", "a link to recover"),
+    "accounts/networks.py": ("proxies",),
     "accounts/queries.py": OURS,
     "accounts/rules.py": ("a username", "a nickname", "a password", "a mail address"),
     "accounts/second_factor.py": ("a code", "a secret"),
+    "accounts/service_keys.py": ("a key of a service",),
     "accounts/tokens.py": ("a token", "a token's middle"),
     "accounts/views/forms.py": ("an address to return to", "a host to return to"),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/cards.py": OURS,
+    "feeds/video.py": ("a video's address",),
     "socialsite/core/addresses.py": ("an address to return to", "a host to return to"),
     "socialsite/core/api.py": ("a time",),
+    "socialsite/core/budgets.py": OURS,
     "socialsite/core/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/pagination.py": ("a cursor",),
+    "socialsite/core/services.py": OURS,
     "socialsite/core/spans.py": ("names and addresses of a text",),
     "socialsite/demo/people.py": OURS,
     "socialsite/demo/words.py": OURS,
     "socialsite/env.py": OURS,
     "socialsite/jinja.py": OURS,
+    "socialsite/metrics.py": OURS,
     "socialsite/settings.py": OURS,
 }
