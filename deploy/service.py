@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from socialsite.core import data_dir
+from socialsite.core.redaction import redact
 
 POLL_SECONDS = 0.03
 TAIL_LINES = 25
@@ -163,12 +164,13 @@ class Service:
             stack.enter_context(stream)
             log = stack.enter_context(_private_log(self.log)) if self.log else None
             for raw in stream:
-                line = raw.decode(errors="replace").rstrip()
+                # What the site itself logs is redacted; nginx logs requests that failed.
+                line = redact(raw.decode(errors="replace").rstrip())
                 self.tail.append(line)
                 if self.ready_line is not None and self.ready_line in line:
                     self._line_seen.set()
                 if log:
-                    log.write(raw)
+                    log.write(f"{line}\n".encode())
                     log.flush()
                 if self.echo and line:
                     self.echo(self.name, line)

@@ -14,7 +14,7 @@ from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite.core import bodies, data_dir, keys
+from socialsite.core import bodies, data_dir, keys, redaction
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -390,6 +390,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 
+redaction.install()  # no secret in any record, whichever handler writes it
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -508,9 +508,9 @@ def test_by_default_mails_are_files_in_the_data_directory(
     message = message_from_bytes(raw, policy=policy.default)
     assert (message["To"], message["From"]) == (ADDRESS, settings.DEFAULT_FROM_EMAIL)
     address = f"/recover/{token_in(message.get_content())}"
-    page = client.get(address)
+    page = client.get(address, follow=True)
     assert 'value="alice1"' in page.content.decode()
-    answer = client.post(address, {"new_password": NEW})
+    answer = client.post("/recover/choose", {"username": "alice1", "new_password": NEW})
     assert (answer.status_code, answer["Location"]) == (303, "/recover?done")
     assert client.post("/login", {"username": "alice1", "password": NEW}).status_code == 303
 
@@ -585,7 +585,7 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert (answer.status_code, answer["Location"]) == (303, "/settings/email?sent")
     assert "sent a link" in browser.get("/settings/email?sent").content.decode()
     path = f"/email/{link_in(deliver()[0])}"
-    asked = browser.get(path)
+    asked = browser.get(path, follow=True)
     assert "new@example.org" in asked.content.decode()
     alice.refresh_from_db()
     assert alice.email == ADDRESS  # a GET changes nothing
@@ -628,7 +628,7 @@ def test_the_pages_of_the_recovery(client, alice) -> None:
     for address in (ADDRESS, "nobody@example.org"):
         assert client.post("/recover", {"email": address})["Location"] == "/recover?sent"
     path = f"/recover/{links.for_recovery(alice)}"
-    page = client.get(path)
+    page = client.get(path, follow=True)
     assert page.status_code == 200
     assert (page["Referrer-Policy"], page["Cache-Control"]) == ("strict-origin", "no-store")
     bad = client.post(path, {"new_password": "short"})
@@ -639,6 +639,63 @@ def test_the_pages_of_the_recovery(client, alice) -> None:
         assert "no longer valid" in answer.content.decode()
         assert 'name="email"' in answer.content.decode()
         assert answer["Referrer-Policy"] == "strict-origin"
+
+
+@pytest.mark.parametrize(
+    ("kind", "page", "form"),
+    [
+        ("recover", "/recover/choose", {"new_password": NEW}),
+        ("email", "/email/confirm", {}),
+    ],
+)
+def test_a_link_leads_to_a_page_whose_address_holds_no_secret(
+    browser, alice, kind: str, page: str, form: dict[str, str]
+) -> None:
+    token = (
+        links.for_recovery(alice) if kind == "recover" else links.for_email(alice, "n@e.example")
+    )
+    answer = browser.get(f"/{kind}/{token}")
+    assert (answer.status_code, answer["Location"]) == (303, page)
+    assert answer["Cache-Control"] == "no-store"
+    (cookie,) = (one for one in answer.cookies.values() if one["path"] == f"/{kind}")
+    assert (cookie["httponly"], cookie["samesite"], cookie["max-age"]) == (True, "Lax", 1800)
+    shown = browser.get(page)
+    assert shown.status_code == 200
+    assert token not in shown.content.decode()
+    assert f'action="{page}"' in shown.content.decode()
+    assert browser.post(page, form).status_code in (200, 303)
+    for again in (browser.get(page), browser.post(page, form)):  # neither link nor cookie is left
+        assert (again.status_code, "no longer valid" in again.content.decode()) == (400, True)
+
+
+def test_the_page_of_a_link_is_void_without_its_cookie_or_later(
+    client, alice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get("/recover/choose").status_code == 400
+    client.get(f"/recover/{links.for_recovery(alice)}")
+    assert client.get("/recover/choose").status_code == 200
+    let_pass(monkeypatch, minutes=29)
+    assert client.get("/recover/choose").status_code == 200
+    let_pass(monkeypatch, minutes=2)
+    assert client.get("/recover/choose").status_code == 400
+    client.cookies["recovery"] = links.for_recovery(alice)  # not one that the site has set
+    assert client.get("/recover/choose").status_code == 400
+
+
+def test_of_two_links_the_form_of_the_first_changes_nothing_of_the_second(
+    client, alice, make_user
+) -> None:
+    other = make_user("other1", email=ADDRESS)
+    for user in (alice, other):
+        client.get(f"/recover/{links.for_recovery(user)}")
+    form = {"username": "alice1", "new_password": NEW}
+    assert client.post("/recover/choose", form).status_code == 400
+    assert client.post("/recover/choose", form | {"username": "other1"}).status_code == 303
+    for address in ("a@e.example", "b@e.example"):
+        client.get(f"/email/{links.for_email(alice, address)}")
+    assert client.post("/email/confirm", {"address": "a@e.example"}).status_code == 400
+    client.get(f"/email/{links.for_email(alice, 'b@e.example')}")
+    assert client.post("/email/confirm", {"address": "b@e.example"}).status_code == 200
 
 
 def test_recovery_does_not_go_round_the_second_factor(alice, client, monkeypatch) -> None:

@@ -8,9 +8,10 @@ from accounts import actions, budgeting, devices, entry, links
 from accounts.authentication import signed_in
 from accounts.budgeting import takes
 from accounts.views import forms
+from accounts.views.carried import CONFIRMATION
 from socialsite.core import budgets, errors
 
-# The path is a secret: no page is told where one came from, not even one of ours.
+# A link is a secret: no page is told where one came from, not even one of ours.
 PRIVATE = "strict-origin"
 
 
@@ -42,21 +43,45 @@ def show(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
-def confirm(request: HttpRequest, token: str) -> HttpResponse:
-    """Ask once more, as programs open links too; POST stores the address."""
-    error, link = None, None
+def link(request: HttpRequest, token: str) -> HttpResponse:
+    """Lead from the link of a mail to the question; POST is taken as its answer."""
+    if request.method == "POST":
+        return _confirm(request, token)
     try:
+        links.confirming(token)
+    except errors.WrongLink:
+        return _confirm(request, token)
+    response = forms.redirect(reverse("email_confirm"))
+    CONFIRMATION.put(response, token)
+    response.headers["Referrer-Policy"] = PRIVATE
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(POST=(budgets.LINK,))
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Ask once more, as programs open links too; POST stores the address."""
+    return _confirm(request, CONFIRMATION.token(request))
+
+
+def _confirm(request: HttpRequest, token: str) -> HttpResponse:
+    error, found = None, None
+    try:
+        found = links.confirming(token)
+        # Of two links that were opened one after the other, the cookie is of the second.
+        if request.POST.get("address", found.address) != found.address:
+            raise errors.WrongLink
         if request.method == "POST":
             actions.confirm_email(token, address=devices.address_of(request))
-        else:
-            link = links.confirming(token)
-    except errors.WrongLink as found:
-        error = found
+    except errors.WrongLink as wrong:
+        error = wrong
+    asks = error is None and request.method != "POST"
     context = {
-        "address": link.address if link else "",
+        "address": found.address if asks and found else "",
         "wrong": "" if error is None else error.detail,
-        "token": token,
     }
     response = forms.page(request, "accounts/email_link.html", context, error)
+    if request.method == "POST":
+        CONFIRMATION.drop(response)
     response.headers["Referrer-Policy"] = PRIVATE
     return response

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import actions, devices, entry, links, rules
 from accounts.budgeting import takes
 from accounts.views import forms
+from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
 from socialsite.core import budgets, errors
 
@@ -37,17 +38,43 @@ def _ask(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
-def choose(request: HttpRequest, token: str) -> HttpResponse:
+def link(request: HttpRequest, token: str) -> HttpResponse:
+    """Lead from the link of a mail to the form; POST is taken as that of the form."""
+    if request.method == "POST":
+        return _choose(request, token)
+    try:
+        links.recovering(token)
+    except errors.WrongLink as found:
+        response = _ask(request, found)
+    else:
+        response = forms.redirect(reverse("recover_choose"))
+        RECOVERY.put(response, token)
+    response.headers["Referrer-Policy"] = PRIVATE
+    return response
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(POST=(budgets.LINK,))
+def choose(request: HttpRequest) -> HttpResponse:
     """Ask for a new password; POST sets it and signs out everywhere."""
+    return _choose(request, RECOVERY.token(request))
+
+
+def _choose(request: HttpRequest, token: str) -> HttpResponse:
     error = None
     try:
         user = links.recovering(token)
+        # Of two links that were opened one after the other, the cookie is of the second.
+        if request.POST.get("username", user.username) != user.username:
+            raise errors.WrongLink
         if request.method == "POST":
             try:
                 values = forms.fields(request, "new_password")
                 address = devices.address_of(request)
                 actions.recover(token, values["new_password"], address=address)
-                return forms.redirect(reverse("recover") + "?done")
+                response = forms.redirect(reverse("recover") + "?done")
+                RECOVERY.drop(response)
+                return response
             except forms.SHOWN as found:
                 error = found
     except errors.WrongLink as found:
@@ -56,10 +83,10 @@ def choose(request: HttpRequest, token: str) -> HttpResponse:
         context = {
             "form_errors": forms.texts_of(error),
             "username": user.username,
-            "token": token,
             "password_hint": rules.password_hint(),
             "password_min": rules.password_min(),
         }
         response = forms.page(request, "accounts/recover_link.html", context, error)
+        RECOVERY.put(response, token)
     response.headers["Referrer-Policy"] = PRIVATE
     return response

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -144,6 +145,37 @@ def test_nobody_else_on_this_machine_can_read_what_the_site_keeps(
     assert {"db.sqlite3-wal", "db.sqlite3-shm", "keys.json", "lock"} <= {p.name for p in found}
     others = [path for path in found if path.stat().st_mode & 0o077]
     assert others == [foreign]  # not the site's: it stays as it was
+
+
+@pytest.mark.e2e
+def test_the_process_writes_down_nothing_that_opens_an_account(tmp_path: Path) -> None:
+    secret, port = "c4n4ry-" + "x" * 40, free_port()
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        # Not as a `Service`, which redacts what others write.
+        site = subprocess.Popen(
+            python("manage.py", "serve"),
+            env=site_environment(tmp_path / "data", PORT=str(port), PYTHONUNBUFFERED="1"),
+            cwd=PROJECT_DIR,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            deadline = time.monotonic() + 60
+            while b"The site is at" not in log.read_bytes():
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            for path in ("recover/", "email/", "login?next=/recover/", "x?ticket=", "x?token="):
+                address = f"http://127.0.0.1:{port}/{path}{secret}"
+                with pytest.raises(urllib.error.HTTPError):
+                    urllib.request.urlopen(address, data=b"a=b", timeout=10)
+        finally:
+            site.terminate()
+            site.wait(10)
+    text = log.read_text()
+    assert "(CSRF cookie not set.): /recover/[redacted]" in text
+    assert "(CSRF cookie not set.): /email/[redacted]" in text
+    assert secret not in text
 
 
 @pytest.mark.e2e

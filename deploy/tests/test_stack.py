@@ -203,6 +203,22 @@ def test_the_http_server_starts_again_after_it_was_killed(stack: Stack) -> None:
     assert ask(stack, "/healthz").status == 200
 
 
+def test_no_log_holds_what_opens_an_account(stack: Stack) -> None:
+    """Neither of the site, which refuses a form, nor of nginx, which finds nobody behind it."""
+    secret = "c4n4ry-" + "x" * 40
+    paths = [f"/recover/{secret}", f"/email/{secret}", f"/login?next=%2Frecover%2F{secret}"]
+    for path in paths:
+        assert ask(stack, path, b"a=b").status == 403
+    stack.processes["http"].kill()
+    for path in (*paths, f"/search?token={secret}", f"/api/v1/feed?ticket={secret}"):
+        assert ask(stack, path, Authorization=f"Bearer {secret}").status == 503
+    stack.start("http")
+    logs = {path.name: path.read_text() for path in (stack.data_dir / "stack").glob("*.log")}
+    assert "(CSRF cookie not set.): /recover/[redacted]" in logs["http.log"]
+    assert "token=[redacted]" in logs["nginx.log"]
+    assert not [name for name, text in logs.items() if secret in text]
+
+
 def test_a_second_stack_on_the_same_data_is_refused(stack: Stack) -> None:
     with pytest.raises(ServiceError, match="already runs"):
         Stack(stack.data_dir).start()

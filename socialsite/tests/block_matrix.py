@@ -103,8 +103,9 @@ NOBODY: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("login", "login/code", "register", "logout", "recover", "recover/<str:token>"),
-            *("email/<str:token>", "settings/email", "settings/password", "settings/devices"),
+            *("login", "login/code", "register", "logout", "recover", "recover/choose"),
+            *("recover/<str:token>", "email/<str:token>", "email/confirm", "settings/email"),
+            *("settings/password", "settings/devices"),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
         ),
