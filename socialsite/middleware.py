@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core import api, bodies, errors
+from socialsite.core import api, bodies, errors, memory
 from socialsite.views import error_answer
 
 Next = Callable[[HttpRequest], HttpResponseBase]
@@ -33,6 +33,8 @@ CSP = "; ".join(
 )
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
+# After such a body memory is given back.
+LARGE_BODY = 100 * bodies.KILO
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -44,15 +46,21 @@ class RequestGuard:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer 413 to a large body, 400 to one of unknown length, 415 to an odd charset."""
-        error = self._fault(request)
-        return self.get_response(request) if error is None else error_answer(request, error)
-
-    @staticmethod
-    def _fault(request: HttpRequest) -> errors.AppError | None:
         length = bodies.announced(
             request.META.get("CONTENT_LENGTH") or "0",
             request.META.get("HTTP_TRANSFER_ENCODING", ""),
         )
+        error = self._fault(request, length)
+        if error is not None:
+            return error_answer(request, error)
+        response = self.get_response(request)
+        _forget_body(response)
+        if length and length >= LARGE_BODY:
+            memory.give_back()
+        return response
+
+    @staticmethod
+    def _fault(request: HttpRequest, length: int | None) -> errors.AppError | None:
         if length is None:
             return errors.InvalidInput(_("Send a Content-Length."))
         limit = bodies.limit_of(request.method, request.path, request.META.get("CONTENT_TYPE", ""))
@@ -65,6 +73,18 @@ class RequestGuard:
         if (request.content_params or {}).get("charset", "utf-8").lower() not in CHARSETS:
             return errors.UnsupportedMedia(_("Send UTF-8."))
         return None
+
+
+def _forget_body(response: HttpResponseBase) -> None:
+    """Empty what DRF parsed of the body, now that the answer is rendered.
+
+    Requests and serializers of DRF are in circles of references. What they refer to would stay in
+    memory until the garbage collector looks at all there is, and large bodies make that rare.
+    """
+    context = getattr(response, "renderer_context", None) or {}
+    data = getattr(context.get("request"), "_full_data", None)
+    if type(data) is dict:  # a form's is immutable, and has few parts
+        data.clear()
 
 
 class SecurityHeaders:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core import bodies, data_dir, headers
+from socialsite.core import bodies, data_dir, headers, memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
@@ -14,6 +14,7 @@ os.umask(data_dir.UMASK)
 READ_BYTES = 65_536
 UNREAD_PARTS = bodies.FILES // READ_BYTES
 
+memory.tune()
 django_application = get_wsgi_application()
 
 

@@ -19,6 +19,9 @@ from deploy.service import ServiceError
 from deploy.services import create_database
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
+from socialsite.core import bodies
+from socialsite.tests import hostile
+from socialsite.tests.stacks import eventually
 
 pytestmark = [
     pytest.mark.full,
@@ -163,6 +166,48 @@ def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float)
     answer = ask(stack, "/api/v1/posts", bytes(int(megabytes * 1024 * 1024)))
     assert answer.status == 413
     assert json.loads(answer.body)["code"] == 20
+
+
+@pytest.mark.parametrize(
+    ("path", "limit"),
+    [
+        ("/api/v1/auth/login", bodies.OTHER),
+        ("/api/v1/nothing-here", bodies.OTHER),
+        ("/login", bodies.OTHER),
+        ("/admin/login/", bodies.OTHER),
+        ("/ws/session/", bodies.OTHER),
+        ("/api/v1/posts", bodies.ARTICLE),
+        ("/posts", bodies.ARTICLE),  # of the site: nginx does not know the content type
+        ("/posts", bodies.FILES),
+        ("/api/v1/media", bodies.FILES),
+    ],
+)
+def test_every_address_takes_bodies_up_to_its_limit(stack: Stack, path: str, limit: int) -> None:
+    kind = "multipart/form-data; boundary=x" if limit == bodies.FILES else "text/plain"
+    refused = ask(stack, path, bytes(limit + 1), **{"Content-Type": kind})
+    assert refused.status == 413
+    assert ask(stack, path, bytes(limit), **{"Content-Type": kind}).status != 413
+    if path.startswith("/api/"):
+        assert json.loads(refused.body)["code"] == 20
+    if (path, limit) != ("/posts", bodies.ARTICLE):
+        assert b"larger than this address takes" in refused.body  # nginx said so
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/ws/session/"])
+def test_a_head_that_is_too_large_is_refused(stack: Stack, path: str) -> None:
+    assert ask(stack, path, **{f"x-{number}": "y" for number in range(80)}).status in (200, 404)
+    assert ask(stack, path, **{f"x-{number}": "y" for number in range(120)}).status == 431
+    assert ask(stack, path, **{"x-large": "y" * 33_000}).status == 400  # by nginx
+
+
+def test_memory_returns_after_large_requests(stack: Stack) -> None:
+    http = hostile.of_group(stack.processes["http"].pid)
+    assert len(http) > 2
+    client = hostile.warm_up(stack.url, "mallory")
+    before = hostile.megabytes(http)
+    hostile.attack(stack.url, client)
+    # Each of the two workers may keep as much as the one process of the embedded mode.
+    eventually(lambda: hostile.megabytes(http) < before + 60)
 
 
 def test_an_answer_before_the_body_was_read_arrives(stack: Stack) -> None:

@@ -8,7 +8,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from socialsite.core import bodies
-from socialsite.core.json import NESTING_MAX, nests_too_deep
+from socialsite.core.json import NESTING_MAX, OrjsonParser, nests_too_deep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -58,6 +58,23 @@ def test_a_list_that_is_too_long_costs_one_error_and_not_one_for_each_item(
             assert answer.status_code == 400
             assert list(answer.json()["fields"]) == [field]
             assert len(answer.content) < 1000, path
+
+
+def test_what_was_parsed_does_not_outlive_the_answer(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[dict[str, Any]] = []
+    parse = OrjsonParser.parse
+
+    def watched(self: OrjsonParser, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        parsed.append(parse(self, *args, **kwargs))
+        assert parsed[-1]
+        return parsed[-1]
+
+    monkeypatch.setattr(OrjsonParser, "parse", watched)
+    answer = api.post("/api/v1/auth/login", {"username": "nobody", "a": [[]]}, format="json")
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["password"])
+    assert parsed == [{}]
 
 
 HOSTILE = [b"[", b"[]", b'"', b'""', b'"\\', b'\\"', b'"\\"', b'[""', b'"[\n', b'{"a":', b"\\"]
