@@ -58,7 +58,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes(POST=(budgets.LINK,))
+@takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def confirm(request: HttpRequest) -> HttpResponse:
     """Ask once more, as programs open links too; POST stores the address."""
     return _confirm(request, CONFIRMATION.token(request))

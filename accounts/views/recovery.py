@@ -54,7 +54,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@takes(POST=(budgets.LINK,))
+@takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def choose(request: HttpRequest) -> HttpResponse:
     """Ask for a new password; POST sets it and signs out everywhere."""
     return _choose(request, RECOVERY.token(request))

@@ -42,6 +42,8 @@ FORBIDDEN = {
     *("requests", "httpx", "aiohttp", "urllib3", "urllib.request", "http.client", "ftplib"),
     "django.core.cache",  # pickles what it keeps; `socialsite.core.redis` does not
 }
+# `malloc_trim` of the C library, which gets no value from outside.
+ALLOWED = {("socialsite/core/memory.py", "ctypes")}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "system", "popen", "from_string"}
 
 
@@ -70,7 +72,7 @@ def test_nothing_makes_objects_of_bytes_runs_programs_or_asks_other_machines() -
                 owner = getattr(getattr(node.func, "value", None), "id", "")
                 if called in FORBIDDEN_CALLS and owner != "re":
                     found.append((path, called))
-    assert found == []
+    assert set(found) == ALLOWED
 
 
 def test_scripts_neither_run_texts_nor_write_markup_nor_keep_secrets() -> None:
