@@ -48,7 +48,7 @@ from accounts import (
     service_keys,
     tokens,
 )
-from accounts.views import two_factor
+from accounts.views import carried, two_factor
 from feeds import actions as feeds
 from feeds import video
 from interactions import mentions
@@ -61,8 +61,10 @@ from socialsite.core import (
     bodies,
     headers,
     media,
+    media_files,
     pagination,
     protocols,
+    redaction,
     spans,
     text,
 )
@@ -181,6 +183,11 @@ def service(value: str) -> None:
     service_keys.service_of(b"Basic " + base64.b64encode(value.encode()))
 
 
+def carried_by_nobody(value: str) -> None:
+    carrier = carried.RECOVERY
+    carrier.token(type("Asked", (), {"COOKIES": {carrier.cookie: value}})())  # type: ignore[arg-type]
+
+
 def user_agent(value: str) -> str:
     return devices.user_agent_of(request(HTTP_USER_AGENT=value))
 
@@ -235,6 +242,15 @@ PARSERS = [
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
     Parser("a ticket", BODY, two_factor._person),
     Parser("a known device", LINE, signed_by_nobody),
+    Parser("a link in a cookie", LINE, carried_by_nobody),
+    Parser("a signed link in a cookie", LINE, lambda value: carried_by_nobody(f"{value}:a:b")),
+    # --- lines of logs ---
+    Parser("a line of a log", BODY, redaction.redact),
+    Parser("a secret in one", BODY, lambda value: redaction.redact(f"token={value}")),
+    Parser("a quoted secret in one", BODY, lambda value: redaction.redact(f"token='{value}")),
+    Parser("a mailed link in one", BODY, lambda value: redaction.redact(f"/recover/{value}")),
+    Parser("a token in one", BODY, lambda value: redaction.redact(f"Bearer eyJ{value}")),
+    Parser("an address in one", BODY, lambda value: redaction.redact(f"redis://:{value}")),
     # --- parameters ---
     Parser("a cursor", HEAD, pagination.Position.decode),
     Parser("an id", HEAD, api.parse_id),
@@ -276,6 +292,7 @@ PARSERS = [
     Parser("a path", HEAD, lambda value: resolve(f"/{value}")),
     Parser("a path of the API", HEAD, lambda value: resolve(f"/api/v1/{value}")),
     Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
+    Parser("a picture's file", HEAD, media_files.NAME.fullmatch),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
     Parser("a form", FORM, form),
     Parser("a field of a form", FORM, lambda value: form(f"a={value}")),
@@ -319,6 +336,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/second_factor.py": ("a code", "a secret"),
     "accounts/service_keys.py": ("a key of a service",),
     "accounts/tokens.py": ("a token", "a token's middle"),
+    "accounts/views/carried.py": ("a link in a cookie", "a signed link in a cookie"),
     "accounts/views/forms.py": ("an address to return to", "a host to return to"),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/cards.py": OURS,
@@ -327,7 +345,16 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/api.py": ("a time",),
     "socialsite/core/budgets.py": OURS,
     "socialsite/core/json.py": ("JSON", "a text in JSON"),
+    "socialsite/core/media_files.py": ("a picture's file",),
     "socialsite/core/pagination.py": ("a cursor",),
+    "socialsite/core/redaction.py": (
+        "a line of a log",
+        "a secret in one",
+        "a quoted secret in one",
+        "a mailed link in one",
+        "a token in one",
+        "an address in one",
+    ),
     "socialsite/core/services.py": OURS,
     "socialsite/core/spans.py": ("names and addresses of a text",),
     "socialsite/demo/people.py": OURS,
