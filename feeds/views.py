@@ -165,6 +165,7 @@ def post_create(request: HttpRequest) -> HttpResponse:
         errors.UnsupportedMedia,
         errors.PayloadTooLarge,
         errors.RateLimited,
+        errors.Unavailable,
     ) as error:
         at = "__all__" if isinstance(error, errors.RateLimited) else "images"
         wrong = error.fields or {at: [error.detail]}

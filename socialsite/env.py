@@ -60,6 +60,9 @@ class Env(BaseSettings):
     FILES_GROUP: str = Field(
         "", description="group of a web server in front that reads media and static in DATA_DIR"
     )
+    MEDIA_MIN_FREE_PERCENT: float = Field(
+        5, ge=0, le=90, description="uploads are refused while the disk has less free; 0: never"
+    )
     DEMO: bool = Field(
         True, description="fill the site with demo data; needs to be asked for where it has https"
     )

@@ -17,7 +17,7 @@ from feeds import verify
 from feeds.models import FanOut, FanOutChunk
 from interactions import recount as interactions
 from relations import counts, recount
-from socialsite.core import errors, relay
+from socialsite.core import errors, media_space, relay
 from socialsite.core.models import Event
 
 LOCAL = ("127.0.0.1", "::1")
@@ -58,6 +58,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     _count_drift(registry)
     _interaction_drift(registry)
     _feed_differences(registry)
+    _disk(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -127,3 +128,12 @@ def _feed_differences(registry: CollectorRegistry) -> None:
     }
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
+
+
+def _disk(registry: CollectorRegistry) -> None:
+    """Add how full the disk of pictures is, as the process that answers sees it."""
+    text = "share of the disk of MEDIA_ROOT that is free, 0 to 1"
+    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(media_space.free_share())
+    text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"
+    refused = Gauge("socialsite_uploads_refused_disk_full", text, registry=registry)
+    refused.set(media_space.is_disk_full())

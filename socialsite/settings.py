@@ -349,6 +349,7 @@ WHITENOISE_USE_FINDERS = EMBEDDED
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
+MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
 # Of static files; uploads have the same (`core.media`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)

@@ -127,6 +127,9 @@ def to_app_error(error: BaseException) -> errors.AppError:
             return errors.PayloadTooLarge()
         case SuspiciousOperation() | BadRequest() | MultiPartParserError() | UnreadablePostError():
             return errors.InvalidInput(_("The request could not be read."))
+        case OSError() if error.errno in errors.DISK_FULL:
+            logger.error("disk full: %s", error)
+            return errors.Unavailable(retry_after=RETRY_AFTER_UNAVAILABLE)
         case OperationalError() | InterfaceError():
             logger.error("database unavailable: %s", error)
             return errors.Unavailable(retry_after=RETRY_AFTER_UNAVAILABLE)

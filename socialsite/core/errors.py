@@ -4,6 +4,7 @@ Codes 0-8 are the seed's (A1), 9-28 the project's own; all are frozen, new ones 
 An error becomes the API's envelope in `core.api` and a page in `socialsite.middleware`.
 """
 
+import errno
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -11,6 +12,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 Text = str | Promise
+# Of an OSError: the disk, or the part of it that this account may use, is full.
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class AppError(Exception):

@@ -23,11 +23,11 @@ from typing import IO
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.db.models import Q, Sum
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms
 
-from socialsite.core import media_files, media_use
+from socialsite.core import media_files, media_space, media_use
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -44,8 +44,6 @@ SIDE, THUMB_SIDE = 2048, 480
 BAND = 64
 JPEG_QUALITY, WEBP_QUALITY = 85, 82
 ALT_MAX = 200
-# Disk space of one person's pictures; uploads at the same moment may each pass it by one picture.
-QUOTA_BYTES = 1024**3
 # A progressive JPEG has about ten scans; thousands of empty ones are a bomb of CPU time.
 MAX_JPEG_SCANS = 100
 # A decoded picture takes up to 200 MB, hence one at a time; whoever waits longer must come back.
@@ -101,20 +99,30 @@ def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
 
 def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[Media]:
     """Keep several pictures, each with its `alt`, in their order; one bad one and none is kept."""
+    if not uploads:
+        return []
     texts = [clean_alt(alt) for _file, alt in uploads]
-    check_quota(owner_id)
+    media_space.check(owner_id)
     pictures = [encode(upload_file) for upload_file, _alt in uploads]
-    kept = []
-    for picture, text in zip(pictures, texts, strict=True):
-        with no_orphans(picture):
-            kept.append(keep(owner_id, picture, text))
+    kept: list[Media] = []
+    try:
+        for picture, text in zip(pictures, texts, strict=True):
+            with no_orphans(picture):
+                kept.append(keep(owner_id, picture, text))
+    except BaseException:
+        # Else each further try on a full disk leaves pictures there until the sweep.
+        for item in kept:
+            with contextlib.suppress(DatabaseError):
+                media_use.drop_unused(Media.objects.filter(pk=item.pk).select_for_update())
+        raise
     return kept
 
 
 def keep(owner_id: int, picture: Picture, alt: str) -> Media:
     """Write the files of a picture, then its row; may be repeated with the same picture."""
-    media_files.write(picture.name, picture.data)
-    media_files.write(picture.thumb_name, picture.thumb)
+    with media_space.room():
+        media_files.write(picture.name, picture.data)
+        media_files.write(picture.thumb_name, picture.thumb)
     with transaction.atomic():
         return Media.objects.create(
             owner_id=owner_id,
@@ -138,13 +146,6 @@ def no_orphans(picture: Picture) -> Iterator[None]:
                 for name in (picture.name, picture.thumb_name):
                     media_files.remove(name)
         raise
-
-
-def check_quota(owner_id: int) -> None:
-    """Raise PayloadTooLarge when the pictures of a person take all the space there is for one."""
-    used = Media.objects.filter(owner_id=owner_id).aggregate(total=Sum("size"))["total"] or 0
-    if used >= QUOTA_BYTES:
-        raise PayloadTooLarge(_("Your pictures take up all the space that one person has."))
 
 
 def clean_alt(text: str) -> str:

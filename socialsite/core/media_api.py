@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from socialsite.core import budgets, media
+from socialsite.core import budgets, media, media_space
 from socialsite.core.api import ErrorSerializer
 from socialsite.core.errors import InvalidInput, NotAuthenticated, NotFound
 from socialsite.core.idempotency import Made, idempotent
@@ -78,15 +78,19 @@ class MediaView(APIView):
         operation_id="media_upload",
         request={"multipart/form-data": UploadSerializer},
         parameters=[IDEMPOTENCY_KEY],
-        responses={201: MediaSerializer, "4XX": ErrorSerializer},
+        responses={201: MediaSerializer, "4XX": ErrorSerializer, 503: ErrorSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Check, re-encode and keep a picture."""
+        """Check, re-encode and keep a picture.
+
+        413 also at the end of the quota, which is smaller for a new account. 503 while the disk of
+        the site is nearly full, or too many other pictures wait to be decoded.
+        """
         file = request.FILES.get("file")
         if file is None:
             raise InvalidInput(fields={"file": [_("Choose a picture.")]})
         alt = media.clean_alt(request.POST.get("alt", ""))
-        media.check_quota(_owner(request))
+        media_space.check(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: it takes long.
         picture = media.encode(file)
         file.seek(0)

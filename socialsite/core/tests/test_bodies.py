@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
@@ -131,6 +134,17 @@ def test_a_form_has_at_most_two_hundred_fields(client: Client, kind: str, count:
         answer = client.get("/search?" + urlencode(values))
     assert (answer.status_code == 400) == (count == 201 or kind != "query")
     assert (b"could not be read" in answer.content) == (count == 201)
+
+
+def test_the_docs_show_the_table() -> None:
+    text = Path(settings.BASE_DIR, "docs/sizes.md").read_text()
+    rows = re.findall(r"^\| (\w+) \| (\S+|any other) \| (\S+) \| (\d+) kB \|$", text, re.MULTILINE)
+    shown = [tuple(cell.strip("`") for cell in row) for row in rows]
+    table = [
+        (row.method, row.path, row.content_type or "any", str(row.limit // bodies.KILO))
+        for row in bodies.TABLE
+    ]
+    assert shown == [*table, ("any", "any other", "any", str(bodies.OTHER // bodies.KILO))]
 
 
 # --- what Django is not given (ASGI) ------------------------------------------------------------

@@ -21,7 +21,7 @@ from PIL import Image, PngImagePlugin
 
 from accounts import actions as accounts
 from feeds import actions as feeds
-from socialsite.core import data_dir, errors, media, media_files, media_use, tasks
+from socialsite.core import data_dir, errors, media, media_files, media_space, media_use, tasks
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.tasks import sweep_media
 
@@ -351,7 +351,7 @@ def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
 
 def test_the_quota_of_one_person_does_not_concern_another(monkeypatch: pytest.MonkeyPatch) -> None:
     store(picture(), owner_id=1)
-    monkeypatch.setattr(media, "QUOTA_BYTES", 1)
+    monkeypatch.setattr(media_space, "QUOTA_BYTES", 1)
     with pytest.raises(errors.PayloadTooLarge):
         store(picture(), owner_id=1)
     assert store(picture(), owner_id=2).owner_id == 2
