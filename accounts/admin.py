@@ -24,7 +24,7 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions as accounts
-from accounts import queries, second_factor, staff
+from accounts import addresses, queries, second_factor, staff
 from accounts.devices import Client, address_of
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from socialsite.core.admin import ReadOnlyAdmin
@@ -238,8 +238,8 @@ class UserAdmin(ReadOnlyAdmin):
                 "may_act": may_act,
                 "may_administer": request.user.is_superuser and not yourself,
                 "has_second_factor": second_factor.is_on(user),
-                "devices": staff.devices_of(user),
-                "acts": staff.acts_about(user),
+                "devices": staff.devices_of(user, request.user),
+                "acts": staff.acts_about(user, request.user),
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
 
@@ -298,8 +298,33 @@ class ActFilter(admin.SimpleListFilter):
         return queryset.filter(action=self.value()) if self.value() else queryset
 
 
+class AddressAdmin(ReadOnlyAdmin):
+    """A table with IP addresses: admins see them whole, moderators the network.
+
+    The network is no field of the model, so moderators cannot sort by the address behind it.
+    """
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        """Put the network in the place of the address."""
+        return self._columns(request, super().get_list_display(request))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """Put the network in the place of the address."""
+        return self._columns(request, super().get_fields(request, obj))
+
+    @staticmethod
+    def _columns(request: HttpRequest, names: Any) -> list[str]:
+        whole = request.user.is_superuser
+        return [name if whole or name != "address" else "network" for name in names]
+
+    @admin.display(description=gettext_lazy("network"))
+    def network(self, row: AuditEntry | TokenVersion) -> str:
+        """Return the network around the address."""
+        return addresses.masked(row.address)
+
+
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
+class AuditEntryAdmin(AddressAdmin):
     """Who did what to whom, when and from where; the newest first."""
 
     list_display = ("created_at", "who", "address", "what", "whom", "more")
@@ -377,7 +402,7 @@ class KindFilter(admin.SimpleListFilter):
 
 
 @admin.register(TokenVersion)
-class TokenVersionAdmin(ReadOnlyAdmin):
+class TokenVersionAdmin(AddressAdmin):
     """Devices: the numbers of one kind of device of a person."""
 
     list_display = ("user", "client", "version", "access_floor", "refresh_floor", "last_seen")

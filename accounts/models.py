@@ -145,6 +145,8 @@ class TokenVersion(models.Model):
     rotated_at = models.BigIntegerField(default=0)
     user_agent = models.CharField(max_length=300, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
+    # When the address was stored, which bounds how long it stays; NULL without an address.
+    address_at = models.DateTimeField(null=True, blank=True, db_index=True)
     last_seen = models.DateTimeField(default=timezone.now)
     # Why and from which device the last sign-in of this client was ended, for its person to read.
     ended = models.CharField(max_length=16, blank=True, default="")
@@ -190,6 +192,8 @@ class AuditEntry(models.Model):
     subject_id = models.BigIntegerField()
     detail = models.JSONField(default=dict, blank=True)
     address = models.CharField(max_length=45, blank=True, default="")
+    # As in TokenVersion.
+    address_at = models.DateTimeField(null=True, blank=True, db_index=True)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -238,7 +238,9 @@ class DeviceSerializer(serializers.Serializer[Any]):
     client = serializers.CharField(help_text="names it to DELETE auth/devices/{client}")
     kind = serializers.ChoiceField(choices=Client.choices)
     name = serializers.CharField(help_text="browser or program, and system")
-    address = serializers.CharField(allow_blank=True, help_text="IP address of its log-in")
+    address = serializers.CharField(
+        allow_blank=True, help_text="IP address of its log-in; empty once it was erased"
+    )
     last_seen = serializers.DateTimeField(help_text="to about five minutes")
     current = serializers.BooleanField(help_text="the device that asks")
 

@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from accounts import devices
+from accounts import addresses, devices
 from accounts.actions import Act
 from accounts.actions.revocation import is_live
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
@@ -46,14 +46,14 @@ class Line(NamedTuple):
     address: str
 
 
-def devices_of(user: User) -> list[Device]:
-    """Return a person's clients, the last seen first, signed in or not."""
+def devices_of(user: User, viewer: User) -> list[Device]:
+    """Return a person's clients as staff see them, the last seen first, signed in or not."""
     batch = TokenBatch.objects.filter(pk=user.pk).first() or TokenBatch(user=user)
     rows = TokenVersion.objects.filter(user=user).order_by("-last_seen")[:DEVICES]
-    return [_device(row, batch) for row in rows]
+    return [_device(row, batch, viewer) for row in rows]
 
 
-def _device(row: TokenVersion, batch: TokenBatch) -> Device:
+def _device(row: TokenVersion, batch: TokenBatch, viewer: User) -> Device:
     live, state = True, _("signed in")
     if not is_live(row, batch):
         live, state = False, _reason(row.ended if not row.refresh_jti else batch.ended)
@@ -62,7 +62,8 @@ def _device(row: TokenVersion, batch: TokenBatch) -> Device:
     elif _over(row):
         live, state = False, _("expired")
     name = devices.name_of(row.client, row.user_agent)
-    return Device(name, row.client, row.address, row.last_seen, live, state)
+    address = addresses.shown_to(viewer, row.address)
+    return Device(name, row.client, address, row.last_seen, live, state)
 
 
 def _over(row: TokenVersion) -> bool:
@@ -84,8 +85,8 @@ def _reason(reason: str) -> str:
     }.get(reason, _("ended"))
 
 
-def acts_about(user: User) -> list[Line]:
-    """Return the last acts by a person and about them, the newest first."""
+def acts_about(user: User, viewer: User) -> list[Line]:
+    """Return the last acts by a person and about them as staff see them, newest first."""
     rows = AuditEntry.objects.select_related("actor").order_by("-id")
     about = rows.filter(subject_type="user", subject_id=user.pk)[:ACTS]
     # Two reads, each by its index; one with OR would walk the table.
@@ -100,7 +101,7 @@ def acts_about(user: User) -> list[Line]:
             act_name(entry),
             subject_link(entry, names.get(entry.subject_id, "")),
             detail_text(entry),
-            entry.address,
+            addresses.shown_to(viewer, entry.address),
         )
         for entry in latest
     ]

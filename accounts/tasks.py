@@ -6,7 +6,7 @@ from typing import Any
 
 from celery import shared_task
 
-from accounts import attempts, mail
+from accounts import addresses, attempts, mail
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +20,13 @@ MAIL_PAUSE_SECONDS = 10
 def purge_attempts() -> None:
     """Forget failed attempts of more than a day ago."""
     while attempts.purge():
+        pass
+
+
+@shared_task(name="accounts.erase_addresses")
+def erase_addresses() -> None:
+    """Erase the IP addresses that were stored for IP_DAYS."""
+    while addresses.erase_old():
         pass
 
 

@@ -122,6 +122,12 @@ class Env(BaseSettings):
     NOTIFICATION_DAYS: int = Field(
         90, ge=1, le=3650, description="days that read notifications are kept"
     )
+    IP_DAYS: int = Field(
+        30,
+        ge=0,
+        le=3650,
+        description="days until IP addresses of sign-ins and acts are erased; 0: none is stored",
+    )
     METRICS_TOKEN: str = Field(
         "", description="Bearer token of /metrics; empty: this machine only, never behind a proxy"
     )

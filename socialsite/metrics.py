@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from accounts import addresses
 from feeds import verify
 from feeds.models import FanOut, FanOutChunk
 from interactions import recount as interactions
@@ -53,6 +54,10 @@ def metrics(request: HttpRequest) -> HttpResponse:
             FanOutChunk.objects.filter(done=False).count(),
         ),
     }
+    figures["socialsite_ip_addresses_overdue_seconds"] = (
+        "how long ago the oldest IP address should have been erased; 0: none is due",
+        addresses.overdue_seconds(),
+    )
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
     _count_drift(registry)

@@ -219,6 +219,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=4, minute=30),
         "options": {"expires": 3600},
     },
+    "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
     "check-counts": {
@@ -265,6 +266,7 @@ SIMPLE_JWT: dict[str, Any] = {
     "JTI_CLAIM": "jti",
 }
 TRUSTED_PROXIES = ENV.TRUSTED_PROXIES
+IP_DAYS = ENV.IP_DAYS
 METRICS_TOKEN = ENV.METRICS_TOKEN
 SERVICE_KEYS = ENV.services
 CLIENT_POLICY = ENV.CLIENT_POLICY

@@ -10,9 +10,8 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from accounts import addresses
 from accounts.models import AuditEntry, User
-
-ADDRESS_MAX = 45
 
 
 class Act(models.TextChoices):
@@ -51,11 +50,13 @@ def note(
 
     `detail` holds a few plain values that the act itself does not tell: roles, a client.
     """
+    stored, stored_at = addresses.stored(address)
     AuditEntry.objects.create(
         actor_id=actor.pk if actor is not None else None,
         action=action,
         subject_type=subject_type,
         subject_id=subject_id,
         detail=detail or {},
-        address=address[:ADDRESS_MAX],
+        address=stored,
+        address_at=stored_at,
     )

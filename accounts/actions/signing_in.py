@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, devices, passwords, queries, second_factor, tokens
+from accounts import addresses, cache, devices, passwords, queries, second_factor, tokens
 from accounts.actions.clients import take_place
 from accounts.actions.presence import touch
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
@@ -86,7 +86,8 @@ def sign_in(
         raise PasswordNotCorrected
     if shown and not shown.code and second_factor.is_on(current):
         raise OtpRequired
-    row.user_agent, row.address = user_agent[:300], address[:45]
+    row.user_agent = user_agent[:300]
+    row.address, row.address_at = addresses.stored(address)
     publish(UserSignedIn(user.pk, client))
     return issue(current, batch, row)
 
