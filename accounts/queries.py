@@ -68,10 +68,15 @@ def by_name(username: str) -> User:
     return found
 
 
+def is_name(text: str) -> bool:
+    """True for what somebody can be called."""
+    return rules.USERNAME.fullmatch(text) is not None
+
+
 def any_by_name(username: str) -> User | None:
     """Return the person of a username, banned or closed ones too."""
     # Columns pad with blanks when compared: only what can be a name is looked up.
-    if not rules.USERNAME.fullmatch(username):
+    if not is_name(username):
         return None
     return User.objects.filter(username_key=username.lower()).first()
 

@@ -2,8 +2,12 @@
 
 The buttons are plain forms; htmx gets the control in its new state. On the profile of a person a
 block changes the whole page, so there the browser is sent to it anew. Of somebody whom I block the
-profile shows the name and the way to unblock; where they block me too it stays 404, as for everyone
-they block, and `/settings/blocked` is the way.
+profile shows the name and the way to unblock.
+
+Somebody is hidden from me who blocks me, is banned, or closed the account. These pages answer for
+them as for a name that nobody has (docs/moderation.md), except where the answer is about what I did
+myself: whom I follow I can leave, and whom I block I can unblock. Blocking takes every name, and
+answers the same whoever has it; `/settings/blocked` is the way to block somebody hidden.
 """
 
 from typing import Any
@@ -75,11 +79,11 @@ def blocked(request: HttpRequest) -> HttpResponse:
     wrong: errors.AppError | None = None
     if username:
         try:
-            target = _other(me, username.removeprefix("@"))
+            found = _Named(me, username.removeprefix("@"))
         except (errors.UserNotFound, errors.SelfRelation) as error:
             wrong = error
         else:
-            address = reverse("block", args=[target.username])
+            address = reverse("block", args=[found.typed])
             return HttpResponseRedirect(f"{address}?{urlencode({'next': request.path})}")
     page = queries.blocked(me.pk, cursor, size)
     context = {
@@ -99,9 +103,16 @@ def blocked(request: HttpRequest) -> HttpResponse:
 def follow(request: HttpRequest, username: str) -> HttpResponse:
     """Follow or unfollow by the field `follow` = 1 or 0."""
     me = _member(request)
-    act = actions.follow if _flag(request, "follow") else actions.unfollow
-    target = _anyone(username)
-    return _changed(request, target, act(me, target))
+    wanted = _flag(request, "follow")
+    found = _Named(me, username)
+    # One's own follow of somebody hidden counts below the cap, so it can be ended.
+    if found.person is None or (found.is_hidden and (wanted or not states.follows(found.state))):
+        raise errors.UserNotFound
+    try:
+        found.state = (actions.follow if wanted else actions.unfollow)(me, found.person)
+    except (errors.Blacklisted, errors.UserBanned):  # this very moment
+        raise errors.UserNotFound from None
+    return _changed(request, found, reverse("home"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,39 +121,51 @@ def block(request: HttpRequest, username: str) -> HttpResponse:
     """Block or unblock by the field `block` = 1 or 0; the page asks, for lack of JavaScript."""
     me = _member(request)
     if request.method == "POST":
-        act = actions.block if _flag(request, "block") else actions.unblock
-        target = _anyone(username)
-        return _changed(request, target, act(me, target))
-    target = _other(me, username)
-    state = queries.relation(me.pk, target.pk)
-    if states.blocks(state):
+        wanted = _flag(request, "block")
+        found = _Named(me, username)
+        if wanted and found.person is not None:
+            found.state = actions.block(me, found.person)
+        elif not wanted:
+            if found.person is None or (found.is_hidden and not states.blocks(found.state)):
+                raise errors.UserNotFound
+            found.state = actions.unblock(me, found.person)
+        return _changed(request, found, reverse("blocked"))
+    found = _Named(me, username)
+    if states.blocks(found.state):
         return HttpResponseRedirect(reverse("blocked"))
-    return render(
-        request,
-        "relations/block.html",
-        {"username": target.username, "next": _back(request, target, state)},
-    )
+    back = _back(request, found, reverse("blocked"))
+    return render(request, "relations/block.html", {"username": found.username, "next": back})
+
+
+class _Named:
+    """Whom a name means to a reader: somebody shown, somebody hidden, or nobody."""
+
+    def __init__(self, me: User, typed: str) -> None:
+        """Look the name up; UserNotFound for what nobody can be called, SelfRelation."""
+        if not accounts.is_name(typed):
+            raise errors.UserNotFound
+        self.typed, self.person = typed, accounts.any_by_name(typed)
+        if self.person is not None and self.person.pk == me.pk:
+            raise errors.SelfRelation
+        self.state = None if self.person is None else queries.relation(me.pk, self.person.pk)
+
+    @property
+    def is_hidden(self) -> bool:
+        """True for whoever the reader must not see, and for nobody."""
+        person = self.person
+        return person is None or not person.is_active or states.is_blocked(self.state)
+
+    @property
+    def username(self) -> str:
+        """The name as its person writes it, of somebody hidden as the reader does."""
+        shown = None if self.is_hidden else self.person
+        return self.typed if shown is None else shown.username
 
 
 def _member(request: HttpRequest) -> User:
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
     return request.user
-
-
-def _anyone(username: str) -> User:
-    """Return the person of a name; what may be done about a banned one, the action knows."""
-    found = accounts.any_by_name(username)
-    if found is None:
-        raise errors.UserNotFound
-    return found
-
-
-def _other(me: User, username: str) -> User:
-    target = _anyone(username)
-    if target.pk == me.pk:
-        raise errors.SelfRelation
-    return target
 
 
 def _flag(request: HttpRequest, name: str) -> bool:
@@ -153,31 +176,31 @@ def _flag(request: HttpRequest, name: str) -> bool:
     return value == "1"
 
 
-def _back(request: HttpRequest, person: User, state: Relation | None) -> str:
-    """Return where the form came from, if it is on this site and the reader may still see it."""
-    profile = reverse("profile", args=[person.username])
+def _back(request: HttpRequest, found: _Named, instead: str) -> str:
+    """Return where the form came from on this site; `instead` of the profile of somebody hidden."""
+    profile = reverse("profile", args=[found.username])
     wanted = addresses.own(request, request.POST.get("next") or request.GET.get("next")) or profile
-    if addresses.own_path(request, wanted).lower() == profile.lower():
-        if not person.is_active:
-            return reverse("home")
-        if states.is_blocked(state):
-            return reverse("blocked")
+    if found.is_hidden and addresses.own_path(request, wanted).lower() == profile.lower():
+        return instead
     return wanted
 
 
-def _changed(request: HttpRequest, person: User, state: Relation | None) -> HttpResponse:
+def _changed(request: HttpRequest, found: _Named, instead: str) -> HttpResponse:
     """Answer with the new state: htmx gets the control, others go back to where they were."""
-    back = _back(request, person, state)
+    back = _back(request, found, instead)
     if not request.htmx:
         return HttpResponseRedirect(back, status=303)
-    profile = reverse("profile", args=[person.username])
+    profile = reverse("profile", args=[found.username])
     came_from = addresses.own_path(request, request.POST.get("next") or profile)
     if "block" in request.POST and came_from.lower() == profile.lower():
         return HttpResponseClientRedirect(back)
-    row: dict[str, Any] = {
-        "id": str(person.pk),
-        "username": person.username,
-        "relation": queries.name(state),
-    }
-    undo = came_from == reverse("blocked")
-    return render(request, "relations/_changed.html", {"person": row, "next": back, "undo": undo})
+    relation = queries.name(found.state)
+    at_list = came_from == reverse("blocked")
+    if "block" in request.POST and found.is_hidden:
+        # One's own side of it, and nothing to be done but this.
+        relation = Relation.BLACKLISTING.name if _flag(request, "block") else None
+        at_list = True
+    ident = "" if found.person is None else str(found.person.pk)
+    row: dict[str, Any] = {"id": ident, "username": found.username, "relation": relation}
+    context = {"person": row, "next": back, "undo": at_list}
+    return render(request, "relations/_changed.html", context)

@@ -7,8 +7,12 @@ For each address it says how it is called and what it may show. One that is not 
   a word, a name or an id that is not for them.
 - `Of`: something of Hidden's own. For whom it is not, the answer is that of what does not exist,
   to the letter. What changes something is asked of those who must be refused, and undone.
-- `Free`: what people may do about somebody all the same (block, unblock, unfollow), undone
-  afterwards; the answer must show nothing but what `names` allows.
+- `Alike`: what people may do about somebody all the same (block, by name). Whom Hidden blocks gets
+  the answer for a name that nobody has, to the letter, whatever it is.
+- `Free`: what people may take back of what they did themselves (a like), undone afterwards; the
+  answer must show nothing but what `names` allows. What they did not do is `Of`.
+- `Told`: the relation of two people, by the id of the other: it says who blocks whom. TOLD are the
+  only addresses that do (docs/moderation.md).
 
 Nothing proves anything by being empty: whoever is named by `by` must find what `sees` names, and
 succeed in what changes something. Addresses in NOBODY, with the reason, show nobody but the one who
@@ -31,6 +35,7 @@ MEMBERS = ("stranger", "follower", "staff")
 ALL = ("anonymous", *MEMBERS)
 FOLLOWER = ("follower",)
 OWNER = ("hidden",)
+BLOCKER = ("blocker",)
 BLOCKING = ("blocker", "mutual")
 NAMES = ("username", "nickname", "hidden")
 
@@ -68,8 +73,20 @@ class Of(Call):
     """Something of Hidden's own."""
 
 
+class Alike(Call):
+    """Allowed whatever is between the two, and whether there is anybody."""
+
+
 class Free(Call):
-    """Allowed whatever is between the two."""
+    """One's own doing, which one may take back whatever is between the two."""
+
+
+class Told(Call):
+    """The relation of two people."""
+
+
+# These tell somebody that Hidden blocks them; for every other address Hidden is nobody then.
+TOLD = {"users/<str:user_id>/follow", "users/<str:user_id>/block", "relations"}
 
 
 @dataclass(frozen=True)
@@ -156,12 +173,12 @@ MATRIX: dict[str, list[Call]] = {
     ],
     "users/me/blocked": [Shows("get", "users/me/blocked", sees=NAMES, by=BLOCKING, names=BLOCKING)],
     "users/<str:user_id>/follow": [
-        Free("post", "users/{hidden}/follow"),
-        Free("delete", "users/{hidden}/follow"),
+        Told("post", "users/{hidden}/follow"),
+        Told("delete", "users/{hidden}/follow"),
     ],
     "users/<str:user_id>/block": [
-        Free("post", "users/{hidden}/block"),
-        Free("delete", "users/{hidden}/block"),
+        Told("post", "users/{hidden}/block"),
+        Told("delete", "users/{hidden}/block"),
     ],
     **{
         f"users/<str:user_id>/{kind}": [
@@ -170,7 +187,7 @@ MATRIX: dict[str, list[Call]] = {
         ]
         for kind in ("following", "followers", "friends")
     },
-    "relations": [Shows("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
+    "relations": [Told("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
     # --- API: interactions ----------------------------------------------------------------------
     "posts/<str:post_id>/like": [
         *both("posts/{private_id}/like", private=True),
@@ -235,7 +252,7 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "", sees=("post", "nickname"), by=ALL),
     ],
     "recommended": [Shows("get", "recommended", sees=("post", "nickname"), by=ALL)],
-    "search": [Shows("get", "search?q={username}", sees=NAMES, by=ALL)],
+    "search": [Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL)],
     "@<str:username>": [
         Of("get", "@{username}", sees=("post", "private"), by=ALL, names=("blocker",)),
         Of("get", "@{username}", sees=("nickname",), by=(*ALL, "blocker"), names=("blocker",)),
@@ -262,14 +279,20 @@ PAGES: dict[str, list[Call]] = {
         ]
         for kind in ("following", "followers", "friends")
     },
-    "@<str:username>/follow": [Free("post", "@{username}/follow", {"follow": "1"})],
+    "@<str:username>/follow": [
+        Alike("post", "@{username}/follow", {"follow": "1"}),
+        Alike("post", "@{username}/follow", {"follow": "0"}),
+    ],
     "@<str:username>/block": [
-        Free("get", "@{username}/block", sees=("username",)),
-        Free("post", "@{username}/block", {"block": "1"}),
-        Free("post", "@{username}/block", {"block": "0"}),
+        Alike("get", "@{username}/block", sees=("username",)),
+        Alike("post", "@{username}/block", {"block": "1"}),
+        Alike("post", "@{username}/block", {"block": "0"}),
+        Alike("post", "@{username}/block", {"block": "1", "next": "/"}, htmx=True),
+        Alike("post", "@{username}/block", {"block": "0", "next": "/"}, htmx=True, names=BLOCKER),
     ],
     "settings/blocked": [
-        Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING)
+        Alike("get", "settings/blocked?username={username}", sees=("username",)),
+        Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING),
     ],
     # --- pages: interactions --------------------------------------------------------------------
     "posts/<str:post_id>/like": [

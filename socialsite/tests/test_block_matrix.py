@@ -34,10 +34,14 @@ from socialsite.tests.block_matrix import (
     OUT,
     PAGES,
     READERS,
+    TOLD,
     V1,
+    Alike,
     Call,
+    Free,
     Of,
     Shows,
+    Told,
 )
 from socialsite.tests.block_world import World
 
@@ -45,6 +49,11 @@ TABLES = ((True, MATRIX), (False, PAGES))
 IN_ADMIN = "admin/"
 PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 METHODS = ("get", "post", "put", "patch", "delete")
+# These depend on the length of the name that was typed, and on what was asked before.
+NOT_OF_IT = ("Content-Length", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+# What in a path or a body is Hidden's own, and the parameters of addresses that take such.
+HIDDENS = re.compile(r"{(hidden|username|post_id|private_id|comment_id)}")
+TAKING = re.compile(r"<\w+:(user_id|username|post_id|comment_id|subject_id)>")
 
 
 # --- the addresses ------------------------------------------------------------------------------
@@ -70,6 +79,8 @@ def test_every_address_is_in_the_matrix() -> None:
     of_models = {a for a in there if (match := PER_MODEL.fullmatch(a)) and match[1] in models}
     lacking = there - known - of_models
     assert not lacking, f"say in the tables of block_matrix who is shown what at {lacking}"
+    taking = [address for address in NOBODY if TAKING.search(address)]
+    assert not taking, f"these name somebody: {taking}"
     gone = [a for a in MATRIX if V1 + a not in there] + [a for a in PAGES if a not in there]
     assert not gone, f"these are no addresses: {gone}"
 
@@ -87,6 +98,36 @@ def test_every_method_is_called_and_proves_something() -> None:
                 assert not lacks, f"{address} is never called by {lacks}"
             for call in calls:
                 assert call.method != "get" or call.sees, f"{call.path} proves nothing"
+
+
+def test_only_the_addresses_of_relations_tell_who_blocks_whom() -> None:
+    """For all others somebody who blocks the reader is nobody: each call is compared to that."""
+    told = {
+        address
+        for _is_api, table in TABLES
+        for address, calls in table.items()
+        if any(isinstance(call, Told) for call in calls)
+    }
+    assert told == TOLD
+    for _is_api, table in TABLES:
+        for address, calls in table.items():
+            compared = {call.method for call in calls if _is_compared(call)}
+            lacks = {call.method for call in calls} - compared
+            if TAKING.search(address):
+                assert not lacks, f"{address}: compare what {lacks} answers to whom Hidden blocks"
+            for call in calls:
+                free = isinstance(call, Free) or (isinstance(call, Shows) and call.method != "get")
+                assert free or _is_compared(call) or not _names_hidden(call), call.path
+
+
+def _names_hidden(call: Call) -> bool:
+    return HIDDENS.search(f"{call.path} {' '.join(call.data.values())}") is not None
+
+
+def _is_compared(call: Call) -> bool:
+    if isinstance(call, Shows):
+        return call.method == "get" and _names_hidden(call)
+    return isinstance(call, Of | Alike | Told) and _names_hidden(call)
 
 
 @pytest.mark.django_db
@@ -127,15 +168,15 @@ class Walk:
         return getattr(self.clients[reader, is_api], method)(path, *args, **more)
 
     def ask(self, reader: str, call: Call, is_api: bool, nothing: bool = False) -> tuple[int, str]:
-        """Return status and text, the address that it leads to included."""
+        """Return status and text, the headers included."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", reader, nothing)
         data = {k: self.world.filled(v, reader, nothing) for k, v in call.data.items()}
         options: dict[str, Any] = {"format": "json"} if is_api and call.method != "get" else {}
         if call.htmx:
             options["headers"] = {"HX-Request": "true"}
         answer = self.send(reader, is_api, call.method, path, *([data] if data else []), **options)
-        text = answer.content.decode() + answer.headers.get("Location", "")
-        return answer.status_code, text
+        told = sorted((key, text) for key, text in answer.headers.items() if key not in NOT_OF_IT)
+        return answer.status_code, f"{answer.content.decode()}{told}"
 
     def check(self, reader: str, call: Call, is_api: bool) -> None:
         """Call it, and look for what this reader must not find, or must."""
@@ -158,6 +199,11 @@ class Walk:
             if status < 300 or (is_api and status != 401):
                 self.wrong.append(f"{where}: {status} without a sign-in")
         elif isinstance(call, Of) and self._refused(reader, call):
+            refused = (302, 404) if reader in OUT and not is_api else (404,)
+            self._compare(reader, call, is_api, status, text, where)
+            if status not in refused:
+                self.wrong.append(f"{where}: {status}")
+        elif self._is_nobody(reader, call):
             self._compare(reader, call, is_api, status, text, where)
 
     def _prove(
@@ -199,6 +245,13 @@ class Walk:
             return False
         return reader in APART or (call.private and reader != "follower")
 
+    @staticmethod
+    def _is_nobody(reader: str, call: Call) -> bool:
+        """True when Hidden is nobody for the reader in whatever is answered."""
+        if isinstance(call, Alike):
+            return reader == "blocked"  # of whom the others block they see their own block
+        return isinstance(call, Shows) and _is_compared(call) and reader in ("blocked", "mutual")
+
     def _compare(
         self, reader: str, call: Call, is_api: bool, status: int, text: str, where: str
     ) -> None:
@@ -206,9 +259,7 @@ class Walk:
         if key not in self.nothing:
             there_is_none, other = self.ask(reader, call, is_api, nothing=True)
             self.nothing[key] = there_is_none, self._plain(other, reader, call, nothing=True)
-        refused = (302, 404) if reader in OUT and not is_api else (404,)
-        same = (status, self._plain(text, reader, call)) == self.nothing[key]
-        if not same or status not in refused:
+        if (status, self._plain(text, reader, call)) != self.nothing[key]:
             self.wrong.append(f"{where}: {status} and not {self.nothing[key][0]}, or other words")
 
     def _plain(self, text: str, reader: str, call: Call, *, nothing: bool = False) -> str:

@@ -1,0 +1,170 @@
+"""Somebody hidden from me is nobody to me: the pages answer alike, to the letter (issue 17).
+
+Hidden is who blocks me, is banned, or closed the account. Still I can block them, and undo it.
+"""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import actions as accounts
+from accounts.models import User
+from accounts.tests.browsers import browser_of
+from relations import actions, queries
+from relations.models import Relation, Relationship
+from socialsite.core import redis
+from socialsite.core.ids import MAX_ID
+
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
+
+HTMX = {"HX-Request": "true"}
+NOBODY = "nobody01"
+# What tells one person from another, and nothing of what is between them and me.
+BARE = {"id": "", "username": "", "nickname": ""}
+HIDDEN = {"blocking": "blocks01", "banned": "banned01", "closed": "closed01"}
+NEXT = ("", "/@{name}", "/@{name}/following", "/search?q=x", "/settings/blocked", "//evil")
+
+
+@pytest.fixture
+def me(make_user: Any) -> User:
+    return make_user("Myself01")
+
+
+@pytest.fixture
+def people(me: User, make_user: Any) -> dict[str, User]:
+    """One person of each kind that is hidden from me."""
+    found = {kind: make_user(name) for kind, name in HIDDEN.items()}
+    actions.block(found["blocking"], me)
+    accounts.ban(found["banned"])
+    User.objects.filter(pk=found["closed"].pk).update(deleted_at=timezone.now())
+    return found
+
+
+def requests_about(name: str) -> list[tuple[str, str, dict[str, str], dict[str, str]]]:
+    """Return method, address, fields and headers of everything one can ask about a name."""
+    page = f"/@{name}"
+    found: list[tuple[str, str, dict[str, str], dict[str, str]]] = [
+        ("get", page + end, {}, headers)
+        for end in ("", "/following", "/followers", "/friends", "/block")
+        for headers in ({}, HTMX)
+    ]
+    found += [("get", "/settings/blocked", {"username": typed}, {}) for typed in (name, "@" + name)]
+    found += [("get", "/search", {"q": name}, {}), ("post", f"{page}/block", {"block": "2"}, {})]
+    found += [("post", f"{page}/follow", {"follow": value}, {}) for value in "01"]
+    for headers in ({}, HTMX):
+        for wanted in NEXT:
+            back = {"next": wanted.format(name=name)}
+            found.append(("get", f"{page}/block", back, headers))
+            found += [
+                ("post", f"{page}/block", {**back, "block": value}, headers) for value in "01"
+            ]
+    return found
+
+
+def answer(browser: Client, name: str, request: tuple[str, str, Any, Any]) -> tuple[Any, ...]:
+    """Return status, headers and text of an answer, without the name and what is new each time."""
+    method, address, data, headers = request
+    found = getattr(browser, method)(address, data, headers=headers)
+    text = re.sub(r"[A-Za-z0-9]{64}", "token", found.content.decode())
+    told = sorted((key, value) for key, value in found.headers.items() if key != "Content-Length")
+    return found.status_code, str(told).replace(name, "NAME"), text.replace(name, "NAME")
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_somebody_hidden_is_answered_for_as_nobody(
+    kind: str, me: User, people: dict[str, User]
+) -> None:
+    browser = browser_of(me)
+    for mine, theirs in zip(requests_about(HIDDEN[kind]), requests_about(NOBODY), strict=True):
+        assert answer(browser, HIDDEN[kind], mine) == answer(browser, NOBODY, theirs), mine
+        # Each is asked in the state that the test began with.
+        actions.unblock(me, people[kind])
+    assert not Relationship.objects.filter(from_user=me, relation=Relation.FOLLOWING).exists()
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_follow_finds_nobody_where_they_became_hidden_meanwhile(
+    kind: str, me: User, people: dict[str, User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("relations.views._Named.is_hidden", False)
+    browser, request = browser_of(me), ("post", "/@{}/follow", {"follow": "1"}, {})
+    mine, theirs = (
+        answer(browser, name, (request[0], request[1].format(name), *request[2:]))
+        for name in (HIDDEN[kind], NOBODY)
+    )
+    assert mine == theirs
+    assert mine[0] == 404
+
+
+def test_whoever_i_block_is_answered_for_alike_why_ever_they_are_hidden(
+    me: User, people: dict[str, User]
+) -> None:
+    browser = browser_of(me)
+    found: dict[str, list[Any]] = {}
+    for kind, person in people.items():
+        found[kind] = []
+        redis.call(lambda connection: connection.flushdb())  # budgets
+        for request in requests_about(HIDDEN[kind]):
+            actions.block(me, person)
+            found[kind].append(answer(browser, HIDDEN[kind], request))
+        actions.unblock(me, person)
+    assert found["blocking"] == found["banned"] == found["closed"]
+
+
+def test_somebody_hidden_can_be_blocked_listed_and_unblocked(
+    me: User, people: dict[str, User]
+) -> None:
+    browser = browser_of(me)
+    for kind in people:
+        typed = HIDDEN[kind].upper()
+        asked = browser.get("/settings/blocked", {"username": f" @{typed} "}, follow=True)
+        assert f"Block @{typed}?" in asked.content.decode()
+        for headers in ({}, HTMX):
+            data = {"block": "1", "next": "/settings/blocked"}
+            browser.post(f"/@{typed}/block", data, headers=headers)
+            listed = browser.get("/settings/blocked").content.decode()
+            assert f"@{HIDDEN[kind]}" in listed
+            assert f'href="/@{HIDDEN[kind]}"' not in listed
+            browser.post(f"/@{HIDDEN[kind]}/block", data | {"block": "0"}, headers=headers)
+            assert f"@{HIDDEN[kind]}" not in browser.get("/settings/blocked").content.decode()
+    state = queries.relation(me.pk, people["blocking"].pk)
+    assert state is Relation.BLACKLISTED
+
+
+def test_the_list_of_my_blocks_does_not_say_who_blocks_me(
+    me: User, people: dict[str, User], make_user: Any, api_for: Any
+) -> None:
+    for person in (*people.values(), make_user("shown001")):
+        actions.block(me, person)
+    found = api_for(me).get("/api/v1/users/me/blocked").json()["items"]
+    assert len(found) == 4
+    assert len({str({**person, **BARE}) for person in found}) == 1
+
+
+def test_only_the_relation_of_the_two_says_who_blocks_me(
+    me: User, people: dict[str, User], make_user: Any, api_for: Any
+) -> None:
+    """The addresses of the API that tell it, and what they tell of everybody else (A31, T24)."""
+    ids = {kind: person.pk for kind, person in people.items()}
+    ids |= {"shown": make_user("shown001").pk, "nobody": MAX_ID}
+    client = api_for(me)
+    asked = ",".join(str(ident) for ident in ids.values())
+    told = client.get(f"/api/v1/relations?ids={asked}").json()["items"]
+    assert [item["relation"] for item in told] == ["BLACKLISTED", None, None, None, None]
+    followed = {
+        kind: client.post(f"/api/v1/users/{ident}/follow").json().get("code")
+        for kind, ident in ids.items()
+    }
+    assert followed == {"blocking": 9, "banned": 3, "closed": 1, "shown": None, "nobody": 1}
+
+
+def test_a_name_that_nobody_has_can_be_blocked_to_no_effect(me: User) -> None:
+    browser = browser_of(me)
+    reply = browser.post(f"/@{NOBODY}/block", {"block": "1"})
+    assert (reply.status_code, reply["Location"]) == (303, "/settings/blocked")
+    assert browser.post(f"/@{NOBODY}/block", {"block": "0"}).status_code == 404
+    assert not Relationship.objects.exists()
+    assert NOBODY not in browser.get("/settings/blocked").content.decode()
