@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
 from socialsite.core import bodies
+from socialsite.core.transport import HSTS
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
@@ -364,6 +365,7 @@ def nginx(
             sockets=sockets_uds,
             files=files,
             scheme=scheme,
+            hsts=HSTS if scheme == "https" else "",
             body=bodies.OTHER,
             larger_bodies=_larger_bodies(),
         )

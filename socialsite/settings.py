@@ -15,6 +15,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from socialsite.core import bodies, data_dir, keys, redaction
+from socialsite.core.transport import HSTS_SECONDS
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
@@ -386,7 +387,7 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 SECURE_SSL_REDIRECT = False
 SILENCED_SYSTEM_CHECKS = ["security.W008"]  # the proxy in front redirects to https
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if ENV.TRUSTED_PROXIES else None
-SECURE_HSTS_SECONDS = 63_072_000 if HTTPS else 0
+SECURE_HSTS_SECONDS = HSTS_SECONDS if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"

@@ -1,0 +1,114 @@
+"""nginx alone, before a site of a few lines: headers that every answer over https has, once."""
+
+import http.client
+import os
+import socketserver
+import tempfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.middleware.security import SecurityMiddleware
+
+from deploy import services
+from deploy.service import free_port
+from socialsite.core.transport import HSTS, HSTS_SECONDS
+
+pytestmark = pytest.mark.once
+
+NAME = f"ab/{0:032x}.jpg"
+HEADER = "Strict-Transport-Security"
+
+
+def of_django(settings: Any, rf: Any) -> str:
+    """What the site says over https."""
+    settings.SECURE_HSTS_SECONDS = HSTS_SECONDS
+    settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
+    answer = SecurityMiddleware(lambda request: HttpResponse())(rf.get("/", secure=True))
+    return str(answer[HEADER])
+
+
+def test_nginx_and_the_site_say_the_same(settings: Any, rf: Any) -> None:
+    assert of_django(settings, rf) == HSTS
+
+
+class Site(BaseHTTPRequestHandler):
+    """Says HSTS wherever it was told that the visitor came by https, and sends private files."""
+
+    def address_string(self) -> str:
+        """Return nobody: a client of a socket of this machine has no address."""
+        return ""
+
+    def log_message(self, *args: object) -> None:
+        """Write nothing."""
+
+    def do_GET(self) -> None:
+        """Answer, or let nginx send the file."""
+        self.send_response(200)
+        if self.headers["X-Forwarded-Proto"] == "https":
+            self.send_header(HEADER, HSTS)
+        if self.path == "/private":
+            self.send_header("X-Accel-Redirect", f"/_uploads/{NAME}")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+@pytest.fixture(scope="module", params=["https", "http"])
+def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
+    """The scheme, and the port of an nginx."""
+    with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
+        base = Path(name)
+        base.chmod(0o711)  # the account of nginx passes
+        for path in ("static/a.css", f"media/{NAME}", f"media/public/{NAME}"):
+            file = base / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("x")
+        site = socketserver.ThreadingUnixStreamServer(str(base / "http.sock"), Site)
+        os.chmod(base / "http.sock", 0o666)  # noqa: S103  (in a directory of ours)
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        port = free_port()
+        nginx = services.nginx(
+            *(base, "127.0.0.1", port),
+            http_uds=base / "http.sock",
+            sockets_uds=base / "nobody.sock",
+            files=base,
+            scheme=request.param,
+        )
+        try:
+            nginx.start()
+            yield request.param, port
+        finally:
+            nginx.stop()
+            site.shutdown()
+            site.server_close()
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "headers"),
+    [
+        ("/", 200, {}),
+        ("/api/v1/feed", 200, {}),
+        ("/static/a.css", 200, {}),
+        (f"/media/{NAME}", 200, {}),
+        ("/private", 200, {}),
+        ("/metrics", 404, {}),
+        ("/", 413, {"Content-Length": "100000000"}),
+        ("/api/v1/feed", 413, {"Content-Length": "100000000"}),
+        ("/", 400, {"X-Long": "x" * 9000}),
+        ("/ws/session/", 503, {}),
+    ],
+)
+def test_every_answer_over_https_says_hsts_once(
+    server: tuple[str, int], path: str, status: int, headers: dict[str, str]
+) -> None:
+    scheme, port = server
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    assert answer.status == status
+    assert (answer.headers.get_all(HEADER) or []) == ([HSTS] if scheme == "https" else [])
+    connection.close()
