@@ -43,11 +43,11 @@ def test_a_token_that_was_revoked_takes_nothing_from_its_person(make_user, cooki
     for path in ("/api/v1/users/me", "/api/v1/feed?max_time=1", "/bookmarks?max_time=1"):
         for _ in range(3):
             assert thief.get(path).status_code in (401, 302)
-    assert left(budgets.READ, user) == 1200
-    assert left(budgets.DEEP_READ, user) == 300
+    assert left(budgets.READ, user) == 3000
+    assert left(budgets.DEEP_READ, user) == 600
     mine = client_of(actions.sign_in(user, "android").access)
     assert mine.get("/api/v1/users/me").status_code == 200
-    assert left(budgets.READ, user) == 1199
+    assert left(budgets.READ, user) == 2999
 
 
 def test_a_budget_of_a_person_costs_no_round_trip(

@@ -235,20 +235,20 @@ STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Kept.REDIS), "Forms sent in the
 
 # --- reads, counted in Redis: nobody who reads with their eyes meets these ----------------------
 READ = Budget(
-    *("read", 1200, 36_000, Per.PERSON, Kept.REDIS),
+    *("read", 3000, 36_000, Per.PERSON, Kept.REDIS),
     "Pages and lists, but the first page of one's home feed.",
 )
 DEEP_READ = Budget(
-    *("deep_read", 300, 7200, Per.PERSON, Kept.REDIS),
+    *("deep_read", 600, 7200, Per.PERSON, Kept.REDIS),
     "Pages of lists and feeds after the first one.",
     deep=True,
 )
 GUEST_READ = Budget(
-    *("guest_read", 1200, 72_000, Per.GUEST, Kept.REDIS), "Pages and lists read by guests."
+    *("guest_read", 3000, 72_000, Per.GUEST, Kept.REDIS), "Pages and lists read by guests."
 )
-SEARCH = Budget(*("search", 120, 3600, Per.VISITOR, Kept.REDIS), "Searches for people.")
+SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Kept.REDIS), "Searches for people.")
 RELATION_READ = Budget(
-    *("relation_read", 300, 14_400, Per.PERSON, Kept.REDIS),
+    *("relation_read", 600, 14_400, Per.PERSON, Kept.REDIS),
     "Lists of people, and states of relations.",
 )
 POLL = Budget(

@@ -342,6 +342,7 @@ def test_every_row_refuses_until_tokens_flow_back_and_zero_lifts_it(
     assert 429 not in {send().status_code for _ in range(4)}
 
 
+@pytest.mark.once
 @pytest.mark.parametrize("name", HOW)
 def test_without_redis_those_hold_that_the_database_counts(
     name: str, world: World, settings: Any, dead_redis: Any
