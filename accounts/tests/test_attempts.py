@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from rest_framework.test import APIClient
 
@@ -335,6 +336,30 @@ def test_old_passwords_and_codes_have_budgets_of_their_own(make_user, clock) -> 
     assert set(broken) == {"REG_MATCH_ERROR"}
     codes = [fail(code, OtpNotCorrected) for _ in range(6)]
     assert codes == ["OTP_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"]
+
+
+@pytest.mark.parametrize("row", [budgets.CODE_DEVICE, budgets.OWN_CODE])
+def test_codes_of_a_known_browser_and_of_who_is_signed_in_have_budgets(
+    make_user, clock, row: Guesses
+) -> None:
+    user, response = make_user(), HttpResponse()
+    known_devices.remember(request_from(), response, user.pk)
+    cookie = f"{known_devices.COOKIE}={response.cookies[known_devices.COOKIE].value}"
+
+    def guess(number: int) -> str:
+        # From everywhere: the budgets of addresses have no say in it.
+        request = request_from(f"203.0.113.{number}", HTTP_COOKIE=cookie)
+        own = row is budgets.OWN_CODE
+        try:
+            with attempts.own_code(user) if own else attempts.code(request, user):
+                raise OtpNotCorrected
+        except AppError as error:
+            return error.name
+
+    assert [guess(n) for n in range(7)] == ["OTP_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"] * 2
+    # A stranger, and a log-in, has a budget of their own.
+    with pytest.raises(OtpNotCorrected), attempts.code(request_from(), user):
+        raise OtpNotCorrected
 
 
 def test_codes_tried_from_everywhere_are_few(make_user, clock) -> None:

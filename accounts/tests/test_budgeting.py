@@ -8,10 +8,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts import actions
+from accounts import actions, budgeting
+from accounts.middleware import TokenMiddleware
 from accounts.tests.browsers import browser_of
 from socialsite.core import budgets, ratelimit, redis
 from socialsite.core.budgets import Rate
+from socialsite.core.errors import RateLimited
 from socialsite.core.tests.test_media import picture
 
 pytestmark = pytest.mark.django_db
@@ -187,19 +189,26 @@ def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, sett
     assert nonsense.status_code == 401
 
 
-def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(rf, make_user, settings) -> None:
+@pytest.mark.parametrize("before", [None, "staff", "mark"])
+def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
+    rf, make_user, settings, before: str | None
+) -> None:
     """The admin looks who asks before its page says what that takes."""
-    from accounts import budgeting
-    from accounts.middleware import TokenMiddleware
-    from socialsite.core.errors import RateLimited
-
     settings.BUDGETS = {"staff": Rate(1, 1), "mark": Rate(1, 1)}
-    request = rf.post("/admin/")
-    request.COOKIES["access"] = actions.sign_in(make_user(), "chrome").access
-    TokenMiddleware(lambda request: None).process_request(request)
-    assert request.user.is_authenticated
-    for row in (budgets.STAFF, budgets.MARK):
-        budgeting.prepare(request, {"POST": (row,)})
+    user = make_user()
+    access = actions.sign_in(user, "chrome").access
+
+    def page() -> None:
+        request = rf.post("/admin/")
+        request.COOKIES["access"] = access
+        TokenMiddleware(lambda request: None).process_request(request)
+        if before is not None:
+            budgeting.prepare(request, {"POST": (budgets.TABLE[before],)})
+        assert request.user.is_authenticated
+        budgeting.prepare(request, {"POST": (budgets.STAFF,)})
         budgeting.spend(request)
-        with pytest.raises(RateLimited):
-            budgeting.spend(request)
+
+    page()
+    assert left(budgets.STAFF, user) == 0
+    with pytest.raises(RateLimited):
+        page()

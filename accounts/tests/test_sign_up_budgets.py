@@ -244,18 +244,20 @@ def test_of_one_kind_of_notice_an_account_gets_five_at_once(
     assert len(deliver()) == 1
 
 
+@pytest.mark.parametrize(
+    ("row", "kind"), [("mail_site", "recovery"), ("notice_site", "password_changed")]
+)
 def test_a_mail_too_many_for_the_site_is_sent_later(
-    clock: Clock, make_user: Any, settings: Any
+    row: str, kind: str, clock: Clock, make_user: Any, settings: Any
 ) -> None:
-    settings.BUDGETS = {"mail_site": Rate(1, 60)}
-    for name in ("alice", "bobby"):
-        make_user(f"{name}1", email=f"{name}@example.org")
-    assert mail.send("recovery", 0, "alice@example.org", "en") == 1
+    settings.BUDGETS = {row: Rate(1, 60)}
+    alice, bobby = (make_user(f"{n}1", email=f"{n}@example.org") for n in ("alice", "bobby"))
+    assert mail.send(kind, alice.pk, "alice@example.org", "en") == 1
     with pytest.raises(mail.Later) as caught:
-        mail.send("recovery", 0, "bobby@example.org", "en")
+        mail.send(kind, bobby.pk, "bobby@example.org", "en")
     assert caught.value.seconds == 60
     clock.now += MINUTE
-    assert mail.send("recovery", 0, "bobby@example.org", "en") == 1
+    assert mail.send(kind, bobby.pk, "bobby@example.org", "en") == 1
 
 
 def test_the_task_tries_again_when_the_site_may_send_more(

@@ -288,10 +288,48 @@ HOW: dict[str, Callable[[World], Any]] = {
     "schema": lambda w: w.guest.get("/api/schema/"),
     "introspect": lambda w: w.send("post", "auth/introspect", w.service, token="x"),
 }
-# Rows whose refusals are no answers of HTTP: tests of sockets, of mails and of texts have them.
+# Rows that refuse otherwise (sockets close, mails wait, texts name whom they like) or by failures;
+# the test that meets the limit of each.
+OF_SOCKETS, OF_MAILS = (
+    "accounts/tests/test_socket_budgets.py",
+    "accounts/tests/test_sign_up_budgets.py",
+)
+OF_ATTEMPTS = "accounts/tests/test_attempts.py"
+SITE = "test_a_mail_too_many_for_the_site_is_sent_later"
+CODES = "test_codes_of_a_known_browser_and_of_who_is_signed_in_have_budgets"
+OLD = "test_old_passwords_and_codes_have_budgets_of_their_own"
 ELSEWHERE = {
-    *("sockets", "sockets_address", "handshake", "frame"),
-    *("mail_recipient", "mail_site", "notice", "notice_site", "mentions"),
+    "sockets": (OF_SOCKETS, "test_a_person_has_so_many_sockets_open_and_more_when_one_is_closed"),
+    "sockets_address": (OF_SOCKETS, "test_an_address_has_so_many_sockets_open_whoever_opens_them"),
+    "handshake": (OF_SOCKETS, "test_an_address_opens_so_many_sockets_in_a_while"),
+    "frame": (OF_SOCKETS, "test_a_socket_takes_so_many_frames_and_no_flood_makes_an_error"),
+    "mail_recipient": (OF_MAILS, "test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour"),
+    "mail_site": (OF_MAILS, SITE),
+    "notice": (OF_MAILS, "test_of_one_kind_of_notice_an_account_gets_five_at_once"),
+    "notice_site": (OF_MAILS, SITE),
+    "mentions": (
+        "interactions/tests/test_mentions.py",
+        "test_how_many_are_notified_is_a_number_of_the_table",
+    ),
+    "login_here": (
+        OF_ATTEMPTS,
+        "test_five_failures_are_free_then_each_makes_the_wait_longer_up_to_15_minutes",
+    ),
+    "login_device": (OF_ATTEMPTS, "test_a_known_browser_has_a_budget_of_its_own"),
+    "login_address": (
+        OF_ATTEMPTS,
+        "test_fifty_failures_an_hour_from_one_address_are_free_then_strangers_wait",
+    ),
+    "login_account": (
+        OF_ATTEMPTS,
+        "test_strangers_share_a_hundred_failures_a_day_of_one_account",
+    ),
+    "code_here": (OF_ATTEMPTS, OLD),
+    "code_device": (OF_ATTEMPTS, CODES),
+    "code_account": (OF_ATTEMPTS, "test_codes_tried_from_everywhere_are_few"),
+    "password": (OF_ATTEMPTS, OLD),
+    "own_code": (OF_ATTEMPTS, CODES),
+    "sign_up_refused": (OF_ATTEMPTS, "test_refused_sign_ups_count_at_their_address"),
 }
 
 
@@ -303,8 +341,9 @@ def world(admin: Any, make_user: Any, make_post: Any, settings: Any) -> World:
 
 @pytest.mark.once
 def test_every_row_is_tried() -> None:
-    rows = {name for name, row in TABLE.items() if not isinstance(row, Guesses)}
-    assert rows == HOW.keys() | ELSEWHERE
+    assert TABLE.keys() == HOW.keys() | ELSEWHERE.keys()
+    for path, name in ELSEWHERE.values():
+        assert f"def {name}(" in Path(configured.BASE_DIR, path).read_text(), f"{path}::{name}"
 
 
 def an_hour_passes(monkeypatch: pytest.MonkeyPatch, row: Budget) -> None:
