@@ -109,6 +109,16 @@ def real_lifetimes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> standstill.Clock:
+    """Return the database's clock, which stands still unless the test moves its `now` (ms)."""
+    from socialsite.core import db
+
+    found = standstill.Clock()
+    monkeypatch.setattr(db, "now_ms", found)
+    return found
+
+
+@pytest.fixture
 def round_trips() -> Iterator[list[int]]:
     """A list that grows by one with each round trip to Redis.
 

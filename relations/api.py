@@ -128,7 +128,7 @@ class BlockedPeople(APIView):
         parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
     )
     def get(self, request: Request) -> Response:
-        """Return a page, the latest block first; `relation` is BLACKLISTING for all of them."""
+        """Return a page, the latest block first."""
         cursor, size = api.page_params(request)
         page = queries.blocked(request.user.pk, cursor, size)
         return Response({"items": page.items, "next": page.next})

@@ -201,16 +201,14 @@ SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
 def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Page[Person]:
     """Return whom a person blocks, the latest first; for that person only.
 
-    Of all of them just the name, so that it can be undone. `relation` is the person's own block;
-    it does not say who of them blocks the person too.
+    Of all of them just the name, so that it can be undone.
     """
     rows = Relationship.objects.filter(
         from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
     )
     listing = _Listing(rows, "blocked_at", user_id)
     page = _people(listing, cursor, size, show_blocked=True, show_closed=True)
-    bare = {"avatar": "", "bio": "", "relation": Relation.BLACKLISTING.name}
-    return page.with_items([{**person, **bare} for person in page.items])
+    return page.with_items([{**person, "avatar": "", "bio": ""} for person in page.items])
 
 
 def page_rows(

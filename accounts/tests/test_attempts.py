@@ -34,23 +34,6 @@ HOME, AWAY = "192.0.2.7", "198.51.100.9"
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
-class Clock:
-    """The database's clock, in the test's hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(db, "now_ms", found)
-    return found
-
-
 def request_from(address: str = HOME, **extra: str) -> Any:
     return RequestFactory().post("/login", REMOTE_ADDR=address, **extra)
 

@@ -153,7 +153,7 @@ def test_where_no_key_is_set_nobody_may_ask(settings, pair) -> None:
 
 
 def test_wrong_keys_have_a_budget_that_a_right_one_does_not_meet(
-    pair, ask, settings, dead_redis
+    pair, ask, settings, dead_redis, clock
 ) -> None:
     settings.BUDGETS = {"introspect_refused": Rate(2, 60)}
     with dead_redis():

@@ -444,7 +444,7 @@ def test_an_address_gets_at_most_three_mails_in_a_short_time(alice, deliver) -> 
     assert len(deliver()) == 1
 
 
-def test_who_asks_too_often_is_told_to_wait(api, client) -> None:
+def test_who_asks_too_often_is_told_to_wait(api, client, clock) -> None:
     for number in range(budgets.MAIL_ASKER.capacity):
         body = {"email": f"a{number}@example.org"}
         assert api.post("/api/v1/auth/recover", body, format="json").status_code == 204

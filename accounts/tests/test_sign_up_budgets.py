@@ -12,24 +12,18 @@ from rest_framework.test import APIClient
 
 from accounts import actions, entry, mail, networks, subscribers, tasks
 from accounts.models import User
-from accounts.tests.test_attempts import AWAY, HOME, Clock, request_from
-from socialsite.core import db, relay
+from accounts.tests.test_attempts import AWAY, HOME, request_from
+from socialsite.core import relay
 from socialsite.core.budgets import Rate
 from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.models import Event
+from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "right.pass1"
 MINUTE = 60_000
 REGISTER = "/api/v1/auth/register"
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(db, "now_ms", found)
-    return found
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.once, pytest.mark.django_db]
 HTMX = {"HX-Request": "true"}
 NOBODY = "nobody01"
 # What tells one person from another, and nothing of what is between them and me.
-BARE = {"id": "", "username": "", "nickname": ""}
+BARE = {"id": "", "username": "", "nickname": "", "relation": ""}
 HIDDEN = {"blocking": "blocks01", "banned": "banned01", "closed": "closed01"}
 NEXT = ("", "/@{name}", "/@{name}/following", "/search?q=x", "/settings/blocked", "//evil")
 
@@ -134,13 +134,31 @@ def test_somebody_hidden_can_be_blocked_listed_and_unblocked(
     assert state is Relation.BLACKLISTED
 
 
-def test_the_list_of_my_blocks_does_not_say_who_blocks_me(
+def test_the_page_of_my_blocks_does_not_say_who_blocks_me(
+    me: User, people: dict[str, User], make_user: Any
+) -> None:
+    browser, found = browser_of(me), set()
+    for person in (*people.values(), make_user("shown001")):
+        actions.block(me, person)
+        page = browser.get("/settings/blocked").content.decode()
+        row = re.search(r'<li class="person".*?</li>', page, re.S)
+        assert row is not None
+        drawn = re.sub(r"[A-Za-z0-9]{64}|avatar-\d.*?</span>", "", row[0])
+        found.add(drawn.replace(person.username, "NAME").replace(person.nickname, "Nick"))
+        actions.unblock(me, person)
+    assert len(found) == 1
+
+
+def test_the_api_s_list_of_my_blocks_says_the_relation_and_nothing_else_of_them(
     me: User, people: dict[str, User], make_user: Any, api_for: Any
 ) -> None:
     for person in (*people.values(), make_user("shown001")):
         actions.block(me, person)
     found = api_for(me).get("/api/v1/users/me/blocked").json()["items"]
-    assert len(found) == 4
+    assert {person["username"]: person["relation"] for person in found} == {
+        **dict.fromkeys((HIDDEN["banned"], HIDDEN["closed"], "shown001"), "BLACKLISTING"),
+        HIDDEN["blocking"]: "BI_BLACKLISTING",
+    }
     assert len({str({**person, **BARE}) for person in found}) == 1
 
 

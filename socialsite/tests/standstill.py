@@ -63,6 +63,16 @@ def stop(patch: pytest.MonkeyPatch) -> None:
             patch.setitem(pool, name, REDIS_SECONDS)
 
 
+class Clock:
+    """The database's clock, in the test's hand."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
 def go_on(patch: pytest.MonkeyPatch) -> None:
     """Let what is cached expire, and buckets refill, as they do on the site."""
     for name, value in _real.items():

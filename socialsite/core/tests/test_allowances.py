@@ -13,29 +13,13 @@ from socialsite.core.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.ratelimit import Take
 from socialsite.core.tasks import purge_allowances
+from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db
 
 FIVE = Budget("five", 5, 60, Per.ADDRESS, Kept.DATABASE, "Of these tests.")
 TWO = Budget("two", 2, 7, Per.NETWORK, Kept.DATABASE, "Of these tests.")
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
-
-
-class Clock:
-    """The database's clock, in the test's hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000_000
-
-    def __call__(self) -> int:
-        return self.now
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    found = Clock()
-    monkeypatch.setattr(db, "now_ms", found)
-    return found
 
 
 def given(times: int, *takes: Take) -> int:
