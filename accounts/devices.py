@@ -1,4 +1,4 @@
-"""What kind of device speaks to us, which one, what to call it, and from where (A10, T12).
+"""What kind of device speaks to us, which one, what to call it, and from where (T12).
 
 - The `cli` of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
 - An API client names its kind at login, for a browser it is read from the User-Agent. A phone's
@@ -70,7 +70,7 @@ def browser_of(user_agent: str) -> Client:
 
 
 def per_device() -> bool:
-    """True when each device may be signed in, false when one of each kind (A10)."""
+    """True when each device may be signed in, false when one of each kind."""
     return str(settings.CLIENT_POLICY) == "device"
 
 

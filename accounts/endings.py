@@ -41,7 +41,7 @@ def of(principal: Principal) -> Ending | None:
     """Return why a sign-in ended, by one query; None when it goes on.
 
     It goes on when only access was revoked (T2), and when its client has a newer pair that was
-    issued at once with the revocation (A12): then this token is just an old copy.
+    issued at once with the revocation: then this token is just an old copy.
     """
     together = TokenBatch.objects.filter(pk=OuterRef("user_id"))
     row = (

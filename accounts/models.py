@@ -12,7 +12,7 @@ from socialsite.core.ids import new_id
 
 
 class Role(models.IntegerChoices):
-    """Bits of `User.roles` (A2)."""
+    """Bits of `User.roles`."""
 
     MEMBER = 1, "member"
     MODERATOR = 2, "moderator"
@@ -121,7 +121,7 @@ class User(AbstractBaseUser):
 
 
 class TokenVersion(models.Model):
-    """Numbers of one client (device type) of a person, and what the device said of itself (A4-A6).
+    """Numbers of one client (device type) of a person, and what the device said of itself.
 
     `version` is what the next token gets; a token is dead iff its version <= the floor of its kind.
     """
@@ -160,7 +160,7 @@ class TokenVersion(models.Model):
 
 
 class TokenBatch(models.Model):
-    """Numbers of all clients of a person together (A4-A6, T2)."""
+    """Numbers of all clients of a person together (T2)."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="+")
     batch = models.PositiveIntegerField(default=1)

@@ -1,4 +1,4 @@
-"""What usernames, nicknames, passwords and e-mail addresses may be (A15-A17, T13).
+"""What usernames, nicknames, passwords and e-mail addresses may be (T13).
 
 Every class is spelled out and used with `fullmatch`: `\\d` and `isdigit` take full-width digits,
 `$` takes a newline at the end. PASSWORD_POLICY chooses between the seed's rule for passwords and
@@ -46,7 +46,7 @@ RESERVED = frozenset(_RESERVED.split())
 
 
 def username(value: str) -> Texts:
-    """Return what is wrong with a username (A16); nothing when it is fine."""
+    """Return what is wrong with a username; nothing when it is fine."""
     if not USERNAME.fullmatch(value):
         return [_("4 to 16 letters (A-Z, a-z) and digits.")]
     if value.lower() in RESERVED:
@@ -55,7 +55,7 @@ def username(value: str) -> Texts:
 
 
 def nickname(value: str) -> Texts:
-    """Return what is wrong with a nickname (A17)."""
+    """Return what is wrong with a nickname."""
     if not NICKNAME.fullmatch(value):
         return [_("4 to 16 Chinese characters, letters and digits.")]
     if DIGITS.fullmatch(value):

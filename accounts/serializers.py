@@ -1,4 +1,4 @@
-"""API shapes of accounts (design section 5). Bodies are plain dicts; the outputs are their schema.
+"""API shapes of accounts. Bodies are plain dicts; the outputs are their schema.
 
 Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name (T13).
 """
@@ -32,7 +32,7 @@ class _ClientField(serializers.ChoiceField):
 
 
 class _DeviceSerializer(serializers.Serializer[Any]):
-    """What signs in: its kind, and where each device may be signed in, which one it is (A10)."""
+    """What signs in: its kind, and where each device may be signed in, which one it is."""
 
     client = _ClientField()
     device = _Text(

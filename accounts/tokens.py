@@ -1,4 +1,4 @@
-"""Access and refresh tokens: minting, reading, and the check against the floors (A2-A7).
+"""Access and refresh tokens: minting, reading, and the check against the floors.
 
 - Whatever is wrong with a token is InvalidToken; ExpiredJwt is one that is right but for its time.
 - The key is found by its `kid` in JWT_KEYS, and the algorithm is the key's: the first signs, all
@@ -189,7 +189,7 @@ class _SiteToken(Token):
 
 
 class AccessToken(_SiteToken):
-    """The token of every request; also carries the roles, `rol` (A2)."""
+    """The token of every request; also carries the roles, `rol`."""
 
     token_type = "access"  # noqa: S105  (a kind, not a secret)
     lifetime = settings.ACCESS_LIFETIME
@@ -197,7 +197,7 @@ class AccessToken(_SiteToken):
 
 
 class RefreshToken(_SiteToken):
-    """The token that fetches new access tokens; no roles inside (A3)."""
+    """The token that fetches new access tokens; no roles inside."""
 
     token_type = "refresh"  # noqa: S105  (a kind, not a secret)
     lifetime = settings.REFRESH_LIFETIME
@@ -269,7 +269,7 @@ def _in_time(principal: Principal) -> Principal:
 
 
 def compare(principal: Principal, floors: Floors | None) -> None:
-    """Raise BannedAccessToken when the token is at or below a floor: batch, then version (A7).
+    """Raise BannedAccessToken when the token is at or below a floor: batch, then version.
 
     No floors mean that there is no such client.
     """

@@ -15,18 +15,18 @@ from django.db import connection
 
 FIRST_ID = 10**18
 BATCH = 5000
-FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # the codes of A31
+FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # as in `relations.states`
 # What a row in this state counts as for its owner (relations.counts).
 _COUNTED = {FOLLOWING: 1, FOLLOWED: 2, BLOCKING: 8, BLOCKED_BY: 0, FRIENDS: 1 | 2 | 4}
 _COLUMNS = (
     "from_user_id, to_user_id, relation, followed_at, fan_since, blocked_at, version, counted"
 )
-# S1's shape (B9): of all people so many follow and are followed, only follow, are only followed;
+# The shape of B9: of all people so many follow and are followed, only follow, are only followed;
 # the means follow from 40 % following 7.9, 35 % followed by 9.2, both 26 % with 8.3 and 10.4.
 BOTH, ONLY_FOLLOW, ONLY_FANS = 0.26, 0.14, 0.09
 MEAN_BOTH, MEAN_ONLY_FOLLOW = 7.7, 7.1  # of the first also those that answer, below
 WEIGHT_BOTH, WEIGHT_ONLY_FANS = 10.4, 5.73
-ANSWERED = 0.1  # S1 does not say how many follows are answered: this many here
+ANSWERED = 0.1  # B9 does not say how many follows are answered: this many here
 PER_PERSON = 0.4 * 7.9
 
 Row = tuple[int, int, int, int | None, int | None, int | None]

@@ -1,4 +1,4 @@
-"""Does the time of a failed log-in tell whether the name exists? (T14, reliability section 3)
+"""Does the time of a failed log-in tell whether the name exists?
 
 Pairs of log-ins over the API, in a random order within each pair: a name that nobody has, and a
 name that somebody has with a wrong password. Every attempt comes from an address of its own, so

@@ -1,6 +1,6 @@
 """Lists, batched relations and follows on a large table: `make bench ARGS="relations"`.
 
-A million follows in S1's shape (B9), and beside them one author with a million followers. Held to:
+A million follows in the shape of B9, and beside them one author with a million followers. Held to:
 every list page and batch of relations at a constant number of queries from the indexes; the last
 page of the million within 1.5 times the first; a follow costs the same whoever is followed.
 """

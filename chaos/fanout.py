@@ -1,4 +1,4 @@
-"""Processes killed at every step of a delivery: `make chaos ARGS="fanout --rounds 50"` (I1, I2).
+"""Processes killed at every step of a delivery: `make chaos ARGS="fanout --rounds 50"`.
 
 In each round one process a failpoint is killed there (SIGKILL): by the one that publishes, relays,
 plans, delivers, closes or cleans up; at the same time people leave and come back, and a post is

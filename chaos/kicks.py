@@ -1,4 +1,4 @@
-"""How long an ended sign-in's page stays open: `make chaos ARGS="kicks --trials 100"` (T7, A9).
+"""How long an ended sign-in's page stays open: `make chaos ARGS="kicks --trials 100"`.
 
 Each trial has a real browser with the home page open, and a second login of the same kind over the
 API of a full stack; measured is the time from the answered login to the frame in which the page

@@ -1,4 +1,4 @@
-"""A long history of likes: `make chaos ARGS="likes --steps 100000"` (A34, A35, T52, T53).
+"""A long history of likes: `make chaos ARGS="likes --steps 100000"`.
 
 People like and unlike posts and comments, others read while caches are filled, cut off, evicted,
 emptied, dead, or left behind by a process that died after its commit. Every flag that is shown is

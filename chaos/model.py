@@ -1,4 +1,4 @@
-"""Feeds held to their definition: `make chaos ARGS="model --runs 2000 --steps 50"` (I1, I2).
+"""Feeds held to their definition: `make chaos ARGS="model --runs 2000 --steps 50"`.
 
 First random lives of four people, one step at a time: after every step every page of every reader
 is compared at once. Then a storm of real threads, in which every read that no write overlapped is.

@@ -1,7 +1,7 @@
 """A storm of likes, comments, blocks: `make chaos ARGS="notifications --operations 20000"`.
 
-What is told at the end must be what the facts say (I8), and nothing may be read that was not shown
-(T50). Exits with 1 when it is not so. Zero failures in n independent trials still allow a true rate
+What is told at the end must be what the facts say, and nothing may be read that was not shown.
+Exits with 1 when it is not so. Zero failures in n independent trials still allow a true rate
 below 3/n at 95 %.
 """
 

@@ -1,4 +1,4 @@
-"""A storm on few pairs: `make chaos ARGS="relations --operations 100000 --threads 16"` (I3, I8).
+"""A storm on few pairs: `make chaos ARGS="relations --operations 100000 --threads 16"`.
 
 Prints what was found; exits with 1 when an invariant broke or a goal was missed. Zero failures in n
 independent trials still allow a true rate below 3/n at 95 %.

@@ -1,7 +1,7 @@
 """How long is a revoked token still accepted? `make chaos ARGS="revocation --revocations 2000"`.
 
 Eight processes poll two WSGI workers with the access token of one person as fast as they can; this
-process ends that sign-in in one of the ways of S0. Counted is how long after the revocation was
+process ends that sign-in in one of seven ways. Counted is how long after the revocation was
 answered the last request began that was accepted: 0 when every later one was refused.
 
 - normal: everything works;

@@ -2,7 +2,7 @@
 
 Publishing writes the author's outbox and a fan-out that is not done yet, in one transaction with
 the event; from that commit on every follower's feed has the post, because readers pull what is not
-delivered (A20, T30, spec I).
+delivered (T30, spec I).
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOST: 2000}
 TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, video.URL_MAX
-# An author falls back to the lower tier only below this share of the threshold (spec F).
+# An author falls back to the lower tier only below this share of the threshold.
 HYSTERESIS = 0.8
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
 LATE_MS = 10_000
@@ -69,7 +69,7 @@ def publish(
     elsewhere, not for requests. Every feed is exact all the same: the post is pulled while its
     fan-out is open and in the inboxes afterwards; what is below a backfill or a trimmed inbox is
     pulled anyway. Only the read mark may already be past it.
-    Raises InvalidInput (with `fields`) for what the limits of design section 5 refuse.
+    Raises InvalidInput (with `fields`) for what the limits refuse.
     """
     words = compose(
         content=content,
@@ -97,7 +97,7 @@ def publish(
 def repost(
     author: "User", post_id: int, content: str = "", *, at_ms: int | None = None
 ) -> tuple[Post, bool]:
-    """Show somebody's post in one's own name, with words or without (E9).
+    """Show somebody's post in one's own name, with words or without.
 
     A repost of a repost shows what that one shows. `at_ms` is as in `publish`.
 
@@ -216,7 +216,7 @@ def _publish(
 
 
 def mode_for(followers: int, before: Mode) -> Mode:
-    """Return the tier of a new post: to all, to active followers, or pull only (A21, A22, spec F).
+    """Return the tier of a new post: to all, to active followers, or pull only.
 
     Up above a threshold, down at 0.8 of it, so that an author at the edge does not flap.
     """
@@ -273,7 +273,7 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
 def mark_read(
     viewer_id: int, newest: Position, shown: Sequence[int] = (), shown_from: int = 0
 ) -> None:
-    """Move the read mark up to the newest position shown; it never moves back (C5, T49).
+    """Move the read mark up to the newest position shown; it never moves back (T49).
 
     `shown` are the ids of the page down to `shown_from` (ms): what is between them later came in
     late (T50).

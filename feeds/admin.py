@@ -201,7 +201,7 @@ class FanOutChunkAdmin(ReadOnlyAdmin):
 
 @admin.register(RecommendedAuthor)
 class RecommendedAuthorAdmin(GuardedAdmin):
-    """Whom the recommended feed follows (C4)."""
+    """Whom the recommended feed follows."""
 
     list_display = ("author", "added_at")
     raw_id_fields = ("author",)

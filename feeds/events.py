@@ -1,4 +1,4 @@
-"""What feeds tell (S4's `event_content_meta_change`, C8's `media_post`)."""
+"""Events of posts."""
 
 from dataclasses import dataclass
 from typing import ClassVar

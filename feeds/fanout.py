@@ -1,4 +1,4 @@
-"""The durable fan-out: a plan written once, chunks under a lease, a sweeper (T28, T29, T31).
+"""The durable fan-out: a plan written once, chunks under a lease, a sweeper.
 
 The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk whatever
 happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in the transaction that

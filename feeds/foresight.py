@@ -1,4 +1,4 @@
-"""What a process may guess of the next page, so that it asks for all of it at once (E10).
+"""What a process may guess of the next page, so that it asks for all of it at once.
 
 Who wrote a post never changes, and what a big author published last seldom does. Nothing of this is
 ever shown: a guess only decides what is asked for early; a wrong one costs a few keys, one that is

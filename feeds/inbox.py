@@ -1,4 +1,4 @@
-"""Keeping an inbox in line with one follow: backfill and purge, by state (T31c, T41, race matrix).
+"""Keeping an inbox in line with one follow: backfill and purge, by state.
 
 `sync_inbox` asks the relation under its lock and makes the inbox agree, so late, repeated and
 reordered events are harmless: the last one to run sees the last state.

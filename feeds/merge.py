@@ -1,4 +1,4 @@
-"""The merge of several newest-first sources into one page (E8, T32, T33, T38).
+"""The merge of several newest-first sources into one page.
 
 A source is a list of positions in feed order that is complete down to its last one: nothing that
 belongs to it is missing above. If every source was asked for N, the first N of the merge are exact.

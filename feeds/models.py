@@ -1,6 +1,6 @@
 """Posts, inboxes and the durable fan-out plan.
 
-`Post` is an author's outbox (A18): an index row that never changes but for `is_deleted`; its words
+`Post` is an author's outbox: an index row that never changes but for `is_deleted`; its words
 are in `PostContent`. Everything else here is derived and can be rebuilt from posts and relations.
 """
 
@@ -19,7 +19,7 @@ def _user_key() -> "models.ForeignKey[Any, Any]":
 
 
 class Kind(models.TextChoices):
-    """What a post is (C6, E9)."""
+    """What a post is."""
 
     MICRO = "micro"
     ARTICLE = "article"
@@ -35,7 +35,7 @@ class Visibility(models.TextChoices):
 
 
 class Mode(models.IntegerChoices):
-    """To whom a post is pushed; frozen at publish (race matrix: author crosses up or down)."""
+    """To whom a post is pushed; frozen at publish, though the author may gain followers."""
 
     ALL = 0
     ACTIVE = 1
@@ -125,7 +125,7 @@ class PostImage(models.Model):
 
 
 class InboxEntry(models.Model):
-    """A post pushed to a reader. The primary key is S4's `idx_feed`; no second index (E3, E5)."""
+    """A post pushed to a reader. The primary key is the only index."""
 
     pk = models.CompositePrimaryKey("user", "publish_time", "post")
     user = _user_key()
@@ -174,7 +174,7 @@ class InboxState(models.Model):
     )
     inbox_floor = models.BigIntegerField(default=0, help_text="Unix ms; posts at or below: pulled")
     generation = models.BigIntegerField(default=0)
-    # The newest position this reader was shown; never moves back (C5, T49).
+    # The newest position this reader was shown; never moves back (T49).
     read_ts = models.BigIntegerField(default=0)
     read_id = models.BigIntegerField(default=0)
     # The first page that moved the mark: its ids, and the time of its oldest post in ms. What came
@@ -212,7 +212,7 @@ class AuthorHead(models.Model):
 
 
 class RecommendedAuthor(models.Model):
-    """An author picked by staff: followed by the virtual reader of the recommended feed (C4)."""
+    """An author picked by staff: followed by the virtual reader of the recommended feed."""
 
     author = models.OneToOneField(
         "accounts.User", models.CASCADE, primary_key=True, related_name="+"
@@ -224,7 +224,7 @@ class RecommendedAuthor(models.Model):
 
 
 class FanOut(models.Model):
-    """The delivery of one post. Until it is DONE every reader pulls the post (spec I, part 3)."""
+    """The delivery of one post. Until it is DONE every reader pulls the post (spec I)."""
 
     class State(models.IntegerChoices):
         """NEW: no chunks written yet; RUNNING: chunks are; DONE: all of them delivered."""

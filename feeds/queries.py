@@ -30,7 +30,7 @@ HomeReading = home.Home
 def home_feed(
     viewer: "User", cursor: Position | None, size: int, companion: Companion | None = None
 ) -> Page[Card]:
-    """Return a page of the home feed: exact, at once, whatever was pushed (promise 1)."""
+    """Return a page of the home feed: exact, at once, whatever was pushed."""
     return home.start(viewer.pk, cursor, size, companion).page()
 
 
@@ -47,14 +47,14 @@ def oracle_feed(
 def profile_posts(
     viewer: "User | None", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
-    """Return a page of one author's posts of all kinds (C1)."""
+    """Return a page of one author's posts of all kinds."""
     posts = visible_to(_id(viewer)).filter(author_id=author_id)
     found = _places(posts, cursor, size)
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
 
 def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Page[Card]:
-    """Return a page of public posts by the authors staff picked (C4, T51).
+    """Return a page of public posts by the authors staff picked (T51).
 
     While nobody is picked, of everybody.
     """
@@ -133,7 +133,7 @@ def reposts_without_words(user_id: int) -> PostQuerySet:
 
 
 def new_count(viewer: "User") -> tuple[int, bool]:
-    """Return how many posts were not shown yet, up to 99, and if there are more (C12)."""
+    """Return how many posts were not shown yet, up to 99, and if there are more."""
     count = home.count_new(viewer.pk, NEW_COUNT_MAX + 1)
     return min(count, NEW_COUNT_MAX), count > NEW_COUNT_MAX
 

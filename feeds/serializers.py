@@ -1,4 +1,4 @@
-"""API shapes of feeds (design section 5)."""
+"""API shapes of feeds."""
 
 from typing import Any
 

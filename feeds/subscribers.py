@@ -49,7 +49,7 @@ def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
 
 @on(FollowCreated, FollowCanceled, within=True)
 def forget_edge(event: FollowCreated | FollowCanceled) -> None:
-    """From this commit on the author is pulled whole, or not at all: exact at once (promise 1)."""
+    """From this commit on the author is pulled whole, or not at all: exact at once."""
     inbox.forget(event.from_user_id, event.to_user_id)
     transaction.on_commit(partial(forget_readers, event), robust=True)
 
@@ -68,13 +68,13 @@ def forget_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) 
 
 @on(FollowCreated, FollowCanceled)
 def sync_inbox(event: FollowCreated | FollowCanceled) -> None:
-    """Backfill or purge, whichever the relation says now (A29, C8)."""
+    """Backfill or purge, whichever the relation says now."""
     inbox.sync_inbox(event.from_user_id, event.to_user_id)
 
 
 @on(PostPublished)
 def plan_fanout(event: PostPublished) -> None:
-    """Write the plan, committed together with the mark that this event is applied (E2)."""
+    """Write the plan, committed together with the mark that this event is applied."""
     fanout.plan(event.id)
 
 
@@ -117,7 +117,7 @@ def hint_followers(event: PostPublished) -> None:
 
 @on(PostDeleted)
 def clean_inboxes(event: PostDeleted) -> None:
-    """Remove the copies of a deleted post's index; readers filter it already (A29)."""
+    """Remove the copies of a deleted post's index; readers filter it already."""
     post = Post.objects.get(pk=event.id)
     if post.mode == Mode.NONE:
         return  # it is in no inbox

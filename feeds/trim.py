@@ -1,4 +1,4 @@
-"""Inboxes keep the newest INBOX_MAX posts; what is older is pulled (race matrix, inbox trimmed).
+"""Inboxes keep the newest INBOX_MAX posts; what is older is pulled.
 
 - An inbox lacks nothing above its floor. The floor rises in the transaction that takes rows away,
   and readers read it with the last rows of the inbox or after (docs/decisions/0001).

@@ -46,7 +46,7 @@ def _page(
 @require_safe
 @takes(GET=(budgets.DEEP_READ,))
 def home(request: HttpRequest) -> HttpResponse:
-    """The home feed; guests see what is recommended, as do people who follow nobody (C4)."""
+    """The home feed; guests see what is recommended, as do people who follow nobody."""
     if not request.user.is_authenticated:
         return recommended(request)
     cursor = _cursor(request)

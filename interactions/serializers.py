@@ -1,4 +1,4 @@
-"""API shapes of interactions (design section 5). Bodies are plain dicts; these are their schema."""
+"""API shapes of interactions. Bodies are plain dicts; these are their schema."""
 
 from typing import Any
 

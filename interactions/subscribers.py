@@ -28,7 +28,7 @@ from socialsite.core.registry import on
 
 @on(PostDeleted)
 def close_subject(event: PostDeleted) -> None:
-    """Let nobody comment any more on a post that was deleted (A36)."""
+    """Let nobody comment any more on a post that was deleted."""
     actions.mark_post_deleted(event.id)
 
 

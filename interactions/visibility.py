@@ -23,7 +23,7 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
 
 
 def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
-    """Return the same without what the author of a featured post did not pick (A36).
+    """Return the same without what the author of a featured post did not pick.
 
     Picked is what they pinned and what they wrote. Everybody sees their own comments too, with the
     comment that they stand below, or a reply would be lost to whoever wrote it; and the author all.

@@ -1,4 +1,4 @@
-"""Relations between two people: one table, two mirrored rows a pair (A31)."""
+"""Relations between two people: one table, two mirrored rows a pair."""
 
 from django.db import models
 
@@ -23,7 +23,7 @@ BLOCKED = (Relation.BLACKLISTING, Relation.BLACKLISTED, Relation.BI_BLACKLISTING
 
 
 class Relationship(models.Model):
-    """What a pair is, from one side. Rows are never deleted; no relation is NULL (spec F).
+    """What a pair is, from one side. Rows are never deleted; no relation is NULL.
 
     Both rows of a pair change in one transaction under the lock of the pair. Times are Unix ms and
     stand only while the state they date holds.

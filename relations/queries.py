@@ -42,7 +42,7 @@ def relation(user_id: int | None, target_id: int) -> Relation | None:
 
 
 def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation | None]:
-    """Return the state towards each of `ids` from the side of `user_id`, in one query (B2)."""
+    """Return the state towards each of `ids` from the side of `user_id`, in one query."""
     found: dict[int, Relation | None] = dict.fromkeys(ids)
     if user_id is None or not found:
         return found
@@ -58,7 +58,7 @@ def is_blocked(user_id: int | None, other_id: int) -> bool:
 
 
 def name(state: Relation | None) -> str | None:
-    """Return S0's name of a state, as the API and the pages say it."""
+    """Return the name of a state, as the API and the pages say it."""
     return None if state is None else state.name
 
 

@@ -1,4 +1,4 @@
-"""API shapes of relations (design section 5). Bodies are plain dicts; these are their schema."""
+"""API shapes of relations. Bodies are plain dicts; these are their schema."""
 
 from typing import Any
 

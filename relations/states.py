@@ -1,4 +1,4 @@
-"""The six-state machine of a pair as one pure table (A31, A32); no relation is None.
+"""The six-state machine of a pair as one pure table (A32); no relation is None.
 
 The two rows of a pair always mirror each other, so a cell needs my row only: 7 states x 4 actions.
 Seven pairs are legal, and every transition leads from a legal pair to a legal pair.

@@ -1,4 +1,4 @@
-"""Writes of people and their sign-ins (A4-A14, T1-T8)."""
+"""Writes of people and their sign-ins."""
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password

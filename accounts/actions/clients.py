@@ -1,4 +1,4 @@
-"""Which sign-ins of a person may stand beside each other, and making room for a new one (A10).
+"""Which sign-ins of a person may stand beside each other, and making room for a new one.
 
 - With CLIENT_POLICY=type there is one sign-in of each kind of device, with device one of each
   device, LIVE_MAX at most. Sign-ins from before a change of the policy live on; the next one of
@@ -40,7 +40,7 @@ def take_place(batch: TokenBatch, client: str, by: str) -> TokenVersion:
 
     Where the sign-in before was ended the number is a new one already, and why it ended stays
     readable. Where only the batch ended it, it is not: with the same number the old tokens would
-    look like copies of the new ones from before they were renewed (A12).
+    look like copies of the new ones from before they were renewed.
     """
     rows = _rows(batch)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Changing passwords (A12, T5).
+"""Changing passwords (T5).
 
 - A hash is never computed inside a transaction. What was checked outside is compared again under
   the lock of the person's tokens, so of two changes at once one wins, and a refresh either comes
@@ -28,7 +28,7 @@ def change_password(
     by: str = "",
     address: str = "",
 ) -> TokenPair:
-    """Replace a person's password by one of their own clients, and sign out all others (A12).
+    """Replace a person's password by one of their own clients, and sign out all others.
 
     `version` is that of the client's token; `by` is what to call the client to the others.
     Raises RegMatchError for the new password; PasswordNotCorrected for the old one, also when it

@@ -1,4 +1,4 @@
-"""What staff do to people: ban, un-ban, force offline, roles, lost second factors (A13, A14, T1).
+"""What staff do to people: ban, un-ban, force offline, roles, lost second factors (T1).
 
 - `actor` is who does it, None for a command on the server, which may do everything. What the actor
   may do is looked up under the lock of both people: a role in a token is a hint (T10), and of two
@@ -22,7 +22,7 @@ from socialsite.core.events import publish
 
 @fenced
 def ban(user: User, actor: User | None = None, address: str = "") -> User:
-    """Ban: every token is dead, logins are refused, what they wrote is hidden (A14).
+    """Ban: every token is dead, logins are refused, what they wrote is hidden.
 
     Raises Forbidden or TwoFactorNeeded, as all of these do.
     """
@@ -67,7 +67,7 @@ def force_offline(user: User, actor: User | None = None, address: str = "") -> N
 def promote(user: User, roles: int, actor: User | None = None, address: str = "") -> User:
     """Give a person exactly these roles.
 
-    Access tokens with other roles are dead; refresh tokens live and fetch new ones (A13).
+    Access tokens with other roles are dead; refresh tokens live and fetch new ones.
     """
     batch = locked_batch(user)
     _check_authority(actor, user, as_admin=True)

@@ -1,4 +1,4 @@
-"""Accounts and profiles (A15-A17)."""
+"""Accounts and profiles."""
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
@@ -23,7 +23,7 @@ def register(
     unconfirmed: str = "",
     password_hash: str = "",
 ) -> User:
-    """Make an account; raises RegMatchError with its fields (A15-A17) or DuplicatedUser.
+    """Make an account; raises RegMatchError with its fields or DuplicatedUser.
 
     `email` is an address that is known to be the person's; to one that is `unconfirmed` goes a link
     that has it stored.

@@ -1,4 +1,4 @@
-"""What all ways of ending sign-ins are made of (A5, A7, T1, T7).
+"""What all ways of ending sign-ins are made of.
 
 - Every change of a person's tokens happens under the lock of that person's TokenBatch row, so
   logins, refreshes and revocations of one person come one after the other.

@@ -1,4 +1,4 @@
-"""Signing in, and exchanging refresh tokens (A8, A10, T4-T6, T15)."""
+"""Signing in, and exchanging refresh tokens."""
 
 import logging
 from typing import NamedTuple
@@ -49,7 +49,7 @@ def check_password(username: str, password: str) -> User:
 
     Raises PasswordNotCorrected, also when there is nobody of that name, at the same cost (T14);
     with LOGIN_ERRORS=separate UserNotFound then, still at that cost. UserBanned only when the
-    password is right (A14).
+    password is right.
     """
     user = queries.any_by_name(username)
     right = passwords.is_right(user, password)
@@ -71,7 +71,7 @@ def sign_in(
     address: str = "",
     shown: Shown | None = None,
 ) -> TokenPair:
-    """Issue a pair for a client; what may not stand beside it ends (A10).
+    """Issue a pair for a client; what may not stand beside it ends.
 
     What was `shown` before must still be enough under the lock: a login that began with the old
     password ends with its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired or
@@ -104,7 +104,7 @@ def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
 
 
 def refresh(refresh_token: str) -> tuple[User, TokenPair]:
-    """Exchange a refresh token for a new pair with the batch and the roles of now (A8, T4, T5).
+    """Exchange a refresh token for a new pair with the batch and the roles of now (T4, T5).
 
     The token before the one in force gets the same successor again, until that was used and ten
     seconds beyond; an older one ends the sign-in of its client (T15).

@@ -1,4 +1,4 @@
-"""Ending sign-ins by the person's own devices: log-out, one kicked, all others kicked (A9, A11)."""
+"""Ending sign-ins by the person's own devices: log-out, one kicked, all others kicked."""
 
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_rows
@@ -9,7 +9,7 @@ from socialsite.core.errors import NotFound
 
 @fenced
 def log_out(user: User, client: str, version: int | None = None) -> bool:
-    """End the sign-in of a client, access and refresh, by itself (A11, T8).
+    """End the sign-in of a client, access and refresh, by itself (T8).
 
     With `version`, only a sign-in that is not newer than that. Returns whether one was ended.
     """
@@ -22,7 +22,7 @@ def log_out(user: User, client: str, version: int | None = None) -> bool:
 
 @fenced
 def kick(user: User, client: str, *, by: str = "", address: str = "") -> None:
-    """End the sign-in of another client of the same person (A9); NotFound when there is none.
+    """End the sign-in of another client of the same person; NotFound when there is none.
 
     `by` is what to call the client that does it.
     """

@@ -1,4 +1,4 @@
-"""Races of one person's tokens by real threads, and what must hold afterwards (T4-T6).
+"""Races of one person's tokens by real threads, and what must hold afterwards.
 
 Each race makes its own person, runs its threads from one starting shot and returns what went wrong,
 an empty list when nothing did. `test_races.py` runs a hundred rounds of each, `make chaos
@@ -79,7 +79,7 @@ def _numbers_are_sound(user: User) -> Wrongs:
 
 
 def two_logins_of_one_type() -> Wrongs:
-    """Of several logins of one device type at once, exactly one lives afterwards (T6)."""
+    """Of several logins of one device type at once, exactly one lives afterwards."""
     user = person()
     results = at_once([lambda: actions.sign_in(user, "chrome")] * 3)
     pairs = _pairs(results)
@@ -94,7 +94,7 @@ def two_logins_of_one_type() -> Wrongs:
 
 
 def a_refresh_and_a_password_change() -> Wrongs:
-    """Whatever a thief's refresh gets while the password changes is dead afterwards (T5)."""
+    """Whatever a thief's refresh gets while the password changes is dead afterwards."""
     user = person()
     stolen, own = actions.sign_in(user, "chrome"), actions.sign_in(user, "firefox")
     results = at_once(
@@ -117,7 +117,7 @@ def a_refresh_and_a_password_change() -> Wrongs:
 
 
 def a_login_and_a_password_change() -> Wrongs:
-    """Who logs in with the old password while it changes is out afterwards (A12, T5)."""
+    """Who logs in with the old password while it changes is out afterwards."""
     user = person()
     actions.sign_in(user, "firefox")
     results = at_once(
@@ -153,7 +153,7 @@ def two_tabs_refreshing() -> Wrongs:
 
 
 def bumps_against_bumps() -> Wrongs:
-    """Logins, kicks and a change of roles at once: each bump counts once, none is lost (T6, T1)."""
+    """Logins, kicks and a change of roles at once: each bump counts once, none is lost."""
     user = person()
     first = actions.sign_in(user, "chrome")
     results = at_once(
@@ -178,7 +178,7 @@ def bumps_against_bumps() -> Wrongs:
     if len(alive) > 1:
         wrongs.append(f"{len(alive)} sign-ins of one type live")
     for pair in alive:
-        # The refreshed access token carries the roles of now (T4).
+        # The refreshed access token carries the roles of now.
         _, fresh = actions.refresh(pair.refresh)
         _, principal = authentication.by_access(fresh.access)
         if principal.roles != Role.MEMBER | Role.MODERATOR:
@@ -187,7 +187,7 @@ def bumps_against_bumps() -> Wrongs:
 
 
 def logins_and_a_ban() -> Wrongs:
-    """Once a ban is answered nothing lives, whatever logins and refreshes ran beside it (T1)."""
+    """Once a ban is answered nothing lives, whatever logins and refreshes ran beside it."""
     user = person()
     pair = actions.sign_in(user, "chrome")
     results = at_once(

@@ -1,4 +1,4 @@
-"""Accounts and sign-ins: who may, what is revoked, what happens at once (A4-A14, T1-T8, T15)."""
+"""Accounts and sign-ins: who may, what is revoked, what happens at once."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The admin: what staff see and do, by the site's own credential, and the audit trail (T9, T10)."""
+"""The admin: what staff see and do, by the site's own credential, and the audit trail."""
 
 import re
 from urllib.parse import urlencode

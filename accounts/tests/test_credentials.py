@@ -1,4 +1,4 @@
-"""Changing passwords: by their person, by the server's keeper; and making an admin (A12, T5)."""
+"""Changing passwords: by their person, by the server's keeper; and making an admin."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""Why a sign-in ended: found in the tables, said on the next page (A9, A12-A14, T7)."""
+"""Why a sign-in ended: found in the tables, said on the next page."""
 
 import jwt
 import pytest
@@ -132,7 +132,7 @@ def test_a_sign_in_whose_access_alone_was_revoked_goes_on(act, alice) -> None:
 
 
 def test_an_old_copy_of_a_renewed_sign_in_is_told_nothing_and_keeps_its_cookies(alice) -> None:
-    """The other tab may be faster than the answer that brings this browser the new pair (A12)."""
+    """The other tab may be faster than the answer that brings this browser the new pair."""
     pair = actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", PASSWORD, OTHER)
     response = browser_with(pair).get("/search")

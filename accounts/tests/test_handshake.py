@@ -1,4 +1,4 @@
-"""The door of `/ws/session/`: credentials, tickets, which pages may ask (T7, reliability 2.10)."""
+"""The door of `/ws/session/`: credentials, tickets, which pages may ask."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Pages of accounts and the cookies (T8, T9)."""
+"""Pages of accounts and the cookies."""
 
 import time
 

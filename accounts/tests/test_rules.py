@@ -1,4 +1,4 @@
-"""Names and passwords (A15-A17, T13)."""
+"""Names and passwords."""
 
 import pytest
 

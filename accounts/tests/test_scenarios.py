@@ -1,4 +1,4 @@
-"""Every way to end a sign-in, held against every surface, in every state of Redis (A9-A14, T1-T9).
+"""Every way to end a sign-in, held against every surface, in every state of Redis.
 
 A row of the table says what becomes of the two devices of a person; what is alive, dead or stale is
 then asked over HTTP with the access token, by the refresh token, in the admin and over a socket.

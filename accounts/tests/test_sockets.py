@@ -1,4 +1,4 @@
-"""`/ws/session/`: what arrives, who is thrown out, when and why (T7, reliability 2.10)."""
+"""`/ws/session/`: what arrives, who is thrown out, when and why."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Tokens: what is refused and with which code, and the cache of the floors (A2-A7, T2, T3, T11)."""
+"""Tokens: what is refused and with which code, and the cache of the floors."""
 
 import base64
 import json

@@ -37,7 +37,7 @@ def change(user: Any) -> None:
 
 
 def ways(actions: Any) -> Iterator[Way]:
-    """Return the ways of S0 in turn, for ever."""
+    """Return the ways of ending a sign-in in turn, for ever."""
     return itertools.cycle(
         [
             Way(lambda user: actions.log_out(user, "chrome")),

@@ -95,7 +95,7 @@ def test_the_read_mark_never_moves_back(make_user: Make) -> None:
     assert (state.read_ts, state.read_id) == (6, 1)
 
 
-# --- late posts (T50) ---------------------------------------------------------------------------
+# --- late posts ---------------------------------------------------------------------------------
 @pytest.fixture
 def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
     """A reader who has seen a first page, whom they follow, and the time of its newest post."""

@@ -1,4 +1,4 @@
-"""The merge, held to S4's own worked example (spec G) and to sorting."""
+"""The merge, held to the worked example of S4 and to sorting."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from feeds.merge import merge
 from socialsite.core import refill
 from socialsite.core.pagination import Position
 
-OFFSET = 10**18  # spec G's ids are short; ours have 19 digits
+OFFSET = 10**18  # the ids of the example are short; ours have 19 digits
 
 OUTBOX_200 = [
     (32850, 1689089522),

@@ -58,7 +58,7 @@ def test_the_golden_example_pages_through_the_real_feed(make_user: Make, drain: 
 
 
 def test_the_database_example_pages_as_the_book_says(make_user: Make, drain: Make) -> None:
-    """S4 11.6.5: five posts share one second; the cursor is (time, id), so none is lost."""
+    """Example of S4: five posts share one second; the cursor is (time, id), so none is lost."""
     reader, author = make_user(), make_user()
     relations.follow(reader, author)
     drain()

@@ -469,7 +469,7 @@ def test_a_page_repeated_for_ever_is_found(reader: User, monkeypatch: Any) -> No
 def test_short_pages_that_go_on_are_no_difference(
     reader: User, posts: list[Post], monkeypatch: Any
 ) -> None:
-    """The gate hid much: the page is short, the list is not at its end (T39)."""
+    """The gate hid much: the page is short, the list is not at its end."""
 
     def short(viewer: User, cursor: Any, size: int) -> Page[Any]:
         page = queries.oracle_feed(viewer, cursor, 1)

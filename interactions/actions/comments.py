@@ -43,7 +43,7 @@ def comment(
 
     `at_ms` (Unix ms, never in the future) is as in `feeds.actions.publish`: not for requests.
     Raises InvalidInput (`content`), NotFound when the person may not see the post or the comment
-    replied to, CommentsClosed (A36).
+    replied to, CommentsClosed.
     """
     words = _words(content)
     post = feeds.visible_post(user, post_id)

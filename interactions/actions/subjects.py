@@ -20,6 +20,6 @@ def locked_subject(post_id: int) -> Subject:
 
 
 def mark_post_deleted(post_id: int) -> None:
-    """Let nobody comment any more on a post that was deleted (A36)."""
+    """Let nobody comment any more on a post that was deleted."""
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
     subjects.update(status=Subject.Status.DELETED)

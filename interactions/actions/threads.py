@@ -25,7 +25,7 @@ PIN_MAX = 100
 
 @db.atomic
 def set_comment_status(user: "User", post_id: int, status: str) -> str:
-    """Open, close or feature the comments on one's post; returns the status (A36).
+    """Open, close or feature the comments on one's post; returns the status.
 
     Emits CommentSettingsChanged when it changed. Raises NotFound when the person may not see the
     post, Forbidden when it is not theirs, InvalidInput (`status`).

@@ -1,4 +1,4 @@
-"""Likes, bookmarks, comments, notifications; a `Subject` is whatever has them (A36)."""
+"""Likes, bookmarks, comments, notifications; a `Subject` is whatever has them."""
 
 from interactions.models.bookmarks import Bookmark
 from interactions.models.checks import CountCheck

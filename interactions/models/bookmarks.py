@@ -1,4 +1,4 @@
-"""Bookmarks: what people keep for themselves (E9's favourites)."""
+"""Bookmarks: what people keep for themselves."""
 
 from django.db import models
 

@@ -1,4 +1,4 @@
-"""Comments: their places in threads, and their words (A37, A38)."""
+"""Comments: their places in threads, and their words."""
 
 from django.db import models
 
@@ -7,7 +7,7 @@ from socialsite.core.ids import new_id
 
 
 class Comment(models.Model):
-    """The index row of one comment (A37); its words are in `CommentContent`.
+    """The index row of one comment; its words are in `CommentContent`.
 
     `root` is NULL for a comment on the subject itself, otherwise the comment its thread hangs from;
     a boolean could not page the replies of a root (T54).
@@ -55,7 +55,7 @@ class Comment(models.Model):
 
 
 class CommentContent(models.Model):
-    """The words of a comment (A38)."""
+    """The words of a comment."""
 
     comment = models.OneToOneField(
         Comment, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"

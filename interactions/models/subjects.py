@@ -1,4 +1,4 @@
-"""Whatever can be liked or talked about (A36)."""
+"""Whatever can be liked or talked about."""
 
 from django.db import models
 from django.utils import timezone

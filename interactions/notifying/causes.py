@@ -165,7 +165,7 @@ def of_follow(follower_id: int, user_id: int) -> None:
 
 
 def of_thread(post_id: int, comment_id: int | None = None, after: Place = START) -> None:
-    """Show or hide replies by what the author of a featured post picks (A36).
+    """Show or hide replies by what the author of a featured post picks.
 
     All below the post, or what one comment that was picked, or no longer is, has to do with: what
     it answers, and what stands below it, which is seen no longer than it is itself.

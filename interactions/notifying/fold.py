@@ -117,7 +117,7 @@ def _decide(
     """Decide which causes count, and give the new ones their position."""
     shown = set(accounts.cards(actors - {0})) | {0}
     shown -= set(relations.blocked_ids(reader.pk).filter(to_user_id__in=actors))
-    # Of a featured post not every reply is shown to whom it answers (A36).
+    # Of a featured post not every reply is shown to whom it answers.
     replies = {cause.ref for cause in due if cause.kind == REPLIED.value}
     seen = set(shown_to(reader.pk).filter(pk__in=replies).values_list("pk", flat=True))
     gone = _gone(due)

@@ -1,4 +1,4 @@
-"""Random doings of many threads on few people, and what notifications must say after it (I8, T50).
+"""Random doings of many threads on few people, and what notifications must say after it.
 
 Every thread likes, comments, names, follows, reposts, takes back, blocks; one person is banned and
 let in again; relays and sweepers work beside them. What is told at the end must be what the facts

@@ -1,4 +1,4 @@
-"""Lists of which nearly all is hidden: bounded work, and honest about what is left (T39)."""
+"""Lists of which nearly all is hidden: bounded work, and honest about what is left."""
 
 from collections.abc import Callable
 from importlib import import_module

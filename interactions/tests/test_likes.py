@@ -1,4 +1,4 @@
-"""Liked flags of comments: sound whatever their counts do (A35, T53), cheap, and never old."""
+"""Liked flags of comments: sound whatever their counts do, cheap, and never old."""
 
 from typing import Any
 

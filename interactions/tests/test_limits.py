@@ -1,4 +1,4 @@
-"""What writes has a budget: 429 with Retry-After, nothing done, nothing typed lost (T27)."""
+"""What writes has a budget: 429 with Retry-After, nothing done, nothing typed lost."""
 
 import time
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who a text names, and how it is shown (issue 6: mentions)."""
+"""Who a text names, and how it is shown."""
 
 import html
 import re

@@ -40,7 +40,7 @@ def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> 
 
 
 def test_of_two_relays_the_later_one_has_read_what_is_true(make_user: Any, make_post: Any) -> None:
-    """The like's relay stops between reading and writing while the like is taken back (T22)."""
+    """The like's relay stops between reading and writing while the like is taken back."""
     author, fan = make_user(), make_user()
     post = make_post(author)
     actions.like(fan, SubjectType.POST, post.pk)

@@ -439,7 +439,7 @@ def test_staff_tell_why_and_not_who(
 def test_reading_marks_what_was_there_and_never_what_comes_later(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
-    """Two devices, old pages, a time in the future: nothing becomes read unseen (T49, T50)."""
+    """Two devices, old pages, a time in the future: nothing becomes read unseen."""
     anna, bert, *_ = people
     other = make_post(me)
     actions.like(anna, POST, post.pk)

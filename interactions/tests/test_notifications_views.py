@@ -160,7 +160,7 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
     dead_redis: Any,
     hide: str,
 ) -> None:
-    """Whatever the caches hold, and before as well as after the event was handled (T42)."""
+    """Whatever the caches hold, and before as well as after the event was handled."""
     anna, bert = make_user("anna77", nickname="HiddenAnna"), make_user("bert77")
     mine, theirs = make_post(me, content="mine"), make_post(anna, content="of anna")
     host = make_post(make_user(), content="host")

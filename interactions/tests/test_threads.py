@@ -1,4 +1,4 @@
-"""Pins, open, closed and featured threads, reply counts and their costs (A36, A37, T42, T54)."""
+"""Pins, open, closed and featured threads, reply counts and their costs."""
 
 import random
 from functools import partial

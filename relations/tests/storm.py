@@ -1,4 +1,4 @@
-"""Random actions of many threads on few people, and what must hold during it and after (I3, I8).
+"""Random actions of many threads on few people, and what must hold during it and after.
 
 Hot on purpose: with five people, sixteen threads fight for ten pairs. Relays deliver beside them, a
 reader looks at all pairs in one statement again and again, and counts what it sees that is not one

@@ -277,7 +277,7 @@ def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
 
 @pytest.mark.parametrize("act", [actions.follow, actions.block])
 def test_what_cannot_be_told_does_not_happen(people, monkeypatch, act) -> None:
-    """An outbox that fails takes the fact along (T18)."""
+    """An outbox that fails takes the fact along."""
     a, b = people
     monkeypatch.setattr(Event.objects, "create", fail)
     with pytest.raises(DatabaseError):

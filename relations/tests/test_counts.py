@@ -1,4 +1,4 @@
-"""Counters by event: exactly once whatever is repeated, reordered, late or crashed (T19, T22)."""
+"""Counters by event: exactly once whatever is repeated, reordered, late or crashed."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Somebody hidden from me is nobody to me: the pages answer alike, to the letter (issue 17).
+"""Somebody hidden from me is nobody to me: the pages answer alike, to the letter.
 
 Hidden is who blocks me, is banned, or closed the account. Still I can block them, and undo it.
 """

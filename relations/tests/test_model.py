@@ -231,7 +231,7 @@ class History(RuleBasedStateMachine):
             assert (line.after, line.at) == (self.facts.state(a, b), self.clock[0])
 
     def _check_events(self, seen: int, changed: set[tuple[str, int, int]], number: int) -> None:
-        """One event for each fact that came or went, and no other (T19)."""
+        """One event for each fact that came or went, and no other."""
         new = Event.objects.filter(pk__gt=seen)
         found = [
             (event.type, event.payload["fromUserId"], event.payload["toUserId"]) for event in new

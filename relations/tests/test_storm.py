@@ -1,4 +1,4 @@
-"""The storm's slice in CI: sixteen real threads on hot pairs of MariaDB (I3, I8)."""
+"""The storm's slice in CI: sixteen real threads on hot pairs of MariaDB."""
 
 from typing import Any
 

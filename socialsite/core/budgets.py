@@ -210,7 +210,7 @@ MARK = Budget(
 # Reports end with people who read them.
 REPORT = Budget(*("report", 20, 20, Per.PERSON, Kept.REDIS), "Reports.")
 DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Kept.REDIS), "Posts and comments deleted.")
-# One bucket for follow and unfollow, or churning the two would cost unlimited backfills (D9, T27).
+# One bucket for follow and unfollow, or churning the two would cost unlimited backfills (T27).
 FOLLOW = Budget(*("follow", 100, 3600, Per.PERSON, Kept.REDIS), "Follows and unfollows.")
 BLOCK = Budget(*("block", 60, 600, Per.PERSON, Kept.REDIS), "Blocks and unblocks.")
 UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Kept.REDIS), "Pictures uploaded.")

@@ -1,6 +1,6 @@
 """The one family of errors that domain code raises; a stable code and an HTTP status each.
 
-Codes 0-8 are the seed's (A1), 9-28 the project's own; all are frozen, new ones go on from 29.
+Codes 0-8 are the seed's, 9-28 the project's own; all are frozen, new ones go on from 29.
 An error becomes the API's envelope in `core.api` and a page in `socialsite.middleware`.
 """
 
@@ -68,13 +68,13 @@ class PasswordNotCorrected(AppError):
 
 
 class UserBanned(AppError):
-    """The account is banned; said only after a right password (A14)."""
+    """The account is banned; said only after a right password."""
 
     code, name, status, message = 3, "USER_BANNED", 403, _("This account is banned.")
 
 
 class DuplicatedUser(AppError):
-    """The username is taken, compared without case (A16, T13)."""
+    """The username is taken, compared without case (T13)."""
 
     code, name, status, message = 4, "DUPLICATED_USER", 409, _("This username is taken.")
 
@@ -93,14 +93,14 @@ class ExpiredJwt(AppError):
 
 
 class BannedRefreshToken(AppError):
-    """The refresh token was revoked (A7)."""
+    """The refresh token was revoked."""
 
     code, name, status = 7, "BANNED_REFRESH_TOKEN", 401
     message = _("You have been signed out. Please log in again.")
 
 
 class BannedAccessToken(AppError):
-    """The access token was revoked (A7)."""
+    """The access token was revoked."""
 
     code, name, status = 8, "BANNED_ACCESS_TOKEN", 401
     message = _("You have been signed out. Please log in again.")
@@ -114,7 +114,7 @@ class Blacklisted(AppError):
 
 
 class FollowLimit(AppError):
-    """The actor follows as many people as is allowed (B3)."""
+    """The actor follows as many people as is allowed."""
 
     code, name, status = 10, "FOLLOW_LIMIT", 409
     message = _("You follow as many people as is allowed.")
@@ -191,7 +191,7 @@ class Unavailable(AppError):
 
 
 class CommentsClosed(AppError):
-    """The author closed the comments (A36)."""
+    """The author closed the comments."""
 
     code, name, status, message = 22, "COMMENTS_CLOSED", 403, _("Comments are closed.")
 

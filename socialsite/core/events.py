@@ -51,7 +51,7 @@ def _camel(name: str) -> str:
 
 
 def publish(event: DomainEvent) -> None:
-    """Tell a fact, in the transaction that writes it (D6, T18); the relay is hurried on commit."""
+    """Tell a fact, in the transaction that writes it (T18); the relay is hurried on commit."""
     if not connection.in_atomic_block:
         raise RuntimeError("publish() needs the transaction of the fact")
     Event.objects.create(

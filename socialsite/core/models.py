@@ -7,7 +7,7 @@ from socialsite.core.ids import new_id
 
 
 class Event(models.Model):
-    """One fact to tell, written in the transaction of the fact (D5, D6).
+    """One fact to tell, written in the transaction of the fact.
 
     A row lives until its effects are done. `applied` says that the database effects are committed;
     a crash after that repeats only the rest.

@@ -1,7 +1,7 @@
 """Keyset paging: a total order of (time, id), newest first, and its opaque cursor.
 
 `Position(ts_ms, id)` is the place of one item; a page holds items strictly after a position in
-newest-first order, that is `ts < ts_ms OR (ts = ts_ms AND id < id)` (E5, T32, T37).
+newest-first order, that is `ts < ts_ms OR (ts = ts_ms AND id < id)` (T32, T37).
 """
 
 import base64

@@ -1,4 +1,4 @@
-"""The relay of the event outbox: claim by lease, apply once, then the rest, then delete (T21, I9).
+"""The relay of the event outbox: claim by lease, apply once, then the rest, then delete (T21).
 
 Database effects of all handlers of an event commit together with `applied`; effects outside the
 database run after that commit and may repeat. A failure waits with growing pauses; after

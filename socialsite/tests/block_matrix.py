@@ -1,4 +1,4 @@
-"""Which address shows what to whom: the table that `test_block_matrix` walks (T42).
+"""Which address shows what to whom: the table that `test_block_matrix` walks.
 
 For each address it says how it is called and what it may show. One that is not in the table fails
 `test_every_address_is_in_the_matrix`, and so does a method that none of its calls uses. A call is

@@ -1,4 +1,4 @@
-"""Who may see whom: every address, every kind of reader, with caches warm, cold and dead (T42).
+"""Who may see whom: every address, every kind of reader, with caches warm, cold and dead.
 
 Somebody ("Hidden") did all that one can do on the site, is blocked with some readers and not with
 others. `block_matrix` says what each address may show, and who must find it there. What somebody

@@ -1,4 +1,4 @@
-"""What sockets are told of somebody: nothing where there is a block or a ban between the two (T42).
+"""What sockets are told of somebody: nothing where there is a block or a ban between the two.
 
 The other half of the block matrix. Hints name nobody: they have exactly the shapes below, and say
 no more than that there is something to ask for. So what counts is who gets one, also of what was

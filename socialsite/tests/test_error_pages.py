@@ -1,4 +1,4 @@
-"""An error page needs nothing but the settings: no middleware, no database, no Redis (issue 17)."""
+"""An error page needs nothing but the settings: no middleware, no database, no Redis."""
 
 import json
 import logging

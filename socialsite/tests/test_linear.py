@@ -1,4 +1,4 @@
-"""Whatever a text says, parsing it takes time in proportion to its length (issue 17)."""
+"""Whatever a text says, parsing it takes time in proportion to its length."""
 
 import ast
 import re

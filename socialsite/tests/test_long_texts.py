@@ -1,4 +1,4 @@
-"""Pages with hostile texts cost no more than their length (issue 17)."""
+"""Pages with hostile texts cost no more than their length."""
 
 from collections.abc import Callable
 

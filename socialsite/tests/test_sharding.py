@@ -1,4 +1,4 @@
-"""Relations and inboxes can be sharded by their owner: no hot query leaves the owner out (B6, E5).
+"""Relations and inboxes can be sharded by their owner: no hot query leaves the owner out.
 
 Every endpoint of the API and of the pages runs here, with every method, and what it tells is
 delivered. Each statement on one of the two tables must name the owner of the rows it reads or

@@ -1,4 +1,4 @@
-"""Headers are bounded before anything parses them (issue 17)."""
+"""Headers are bounded before anything parses them."""
 
 import io
 from typing import Any

@@ -48,7 +48,7 @@ def test_a_minute_of_rest_earns_60_not_a_full_bucket() -> None:
 
 
 def test_half_a_token_is_kept() -> None:
-    """One request each 0.6 s earns 0.6 of a token; none of it may be rounded away (T26)."""
+    """One request each 0.6 s earns 0.6 of a token; none of it may be rounded away."""
     granted(110)
     idle(-take().retry_after)  # away with the part of a token that is there
     found = 0
@@ -59,7 +59,7 @@ def test_half_a_token_is_kept() -> None:
 
 
 def test_the_clock_has_parts_of_a_second(real_lifetimes) -> None:
-    """With whole seconds one may find a token less, or more, than was earned (T26)."""
+    """With whole seconds one may find a token less, or more, than was earned."""
 
     def last(connection) -> float:
         return float(connection.hget(key(), "last"))
