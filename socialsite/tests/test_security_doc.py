@@ -1,17 +1,14 @@
 """docs/security.md has every requirement of ASVS 4.0.3 L1 and L2, with a test or a reason."""
 
-import ast
-import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from django.conf import settings
+
+from socialsite.tests.documents import CITED_TEST, ROOT, is_test
 
 pytestmark = pytest.mark.once
 
-ROOT = Path(settings.BASE_DIR)
 DOCUMENT = ROOT / "docs" / "security.md"
 # Requirements of the released standard; those it marks as deleted and those of level 3 alone are
 # not among them.
@@ -50,7 +47,6 @@ LEVEL_2 = """
 NUMBER = 259
 REASONS = ("Document: ", "Exception: ", "Not applicable: ")
 ROW = re.compile(r"^\| (\d+\.\d+\.\d+) \| L([12]) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
-CITED = re.compile(r"`((?:\w+/)+test_\w+\.py)((?:::\w+)+)`")
 
 
 def wanted(text: str) -> Iterator[str]:
@@ -60,22 +56,6 @@ def wanted(text: str) -> Iterator[str]:
         section, _, number = first.rpartition(".")
         for found in range(int(number), int(last or number) + 1):
             yield f"{section}.{found}"
-
-
-@functools.cache
-def names_of(path: str) -> frozenset[str]:
-    """Return the tests of a module as they are cited; those of a class also without it."""
-    found: set[str] = set()
-
-    def walk(body: list[ast.stmt], prefix: str) -> None:
-        for node in body:
-            if isinstance(node, ast.ClassDef):
-                walk(node.body, f"{prefix}::{node.name}")
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                found.update((f"{prefix}::{node.name}", f"::{node.name}"))
-
-    walk(ast.parse((ROOT / path).read_text()).body, "")
-    return frozenset(found)
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +80,10 @@ def test_every_requirement_stands_there_once_with_its_level(
 def test_every_test_that_is_cited_exists(rows: list[tuple[str, int, str, str]]) -> None:
     missing = []
     for number, _, _, how in rows:
-        cited = CITED.findall(how)
+        cited = CITED_TEST.findall(how)
         assert how.count("::test_") == len(cited), number
         for path, name in cited:
-            if not (ROOT / path).exists() or name not in names_of(path):
+            if not is_test(path, name):
                 missing.append((number, path + name))
     assert missing == []
 
@@ -113,14 +93,14 @@ def test_every_line_has_a_test_or_a_reason(rows: list[tuple[str, int, str, str]]
         assert len(what) >= 5, number
         reason = next((how.removeprefix(word) for word in REASONS if how.startswith(word)), None)
         if reason is None:
-            assert CITED.search(how), number
+            assert CITED_TEST.search(how), number
             assert not how.startswith(("Document", "Exception", "Not")), number
         else:
-            assert len(CITED.sub("", reason).strip(" ,.")) >= 8, number
+            assert len(CITED_TEST.sub("", reason).strip(" ,.")) >= 8, number
 
 
 def test_a_line_that_refers_to_another_finds_it(rows: list[tuple[str, int, str, str]]) -> None:
     numbers = {number for number, *_ in rows}
     for number, _, _, how in rows:
-        for other in re.findall(r"(?:as|see|\() ?(\d+\.\d+\.\d+)", CITED.sub("", how)):
+        for other in re.findall(r"(?:as|see|\() ?(\d+\.\d+\.\d+)", CITED_TEST.sub("", how)):
             assert other in numbers - {number}, number
