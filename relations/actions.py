@@ -109,7 +109,7 @@ def _write(
     version = mine.version + 1
     for row, state in zip((mine, other), after, strict=True):
         row.relation, row.version = state, version
-        # A time stands while its state holds: a follow back does not move the first follow (T17g).
+        # A time stands while its state holds: a follow back does not move the first follow.
         row.followed_at = (row.followed_at or now) if states.follows(state) else None
         row.fan_since = (row.fan_since or now) if states.is_followed(state) else None
         row.blocked_at = (row.blocked_at or now) if states.blocks(state) else None

@@ -37,7 +37,7 @@ class Relationship(models.Model):
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     relation = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
-    # Kept apart, so that a follow back does not move the row in the other list (T17g).
+    # Kept apart, so that a follow back does not move the row in the other list.
     followed_at = models.BigIntegerField(null=True, help_text="since when from follows to")
     fan_since = models.BigIntegerField(null=True, help_text="since when to follows from")
     blocked_at = models.BigIntegerField(null=True, help_text="since when from blocks to")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.once
 
 DOCUMENT = "docs/specification.md"
 # A letter and a number, or "spec I"; not a part of a word, an address, a number or a path.
-ID = re.compile(r"(?<![\w%./&#-])([A-EIST]\d{1,2}[bc]?)(?:-([A-EIST]\d{1,2}))?(?![\w%])")
+ID = re.compile(r"(?<![\w%./&#-])([A-EIST]\d{1,2}[a-z]?)(?:-([A-EIST]\d{1,2}))?(?![\w%])")
 SPEC = re.compile(r"\bspec [A-Z]\b")
 LINE = re.compile(r"^- \*\*([^*]+)\*\* (.+(?:\n  .+)*)", re.MULTILINE)
 # Codes of linters have the same form.
@@ -48,7 +48,7 @@ def test_an_id_is_found_in_a_text_and_a_code_of_a_linter_is_not() -> None:
     assert list(cited_in("as T43-T45 say (A4, spec I); T31b")) == [
         *("spec I", "T43", "T44", "T45", "A4", "T31b"),
     ]
-    assert list(cited_in("x = 1  # noqa: B018\n%F0%A9 S101 ISO 8601 UTF-8 C4x a/b/c/D4.png")) == []
+    assert list(cited_in("x = 1  # noqa: B018\n%F0%A9 S101 ISO 8601 UTF-8 C4xy a/b/c/D4.png")) == []
 
 
 def test_every_id_that_is_cited_has_a_line(lines: list[tuple[str, str]]) -> None:
