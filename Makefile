@@ -15,7 +15,7 @@ TEST_PACKAGES := $(STACK_PACKAGES) gettext chromium fonts-noto-cjk
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
 
-setup: ## install everything a developer needs (Debian packages, .venv, pre-commit hook)
+setup: ## install everything a developer needs (Debian packages, .venv, git hooks)
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@if [ -e .git ]; then $(PYTHON) -m pre_commit install >/dev/null; fi
