@@ -7,7 +7,7 @@ ARGS ?=
 
 BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
 STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx
-TEST_PACKAGES := $(STACK_PACKAGES) gettext chromium fonts-noto-cjk
+TEST_PACKAGES := $(STACK_PACKAGES) curl gettext chromium fonts-noto-cjk
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run stack worker test check fmt lock audit bench chaos

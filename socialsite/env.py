@@ -1,7 +1,7 @@
 """The environment, read once, typed and validated; every setting a deployer may turn is a field
 here.
 
-The README's configuration table lists these fields; a test holds the two together.
+docs/configuration.md lists these fields; a test compares the two.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ class Env(BaseSettings):
     )
     SECRET_KEY: str = Field("", description="Django's key; empty: generated and kept in DATA_DIR")
     SECRET_KEY_FALLBACKS: Annotated[list[str], NoDecode] = Field(
-        default=[], description="comma-separated SECRET_KEYs of before: they still open, not seal"
+        default=[], description="previous SECRET_KEYs, comma-separated: decrypt only"
     )
     JWT_KEYS: Annotated[list[str], NoDecode] = Field(
         default=[],
@@ -64,7 +64,7 @@ class Env(BaseSettings):
         5, ge=0, le=90, description="uploads are refused while the disk has less free; 0: never"
     )
     DEMO: bool = Field(
-        True, description="fill the site with demo data; needs to be asked for where it has https"
+        True, description="fill the site with demo data; with https the default is 0"
     )
     DEBUG: bool = Field(False, description="Django's debug pages; never in production")
     LANGUAGE: Literal["en", "zh-hans"] = Field("en", description="language when none is asked for")
@@ -72,7 +72,7 @@ class Env(BaseSettings):
         0,
         ge=0,
         le=5,
-        description="reverse proxies in front whose X-Forwarded-For entry is believed",
+        description="number of reverse proxies in front whose X-Forwarded-For entry counts",
     )
     SERVICE_KEYS: Annotated[list[str], NoDecode] = Field(
         default=[], description="comma-separated key or name:key of services that may introspect"
@@ -94,7 +94,7 @@ class Env(BaseSettings):
     )
     EMAIL_FROM: str = Field("", description="sender of mails; empty: noreply@ the site's host")
     SECURITY_CONTACT: str = Field(
-        "", description="where to report security problems, mailto:… or https://…; empty: not said"
+        "", description="where to report security problems, mailto:… or https://…; empty: none"
     )
     FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
     PUSH_ALL_MAX: int = Field(
@@ -105,7 +105,9 @@ class Env(BaseSettings):
     PUSH_ACTIVE_MAX: int = Field(
         100_000, ge=0, description="followers up to which a post is pushed to active followers"
     )
-    ACTIVE_DAYS: int = Field(30, ge=1, le=3650, description="days since last seen that are active")
+    ACTIVE_DAYS: int = Field(
+        30, ge=1, le=3650, description="people seen within so many days are active"
+    )
     FANOUT_CHUNK: int = Field(1000, ge=1, le=100_000, description="followers in one fan-out chunk")
     BACKFILL_MAX: int = Field(
         200, ge=0, le=100_000, description="posts copied to the inbox on a follow"
@@ -114,10 +116,10 @@ class Env(BaseSettings):
         1000, ge=1, le=1_000_000, description="posts kept in one inbox; older ones are pulled"
     )
     MAX_CACHED_POST_SIZE: int = Field(
-        100, ge=1, le=400, description="posts of one cached list that stay however old they are"
+        100, ge=1, le=400, description="entries that a cached list keeps whatever their age"
     )
     MIN_CACHED_POST_SECONDS: int = Field(
-        604_800, ge=0, description="age up to which a cached list keeps more of them, at most 400"
+        604_800, ge=0, description="age up to which a cached list keeps more entries, at most 400"
     )
     NOTIFICATION_DAYS: int = Field(
         90, ge=1, le=3650, description="days that read notifications are kept"

@@ -206,7 +206,7 @@ def kid(token: str) -> str:
 
 @pytest.mark.parametrize("kind", ["ed25519", "rsa", "secret"])
 def test_keys_are_rotated_without_signing_anybody_out(kind, user, pair, api, settings) -> None:
-    """The steps of the README: add the new key last, put it first, take the old one away."""
+    """The steps of docs/operations.md: add the new key last, make it the first, drop the old."""
     new = keys.read([keys.new(kind)])[0]
 
     def me(access: str) -> tuple[int, int | None]:

@@ -5,7 +5,7 @@ from django.views.decorators.http import require_safe
 
 from accounts import tokens
 
-# A service that keeps the answer this long must know a new key before it signs: see the README.
+# A service that keeps it this long must know a new key before it signs (docs/operations.md).
 FRESH_SECONDS = 300
 
 
