@@ -17,7 +17,7 @@ class SiteAdmin(AdminSite):
     """Whoever may not see a page is sent to `accounts.views.admin.login`, which knows why."""
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """True for staff (T10), with the second factor where the site asks for it (STAFF_TOTP)."""
+        """True for staff, with the second factor where the site asks for it (STAFF_TOTP)."""
         return super().has_permission(request) and not second_factor.is_missing(request.user)  # type: ignore[arg-type]
 
     def admin_view(self, view: View, cacheable: bool = False) -> View:

@@ -1,4 +1,4 @@
-"""What kind of device speaks to us, which one, what to call it, and from where (T12).
+"""What kind of device speaks to us, which one, what to call it, and from where.
 
 - The `cli` of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
 - An API client names its kind at login, for a browser it is read from the User-Agent. A phone's

@@ -43,7 +43,7 @@ class User(AbstractBaseUser):
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     username = models.CharField(max_length=16)
-    # The unique name: lower case, ASCII by A16, so that Alice and alice are one (T13).
+    # The unique name: lower case ASCII, so that Alice and alice are one (T13).
     username_key = models.CharField(max_length=16, unique=True)
     nickname = models.CharField(max_length=16)
     # Lower case, for search.
@@ -58,7 +58,7 @@ class User(AbstractBaseUser):
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # Last feed read, refresh or socket; written at most every few minutes (T31b).
+    # Last feed read, refresh or socket; written at most every few minutes.
     last_seen = models.DateTimeField(default=timezone.now, db_index=True)
     last_login = None
 
@@ -160,7 +160,7 @@ class TokenVersion(models.Model):
 
 
 class TokenBatch(models.Model):
-    """Numbers of all clients of a person together (T2)."""
+    """Numbers of all clients of a person together."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="+")
     batch = models.PositiveIntegerField(default=1)

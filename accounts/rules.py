@@ -1,4 +1,4 @@
-"""What usernames, nicknames, passwords and e-mail addresses may be (T13).
+"""What usernames, nicknames, passwords and e-mail addresses may be.
 
 Every class is spelled out and used with `fullmatch`: `\\d` and `isdigit` take full-width digits,
 `$` takes a newline at the end. PASSWORD_POLICY chooses between the seed's rule for passwords and

@@ -53,7 +53,7 @@ class _DeviceSerializer(serializers.Serializer[Any]):
 
 
 class RegisterSerializer(_DeviceSerializer):
-    """Input of auth/register; the rules A15-A17 are checked by the action."""
+    """Input of auth/register; the rules of names are checked by the action."""
 
     username = _Text(allow_blank=True)
     nickname = _Text(allow_blank=True)
@@ -83,7 +83,7 @@ class RefreshSerializer(serializers.Serializer[Any]):
 
 
 class PasswordSerializer(serializers.Serializer[Any]):
-    """Input of auth/password; the rule A15 is checked by the action."""
+    """Input of auth/password; the rule of passwords is checked by the action."""
 
     old_password = _Text()
     new_password = _Text(allow_blank=True)

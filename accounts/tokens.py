@@ -55,7 +55,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """What a valid token says: who, on which client, with which numbers. `rol` is a hint (T10)."""
+    """What a valid token says: who, on which client, with which numbers. `rol` is a hint."""
 
     user_id: int
     client: str

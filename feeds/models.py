@@ -92,7 +92,7 @@ class Post(models.Model):
 
 
 class PostContent(models.Model):
-    """The words and pictures of a post (A18: index and content apart)."""
+    """The words and pictures of a post, apart from its index row."""
 
     post = models.OneToOneField(
         Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
@@ -253,7 +253,7 @@ class FanOut(models.Model):
 
 
 class FanOutChunk(models.Model):
-    """A range of followers by id, `lower < id <= upper`, fixed when the plan was written (T28)."""
+    """A range of followers by id, `lower < id <= upper`, fixed when the plan was written."""
 
     id = models.BigAutoField(primary_key=True)
     fanout = models.ForeignKey(FanOut, models.CASCADE, db_constraint=False, db_index=False)
@@ -262,7 +262,7 @@ class FanOutChunk(models.Model):
     upper = models.BigIntegerField()
     delivered = models.PositiveIntegerField(default=0)
     done = models.BooleanField(default=False)
-    # Whoever holds the number may work on the chunk until `leased_until` (Unix ms) (T31).
+    # Whoever holds the number may work on the chunk until `leased_until` (Unix ms).
     lease = models.BigIntegerField(default=0)
     leased_until = models.BigIntegerField(default=0)
     # Delivered while Redis did not answer: cached inboxes were given up by a new generation.

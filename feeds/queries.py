@@ -54,7 +54,7 @@ def profile_posts(
 
 
 def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Page[Card]:
-    """Return a page of public posts by the authors staff picked (T51).
+    """Return a page of public posts by the authors staff picked.
 
     While nobody is picked, of everybody.
     """

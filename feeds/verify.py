@@ -37,7 +37,7 @@ SAMPLE, PAGES, SIZE = 100, 5, 20
 ACTIVE_SHARE = 0.8
 PROBES = 5
 CONFIRM, ATTEMPTS, PAUSE_SECONDS = 4, 12, 0.5
-# Short pages in a row that may be read on past (T39).
+# Short pages in a row that may be read on past.
 SHORT_MAX = 20
 # Differences of a run that are explained and logged, each.
 TOLD_MAX = 100
@@ -202,7 +202,7 @@ class _Side:
         self._cursor, self.ended = run.next, run.next is None
 
     def read(self, cursor: Position | None) -> _Run:
-        """Read a full page; one that is short and goes on is read on (T39)."""
+        """Read a full page; one that is short and goes on is read on."""
         ids: tuple[int, ...] = ()
         for _ in range(SHORT_MAX):
             page = self._feed(self._viewer, cursor, self._size - len(ids))

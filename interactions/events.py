@@ -1,4 +1,4 @@
-"""What interactions tell. An event is told only when a row was really written (T52)."""
+"""What interactions tell. An event is told only when a row was really written."""
 
 from dataclasses import dataclass
 from typing import ClassVar

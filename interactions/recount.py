@@ -1,4 +1,4 @@
-"""Counts held against the rows they are of: drift is found, and mended while people go on (T22).
+"""Counts held against the rows they are of: drift is found, and mended while people go on.
 
 - Looking takes no lock: a kept count, what is not folded into it yet and the rows are read in one
   statement or one snapshot, and every writer moves them in one transaction. So a difference is

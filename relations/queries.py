@@ -168,7 +168,7 @@ def following(
 def followers(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
-    """Return who follows a person, friends included (T17b), the latest follower first."""
+    """Return who follows a person, friends included, the latest follower first."""
     return _people(_big_list("followers", user_id, viewer_id), cursor, size)
 
 

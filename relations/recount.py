@@ -1,4 +1,4 @@
-"""Counters held against the facts: drift is found, and mended while people go on (T22).
+"""Counters held against the facts: drift is found, and mended while people go on.
 
 Each row carries what it has been counted as (`counts`). So two things can be wrong: a counter that
 is not the number of its marked rows, and a row whose mark is not its state although no event waits

@@ -1,4 +1,4 @@
-"""Changing passwords (T5).
+"""Changing passwords.
 
 - A hash is never computed inside a transaction. What was checked outside is compared again under
   the lock of the person's tokens, so of two changes at once one wins, and a refresh either comes

@@ -1,7 +1,7 @@
-"""What staff do to people: ban, un-ban, force offline, roles, lost second factors (T1).
+"""What staff do to people: ban, un-ban, force offline, roles, lost second factors.
 
 - `actor` is who does it, None for a command on the server, which may do everything. What the actor
-  may do is looked up under the lock of both people: a role in a token is a hint (T10), and of two
+  may do is looked up under the lock of both people: a role in a token is a hint, and of two
   admins who take each other's role the second one is no admin any more, so one is always left.
 - Nobody acts on themselves; only admins act on staff, give roles and reset second
   factors.
@@ -41,7 +41,7 @@ def ban(user: User, actor: User | None = None, address: str = "") -> User:
 
 @fenced
 def unban(user: User, actor: User | None = None, address: str = "") -> User:
-    """Lift a ban; new sign-ins live, old tokens stay dead (T1)."""
+    """Lift a ban; new sign-ins live, old tokens stay dead."""
     locked_batch(user)
     _check_authority(actor, user)
     user.refresh_from_db()

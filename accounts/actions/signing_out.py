@@ -9,7 +9,7 @@ from socialsite.core.errors import NotFound
 
 @fenced
 def log_out(user: User, client: str, version: int | None = None) -> bool:
-    """End the sign-in of a client, access and refresh, by itself (T8).
+    """End the sign-in of a client, access and refresh, by itself.
 
     With `version`, only a sign-in that is not newer than that. Returns whether one was ended.
     """

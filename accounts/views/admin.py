@@ -1,4 +1,4 @@
-"""What stands at the admin's own addresses of signing in: the site's pages (T9)."""
+"""What stands at the admin's own addresses of signing in: the site's pages."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse

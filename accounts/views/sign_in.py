@@ -56,7 +56,7 @@ def register(request: HttpRequest) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.DEVICES,))
 def logout(request: HttpRequest) -> HttpResponse:
-    """End the sign-in of this browser, also on the server (T8)."""
+    """End the sign-in of this browser, also on the server."""
     if request.user.is_authenticated:
         user, principal = signed_in(request)
         actions.log_out(user, principal.client, principal.version)

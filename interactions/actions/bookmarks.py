@@ -1,6 +1,6 @@
 """Keep a post for oneself, and no longer.
 
-A bookmark moves the number of bookmarks only when its row was really written (T52), as `counts`
+A bookmark moves the number of bookmarks only when its row was really written, as `counts`
 says.
 """
 

@@ -1,7 +1,7 @@
 """Comment, and delete a comment.
 
 `Subject.comment_count` and `Comment.reply_count` move in the transaction of the comment, and only
-when its row was really written (T54).
+when its row was really written.
 """
 
 import unicodedata
@@ -77,7 +77,7 @@ def comment(
 def delete_comment(user: "User", comment_id: int, address: str = "", reason: str = "") -> Comment:
     """Delete a comment: its author, the post's author, or staff. Emits CommentDeleted.
 
-    Deleting twice changes nothing; while it has live replies a tombstone stays in its place (T54).
+    Deleting twice changes nothing; while it has live replies a tombstone stays in its place.
     What staff delete is noted in the audit trail, with the address they did it from and the kind of
     `reason`, which its author is told.
     Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs,

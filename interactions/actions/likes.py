@@ -1,6 +1,6 @@
 """Like and take the like back, of posts and comments.
 
-A like moves the number of likes only when its row was really written (T52), as `counts` says. The
+A like moves the number of likes only when its row was really written, as `counts` says. The
 changes of a comment are folded with each like while nobody else holds its row, as `hot` goes by the
 kept count.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @db.atomic
 def like(user: "User", subj_type: int, subj_id: int) -> int:
-    """Like a post or a comment; returns its number of likes. A repeat changes nothing (T52).
+    """Like a post or a comment; returns its number of likes. A repeat changes nothing.
 
     Emits Liked. Raises NotFound when the person may not see it.
     """
@@ -33,7 +33,7 @@ def like(user: "User", subj_type: int, subj_id: int) -> int:
 
 @db.atomic
 def unlike(user: "User", subj_type: int, subj_id: int) -> int:
-    """Take a like back; returns the number of likes. A repeat changes nothing (T52).
+    """Take a like back; returns the number of likes. A repeat changes nothing.
 
     One's own can be taken back also when the person may not see it any more: the number is not for
     them then, so it is 0. Emits Unliked. Raises NotFound when there is no such like either.
@@ -86,7 +86,7 @@ def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
 
 
 def _mark_liked(comment_id: int, liked: bool) -> None:
-    """Set or clear the bit of the author's like, whatever else is done to the others (T54)."""
+    """Set or clear the bit of the author's like, whatever else is done to the others."""
     bit, bits = Comment.Attr.AUTHOR_LIKED, F("attrs")
     rest = sum(Comment.Attr) - bit
     attrs = bits.bitor(bit) if liked else bits.bitand(rest)

@@ -7,7 +7,7 @@ from socialsite.core.ids import new_id
 
 
 class Like(models.Model):
-    """One person likes one subject; unique, so a repeat changes nothing (T52).
+    """One person likes one subject; unique, so a repeat changes nothing.
 
     `thread` is the id of the `Subject` below which a liked comment stands, 0 for a post: what a
     person likes in one thread is read from the index alone. Who likes something is in the order of

@@ -98,7 +98,7 @@ def _fold(user_id: int) -> int | None:
     NotificationCause.objects.bulk_update(due, columns)
     after = _places(user_id, keys, actors)
     changed = _write_groups(user_id, due, before, after, now)
-    # Nothing that happens out of the reader's sight makes itself felt (T42).
+    # Nothing that happens out of the reader's sight makes itself felt.
     news = bool(changed) and has_seen_subject(user_id, changed)
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
     transaction.on_commit(partial(_tell, user_id, news=news), robust=True)

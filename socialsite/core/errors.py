@@ -61,7 +61,7 @@ class UserNotFound(AppError):
 
 
 class PasswordNotCorrected(AppError):
-    """The one outward answer of a failed login (T14)."""
+    """The one outward answer of a failed login."""
 
     code, name, status = 2, "PASSWORD_NOT_CORRECTED", 401
     message = _("The username or the password is wrong.")
@@ -74,13 +74,13 @@ class UserBanned(AppError):
 
 
 class DuplicatedUser(AppError):
-    """The username is taken, compared without case (T13)."""
+    """The username is taken, compared without case."""
 
     code, name, status, message = 4, "DUPLICATED_USER", 409, _("This username is taken.")
 
 
 class RegMatchError(AppError):
-    """Username, nickname or password breaks the rules A15-A17."""
+    """Username, nickname or password breaks its rule."""
 
     code, name, status = 5, "REG_MATCH_ERROR", 400
     message = _("Please correct the marked fields.")

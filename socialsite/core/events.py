@@ -17,7 +17,7 @@ from socialsite.core.models import Event
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DomainEvent:
-    """Base of all events. Fields become the payload under lowerCamelCase names (D5)."""
+    """Base of all events. Fields become the payload under lowerCamelCase names."""
 
     aggregate_type: ClassVar[str]
     # The field that holds the id of the aggregate.

@@ -1,4 +1,4 @@
-"""Full pages out of runs of positions, whatever is hidden (T39).
+"""Full pages out of runs of positions, whatever is hidden.
 
 Positions come first, from an index alone; what the reader may not see of them is passed over, and
 made up for from further down. Rounds double, and there are ROUNDS_MAX of them: a page costs a

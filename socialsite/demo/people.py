@@ -1,4 +1,4 @@
-"""Who lives on the demo site: names by A15-A17, languages, topics, bios. The same for everybody, always."""
+"""Who lives on the demo site: names by the rules, languages, topics, bios. The same for everybody, always."""
 
 import tomllib
 from collections.abc import Iterator
