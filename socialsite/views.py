@@ -8,10 +8,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import translation
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from socialsite.core import api, errors
+from socialsite.core import addresses, api, errors
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -36,7 +35,7 @@ def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBas
     """Render an error for people; someone who must log in is sent to do so."""
     if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
         return HttpResponseRedirect(
-            reverse("login") + "?" + urlencode({"next": request.get_full_path()})
+            addresses.leading_back(reverse("login"), request.get_full_path())
         )
     if error.status >= 500 or not hasattr(request, "user"):
         return _rendered(request, error, bare=True)

@@ -2,11 +2,10 @@
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.http import urlencode
 
 from accounts import second_factor
 from accounts.models import User
-from socialsite.core import errors
+from socialsite.core import addresses, errors
 
 
 def login(request: HttpRequest) -> HttpResponse:
@@ -20,7 +19,7 @@ def login(request: HttpRequest) -> HttpResponse:
             raise errors.Forbidden
         page = "two_factor"
     wanted = request.GET.get("next") or reverse("admin:index")
-    return HttpResponseRedirect(reverse(page) + "?" + urlencode({"next": wanted}))
+    return HttpResponseRedirect(addresses.leading_back(reverse(page), wanted))
 
 
 def password(request: HttpRequest) -> HttpResponse:

@@ -1,9 +1,9 @@
 """Read addresses that a client sends: where a form came from, which page is open."""
 
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from django.http import HttpRequest
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme
 
 
 def own(request: HttpRequest, address: str | None) -> str:
@@ -20,3 +20,14 @@ def own(request: HttpRequest, address: str | None) -> str:
 def own_path(request: HttpRequest, address: str | None) -> str:
     """Return the path of an address of this site, empty for any other text."""
     return urlsplit(own(request, address)).path
+
+
+def leading_back(address: str, wanted: str) -> str:
+    """Return an address of this site that leads back to `wanted` afterwards.
+
+    One that is too long is left out: nobody would follow it back, and the proxy in front holds only
+    so much of a header.
+    """
+    if len(wanted) > MAX_URL_LENGTH:
+        return address
+    return f"{address}?{urlencode({'next': wanted})}"
