@@ -1,0 +1,1 @@
+"""What `chaos/attack.py` is made of: sites, people, requests, and the parts of the campaign."""
