@@ -1,0 +1,297 @@
+"""Whom the access matrix is about, made over HTTP: Hidden, who did everything, and ten viewers.
+
+What each may see is said in `socialsite/tests/block_matrix.py`; here its readers have bodies. Marks
+are texts, names, ids and pictures by which something of Hidden's is recognised wherever it stands.
+"""
+
+import io
+import time
+from collections.abc import Callable
+
+from lxml import html
+from PIL import Image
+
+from chaos.campaign.people import Guest, Person, make_people, staff_named
+from chaos.campaign.sites import Site, Staff
+from chaos.campaign.wire import Answer, Form, Request, Upload, Wire
+from socialsite.tests.block_world import NOTHING
+
+# The viewers, and what the table calls them once the blocks and the ban have happened.
+VIEWERS = {
+    "guest": "anonymous",
+    "stranger": "stranger",
+    "follower": "follower",
+    "friend": "follower",
+    "blocked": "blocked",
+    "blocker": "blocker",
+    "both": "mutual",
+    "banned": "banned",
+    "moderator": "staff",
+    "admin": "staff",
+}
+# What they are before: nobody is blocked or banned yet.
+BEFORE = {
+    **VIEWERS,
+    "blocked": "follower",
+    "both": "follower",
+    "banned": "follower",
+    "blocker": "stranger",
+}
+FOLLOWING = ("follower", "friend", "blocked", "both", "banned")
+OWNERS = {"hidden": "hidden", "third": "third"}
+STAFF = {"moderator9": "moderator", "admin9": "admin"}
+WAIT_SECONDS = 60
+
+
+def staff() -> list[Staff]:
+    """Return who of the viewers must be there before the site starts."""
+    return staff_named(STAFF)
+
+
+class World:
+    """People who know each other, and what they wrote; `fill` puts it into addresses."""
+
+    def __init__(self, site: Site, wire: Wire) -> None:
+        self.site, self.wire = site, wire
+        names = {name: f"{name}9" for name in VIEWERS if name != "guest"}
+        names |= {"hidden": "xanadu77", "gone": "vulgar88", "third": "thirdone9"}
+        made = make_people(site, wire, *names.values())
+        self.people = {name: made[username] for name, username in names.items()}
+        self.people["guest"] = Guest(site)
+        self.hidden, self.gone = self.people["hidden"], self.people["gone"]
+        self.third = self.people["third"]
+        self.marks: dict[str, str] = {}
+        self.never: list[str] = []
+        self.of_gone: list[str] = []
+        self.mine: dict[str, str] = {}
+        self.pictures: dict[str, str] = {}
+        self.names: dict[str, str] = {
+            "hidden": self.hidden.id,
+            "username": self.hidden.username,
+            "third": self.third.id,
+            "third_name": self.third.username,
+        }
+        self._meet()
+        self._write()
+
+    # --- making ---------------------------------------------------------------------------------
+    def _do(self, person: Person, method: str, path: str, data: object = None) -> dict[str, str]:
+        return person.must(self.wire, method, path, data) or {}
+
+    def _follow(self, person: Person, other: Person) -> None:
+        self._do(person, "POST", f"users/{other.id}/follow")
+
+    def _meet(self) -> None:
+        for person in (self.hidden, self.gone):
+            self._follow(self.third, person)
+            self._follow(person, self.third)
+        for name, viewer in self.viewers():
+            self._follow(viewer, self.third)
+            self._follow(self.gone, viewer)
+            # A block that ends no follow, and a follower who is not followed back.
+            if name not in ("blocker", "follower"):
+                self._follow(self.hidden, viewer)
+            if name in FOLLOWING:
+                self._follow(viewer, self.hidden)
+        self._follow(self.people["stranger"], self.gone)
+        nickname = "Xanthippe"
+        self._do(self.hidden, "PATCH", "users/me", {"nickname": nickname, "bio": "zqbio"})
+        self.marks = {
+            "username": self.hidden.username,
+            "nickname": nickname,
+            "hidden": self.hidden.id,
+            "bio": "zqbio",
+        }
+        self.of_gone = [self.gone.username, self.gone.nickname, self.gone.id]
+        for person in (self.hidden, self.gone, self.third):
+            self._recommend(person)
+        for name, viewer in self.viewers():
+            self.mine[name] = self._post(viewer, "one's own")
+
+    def _post(self, person: Person, content: str, **more: object) -> str:
+        return self._do(person, "POST", "posts", {"content": content, **more})["id"]
+
+    def _recommend(self, person: Person) -> None:
+        """Let an admin recommend somebody, by the form of the admin."""
+        path = "/admin/feeds/recommendedauthor/add/"
+        self.submit(self.people["admin"], path, {"author": person.id})
+
+    def submit(self, person: Person, path: str, values: dict[str, str]) -> Answer:
+        """Fill in the form of a page; RuntimeError unless it leads on to another."""
+        page = person.page(self.wire, "GET", path)
+        forms = [f for f in html.fromstring(page.text).forms if f.method == "POST"]
+        found = next(f for f in forms if set(values) <= set(f.fields))
+        fields = dict(found.form_values()) | values
+        answer = person.page(self.wire, "POST", path, *fields.items())
+        if not answer.accepted or answer.status == 200:
+            raise RuntimeError(f"{person.who}: {path} {values}: {answer.status}")
+        return answer
+
+    def upload(self, person: Person, colour: tuple[int, int, int]) -> dict[str, str]:
+        """Upload a picture of one colour; returns it as the API does."""
+        out = io.BytesIO()
+        Image.new("RGB", (64, 48), colour).save(out, "PNG")
+        fields = (("file", Upload("p.png", out.getvalue())), ("alt", "zqalt"))
+        request = Request("POST", "/api/v1/media", body=Form(fields))
+        answer = self.wire.send(request, person.bearer())
+        if answer.status != 201:
+            raise RuntimeError(f"upload: {answer.status} {answer.text[:300]}")
+        return answer.json()
+
+    def _write(self) -> None:
+        third = self._post(self.third, "of somebody else")
+        answered = self._comment(self.third, third, "what do you think?")
+        self.names |= {"third_post": third, "third_comment": answered}
+        for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
+            ids: dict[str, str] = {}
+            texts = {kind: f"{mark}{kind}" for kind in ("post", "private", "comment", "reply")}
+            if person is self.hidden:
+                self._picture("public", (200, 30, 30))
+                self._picture("private", (30, 30, 200))
+            ids["post"] = self._post(person, texts["post"], **self._with("public", person))
+            ids["comment"] = self._comment(person, third, texts["comment"])
+            ids["reply"] = self._comment(person, third, texts["reply"], answered)
+            ids["repost"] = self._do(person, "POST", f"posts/{third}/repost", {})["id"]
+            look = {"content": "look at this"}
+            quote = self._do(self.third, "POST", f"posts/{ids['post']}/repost", look)["id"]
+            self._do(person, "PUT", f"posts/{third}/like")
+            self._do(person, "PUT", f"comments/{answered}/like")
+            self._do(self.third, "PUT", f"posts/{ids['post']}/like")
+            self._do(self.third, "PUT", f"comments/{ids['comment']}/like")
+            self._comment(self.third, third, "me too", ids["comment"])
+            everybody = [viewer.username for _, viewer in self.viewers()]
+            for number in range(0, len(everybody), 3):
+                called = " @".join(everybody[number : number + 3])
+                ids[f"mention{number}"] = self._post(person, f"{mark}mention @{called}")
+            for name, viewer in self.viewers():
+                self._do(person, "PUT", f"posts/{self.mine[name]}/like")
+                self._comment(person, self.mine[name], f"{texts['comment']} too")
+                self._do(viewer, "PUT", f"posts/{ids['post']}/bookmark")
+                self._do(viewer, "PUT", f"posts/{quote}/bookmark")
+                self._do(viewer, "PUT", f"posts/{ids['post']}/like")
+                self._comment(viewer, ids["post"], "me too")
+            more = self._with("private", person)
+            ids["private"] = self._post(person, texts["private"], visibility="followers", **more)
+            self._report(person, ids)
+            texts["mention"] = f"{mark}mention"
+            if person is self.hidden:
+                self.marks |= texts
+                self.marks |= {f"{kind}_id": ident for kind, ident in ids.items()}
+                self.marks["private_picture"] = self.pictures["private"].rpartition("/")[2][:32]
+                self.names |= {f"{kind}_id": ident for kind, ident in ids.items()}
+                self.names["quote_id"] = quote
+            else:
+                self.of_gone += [*texts.values(), *ids.values()]
+
+    def _comment(self, person: Person, post: str, text: str, parent: str = "") -> str:
+        data = {"content": text} | ({"parent": parent} if parent else {})
+        return self._do(person, "POST", f"posts/{post}/comments", data)["id"]
+
+    def _picture(self, name: str, colour: tuple[int, int, int]) -> None:
+        found = self.upload(self.hidden, colour)
+        self.pictures |= {
+            name: found["url"],
+            f"{name} thumb": found["thumb"],
+            f"{name} id": found["id"],
+        }
+
+    def _with(self, name: str, person: Person) -> dict[str, object]:
+        return {"images": [int(self.pictures[f"{name} id"])]} if person is self.hidden else {}
+
+    def _report(self, person: Person, ids: dict[str, str]) -> None:
+        """Tell staff, and nobody else, of what a person did, of each kind."""
+        self.marks |= {"secret": "xqsecret"}
+        for kind, ident in (
+            ("post", ids["post"]),
+            ("post", ids["private"]),
+            ("comment", ids["comment"]),
+            ("user", person.id),
+        ):
+            told = {"type": kind, "id": ident, "reason": "spam", "words": self.marks["secret"]}
+            self._do(self.third, "POST", "reports", told)
+
+    def settle(self) -> None:
+        """Wait until everything is delivered: the followers have been told of everything."""
+        friend = self.people["friend"]
+        fresh = self.names["private_id"]
+
+        def delivered() -> bool:
+            page = friend.must(self.wire, "GET", "feed?size=20")["items"]
+            told = friend.must(self.wire, "GET", "notifications?size=100")["items"]
+            return any(item["id"] == fresh for item in page) and len(told) >= 4
+
+        eventually(delivered)
+        time.sleep(3)  # what is folded into one notification comes a little later
+
+    # --- what happens ---------------------------------------------------------------------------
+    def block(self, wire: Wire | None = None) -> None:
+        """Let the blocks happen; again after a request that may have lifted one."""
+        people = self.people
+        for person, other in (
+            (self.hidden, people["blocked"]),
+            (people["blocker"], self.hidden),
+            (self.hidden, people["both"]),
+            (people["both"], self.hidden),
+        ):
+            person.must(wire or self.wire, "POST", f"users/{other.id}/block")
+
+    def reunite(self, wire: Wire, name: str) -> None:
+        """Let a viewer and Hidden be what they were, after a block or the end of a follow."""
+        viewer = self.people[name]
+        viewer.must(wire, "DELETE", f"users/{self.hidden.id}/block")
+        if name in FOLLOWING:
+            viewer.must(wire, "POST", f"users/{self.hidden.id}/follow")
+        else:
+            viewer.call(wire, "DELETE", f"users/{self.hidden.id}/follow")
+        if name not in ("blocker", "follower"):
+            self.hidden.must(wire, "POST", f"users/{viewer.id}/follow")
+
+    def ban(self) -> None:
+        """Let the admin ban two people, by the pages of the admin."""
+        for name in ("gone", "banned"):
+            person = self.people[name]
+            path = "/admin/accounts/user/"
+            chosen = (("action", "ban"), ("_selected_action", person.id))
+            admin = self.people["admin"]
+            page = admin.page(self.wire, "POST", path, *chosen)
+            forms = [f for f in html.fromstring(page.text).forms if "_selected_action" in f.fields]
+            fields = [*forms[0].form_values()]
+            answer = admin.page(self.wire, "POST", path, *fields)
+            if answer.status != 302 or person.call(self.wire, "GET", "users/me").status != 401:
+                raise RuntimeError(f"{name} was not banned: {answer.status}")
+        self.never = self.of_gone
+
+    def delete(self) -> None:
+        """Let Hidden delete the posts and the comment."""
+        for path in ("posts/{post_id}", "posts/{private_id}", "comments/{comment_id}"):
+            self._do(self.hidden, "DELETE", path.format(**self.names))
+
+        def files_are_gone() -> bool:
+            addresses = [self.pictures[name] for name in ("public", "private")]
+            return all(self.hidden.page(self.wire, "GET", a).status != 200 for a in addresses)
+
+        eventually(files_are_gone)
+
+    # --- reading --------------------------------------------------------------------------------
+    def viewers(self) -> list[tuple[str, Person]]:
+        """Return the viewers that have an account."""
+        return [(name, self.people[name]) for name in VIEWERS if name != "guest"]
+
+    def filled(self, text: str, viewer: str, nothing: bool = False) -> str:
+        """Put what there is into a path or a value; `nothing`: what there is not, of Hidden's."""
+        names = {**self.names, "mine": self.mine.get(viewer, self.names["third_post"])}
+        names["me"] = self.people[viewer].id or self.third.id
+        if nothing:
+            for name in ("hidden", "post_id", "private_id", "comment_id"):
+                names[name] = str(NOTHING)
+            names["username"] = "nobody99"
+        return text.format(**names)
+
+
+def eventually(check: Callable[[], bool]) -> None:
+    """Wait until something holds; RuntimeError when it does not in time."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not check():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{check.__qualname__} did not come true in {WAIT_SECONDS} s")
+        time.sleep(0.3)
