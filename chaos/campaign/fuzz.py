@@ -1,0 +1,195 @@
+"""Requests of the API as its own document describes them, most with one thing made hostile.
+
+The sender is signed in, the ids are those of things that are there, so that the deep code is
+reached: what is odd is one field, one id, one header. Whatever is written is read back now and then
+by somebody else, as a page.
+"""
+
+import time
+from typing import Any
+
+from chaos.campaign.client import Client
+from chaos.campaign.people import V1, Person
+from chaos.campaign.schema import Operation
+from chaos.campaign.texts import BAD_CURSORS, Dice
+from chaos.campaign.values import Known, Values
+from chaos.campaign.wire import Answer, Form, Json, Query, Raw, Request
+
+WRITES, HOSTILE, READ_BACK = 0.6, 0.55, 0.3
+# Sign-ins and accounts come and go there: seldom, or nothing else would be reached.
+SELDOM = ("/auth/",)
+SELDOM_SHARE = 0.2
+MEMBERS = ("member", "blocked")
+RENEW_SECONDS = 20.0
+
+
+class ApiFuzz:
+    """What one thread does; it has people of its own, who come first in `people`."""
+
+    def __init__(
+        self, client: Client, operations: list[Operation], people: list[Person], values: Values
+    ) -> None:
+        self.client, self.people, self.values = client, people, values
+        self.dice: Dice = values.dice
+        self.known: Known = values.known
+        self.reads = [one for one in operations if not one.writes]
+        self.writes = [one for one in operations if one.writes and not _is_seldom(one)]
+        self.seldom = [one for one in operations if one.writes and _is_seldom(one)]
+        self.renewed = time.monotonic()
+
+    def step(self) -> None:
+        """Send one request, and look at what came of it."""
+        operation = self._operation()
+        person = self.dice.choices(self.people, [p.weight for p in self.people])[0]
+        request = self._valid(operation, person)
+        hostile = self.dice.random() < HOSTILE
+        if hostile:
+            request = self._mutated(request, operation)
+        answer = self.client.send(request, person)
+        if request.writes:
+            self.client.journal.note_write(request, answer)
+        if answer.accepted:
+            found = answer.json()
+            self.known.learn(found, person)
+            self._follow_up(operation, request, answer, person)
+        if time.monotonic() - self.renewed > RENEW_SECONDS:
+            self.renewed = time.monotonic()
+            person.renew(self.client.wire)
+
+    def _operation(self) -> Operation:
+        if self.dice.random() > WRITES:
+            return self.dice.choice(self.reads)
+        seldom = self.dice.random() < SELDOM_SHARE
+        return self.dice.choice(self.seldom if seldom else self.writes)
+
+    def _valid(self, operation: Operation, person: Person) -> Request:
+        path = operation.path
+        for name in operation.path_parameters:
+            path = path.replace(f"{{{name}}}", self.values.parameter(name, path, person))
+        query: Query = tuple(
+            (name, self.values.parameter(name, path, person))
+            for name in operation.query_parameters
+            if name in ("ids", "q") or self.dice.random() < 0.3
+        )
+        headers = {}
+        if operation.takes_key and self.dice.random() < 0.3:
+            headers["Idempotency-Key"] = f"k{self.dice.randrange(50)}"
+        if path.endswith("/introspect"):
+            headers["Authorization"] = f"Bearer {self.client.site.env['SERVICE_KEYS']}"
+        body: Json | Form | None = None
+        if operation.kind.startswith("multipart"):
+            body = Form((("file", self.values.picture()), ("alt", self.dice.words(60))))
+        elif operation.kind:
+            body = Json(self.values.body(operation, person))
+        return Request(operation.method, path, query, headers, body)
+
+    # --- one thing made hostile -----------------------------------------------------------------
+    def _mutated(self, request: Request, operation: Operation) -> Request:
+        ways = [self._header, self._query, self._credential]
+        if operation.path_parameters:
+            ways += [self._id] * 3
+        if request.body is not None:
+            ways += [self._field] * 5 + [self._garbage, self._extra]
+        return self.dice.choice(ways)(request, operation)
+
+    def _field(self, request: Request, operation: Operation) -> Request:
+        """Another value of one field, or none."""
+        name = self.dice.choice(list(operation.properties) or ["content"])
+        if isinstance(request.body, Form):
+            odd = (name, self.dice.hostile_text())
+            return request.replace(body=Form((odd, *request.body.fields), True))
+        values = dict(request.body.value) if isinstance(request.body, Json) else {}
+        if self.dice.random() < 0.15:
+            values.pop(name, None)
+        else:
+            text = operation.properties.get(name, {}).get("type") == "string"
+            hostile = text and self.dice.random() < 0.6
+            values[name] = self.dice.hostile_text() if hostile else self.dice.odd_value()
+        return request.replace(body=Json(values))
+
+    def _extra(self, request: Request, operation: Operation) -> Request:
+        """Fields that nobody may set, or that nobody asked for."""
+        if not isinstance(request.body, Json):
+            return request
+        extra: dict[str, Any] = self.dice.choice(
+            [
+                {"id": "1", "author": "1", "user_id": 1, "roles": 7, "is_staff": True},
+                {"banned_at": None, "created_at": "2001-01-01", "like_count": 10**6},
+                {self.dice.hostile_text(50): self.dice.odd_value()},
+                {"__proto__": {"a": 1}, "constructor": 1, "": 1},
+                {str(number): number for number in range(1000)},
+            ]
+        )
+        return request.replace(body=Json(request.body.value | extra))
+
+    def _garbage(self, request: Request, operation: Operation) -> Request:
+        """A body that is none, or another value than an object."""
+        if self.dice.random() < 0.3:
+            return request.replace(body=Json(self.dice.odd_value()))
+        return request.replace(body=Raw(*self.dice.garbage()))
+
+    def _id(self, request: Request, operation: Operation) -> Request:
+        """No id, one of something else, one of what is deleted."""
+        known, dice = self.known, self.dice
+        odd = dice.bad_id()
+        if dice.random() < 0.6:
+            kinds = (known.deleted, known.comments, known.users, known.posts, known.notifications)
+            odd = self.values.one_of(dice.choice(kinds), odd)
+        parts, filled = operation.path.split("/"), request.path.split("/")
+        places = [number for number, part in enumerate(parts) if part.startswith("{")]
+        if len(parts) == len(filled) and places:
+            filled[dice.choice(places)] = odd.replace("/", "%2F")
+            return request.replace(path="/".join(filled))
+        return request.replace(path=request.path + "/" + odd)
+
+    def _query(self, request: Request, operation: Operation) -> Request:
+        """Another value of a parameter, known or not."""
+        name = self.dice.choice([*operation.query_parameters, "cursor", "size", "page", "format"])
+        odd = self.dice.choice([*BAD_CURSORS, self.dice.bad_id(), self.dice.hostile_text(300)])
+        if name == "cursor" and self.dice.random() < 0.5:
+            odd = self.values.one_of(self.known.cursors, odd)
+        if name == "ids" and self.dice.random() < 0.3:
+            odd = ",".join(["1"] * 5000)
+        kept = tuple(pair for pair in request.query if pair[0] != name)
+        return request.replace(query=(*kept, (name, odd)))
+
+    def _header(self, request: Request, operation: Operation) -> Request:
+        """One odd header."""
+        name, text = self.dice.odd_header()
+        return request.replace(headers=request.headers | {name: text})
+
+    def _credential(self, request: Request, operation: Operation) -> Request:
+        """No credential, or one of another kind."""
+        return request.replace(
+            headers=request.headers | {"Authorization": self.dice.choice(["", "Bearer é", "x"])}
+        )
+
+    # --- what comes of it -----------------------------------------------------------------------
+    def _follow_up(
+        self, operation: Operation, request: Request, answer: Answer, person: Person
+    ) -> None:
+        """Keep what the person has to know, and have somebody read what was written."""
+        path, found = operation.path, answer.json() or {}
+        sent = request.body.value if isinstance(request.body, Json) else {}
+        if not isinstance(sent, dict) or not isinstance(found, dict):
+            return
+        person.learn(path.removeprefix(V1), operation.method, sent, found)
+        if operation.method == "DELETE" and operation.path.endswith(("{post_id}", "{comment_id}")):
+            self.known.deleted.append(request.path.rpartition("/")[2])
+        if request.writes and self.dice.random() < READ_BACK:
+            reader = self.dice.choice([*self.people, self.client.guest])
+            self.client.send(Request("GET", self._page_of(found, request, person)), reader)
+
+    def _page_of(self, found: dict[str, Any], request: Request, person: Person) -> str:
+        """Return the page on which something that was written stands."""
+        ident = str(found.get("id", ""))
+        parts = request.path.split("/")
+        if "visibility" in found and ident.isdigit():
+            return f"/posts/{ident}"
+        if "posts" in parts and len(parts) > 4:
+            return f"/posts/{parts[4]}"
+        return self.dice.choice((f"/@{person.username}", "/", "/recommended", "/notifications"))
+
+
+def _is_seldom(operation: Operation) -> bool:
+    return any(part in operation.path for part in SELDOM)
