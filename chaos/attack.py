@@ -1,0 +1,180 @@
+"""An attack on running sites: `make chaos ARGS="attack --requests 100000"`.
+
+Whole sites of their own are started on loopback, in one process and as the stack with nginx in
+front, in several configurations, the last with Redis killed on the way. At each: who may see what,
+at every address, by every method, for ten viewers, before and after a block, a ban and a delete;
+forged tokens; hostile pictures; texts of every script and those that parsers are slow on; requests
+that no client sends; and a fuzz of API and pages by people whose sign-ins are valid and renewed.
+
+An error of the server, an answer that takes over two seconds, something shown to whom it is not
+for, or a traceback in a log ends it with 1; so does a fuzz of whose writes less than 30 % were
+accepted, as it reached too little. Findings are printed with a request that shows them again, and
+kept in a file.
+"""
+
+import argparse
+import contextlib
+import os
+import subprocess
+import tempfile
+import traceback
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench import _harness as harness
+from deploy.services import PROJECT_DIR
+
+if TYPE_CHECKING:
+    from chaos.campaign.course import Course
+
+SHARE_PERCENT = 30
+FORGED, PICTURES = 600, 400
+FINDINGS = PROJECT_DIR / "data" / "attack-findings.jsonl"
+KINDS = {
+    "5xx": "5xx, or no answer",
+    "slow": "over 2 s",
+    "leak": "leaks",
+    "traceback": "tracebacks in logs",
+    "control": "should have worked",
+}
+
+
+def arguments() -> argparse.Namespace:
+    """Read the command line."""
+    from chaos.campaign.course import PARTS
+    from chaos.campaign.sites import CONFIGURATIONS, MODES
+
+    names = tuple(dict.fromkeys(one.name for one in CONFIGURATIONS))
+    parser = argparse.ArgumentParser(
+        description="An attack on running sites.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("--requests", type=int, default=20_000, help="of the fuzz, over all sites")
+    parser.add_argument("--minutes", type=float, default=60, help="of the fuzz at most, each site")
+    parser.add_argument("--mode", choices=(*MODES, "both"), default="both")
+    parser.add_argument("--config", choices=(*names, "each"), default="each")
+    parser.add_argument("--parts", default=",".join(PARTS), help="in their order")
+    parser.add_argument("--clients", type=int, default=4, choices=range(1, 9), help="at once")
+    parser.add_argument("--share", type=float, default=1.0, help="of all but the fuzz")
+    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--findings", type=Path, default=FINDINGS, help="the file to keep them in")
+    parser.add_argument("--json", type=Path, help="write the figures to this file as well")
+    options = parser.parse_args()
+    options.parts = tuple(options.parts.split(","))
+    if set(options.parts) - set(PARTS):
+        parser.error(f"the parts are {', '.join(PARTS)}")
+    return options
+
+
+def main() -> int:
+    """Attack every site that was asked for, and report it."""
+    harness.setup()
+    from chaos.campaign import journal as journals
+    from chaos.campaign.course import Course, Plan
+    from chaos.campaign.sites import CONFIGURATIONS, running
+
+    options = arguments()
+    report = harness.Report("attack", options)
+    chosen = [
+        one
+        for one in CONFIGURATIONS
+        if options.mode in (one.mode, "both") and options.config in (one.name, "each")
+    ]
+    if not chosen:
+        report.say("there is no such configuration of this mode")
+        return 2
+    each = max(1, options.requests // len(chosen))
+    plan = Plan(
+        requests=each,
+        seconds=options.minutes * 60,
+        seed=options.seed,
+        clients=options.clients,
+        share=options.share,
+        parts=options.parts,
+        forged=max(20, round(FORGED * options.share)),
+        pictures=max(20, round(PICTURES * options.share)),
+    )
+    courses: list[Course] = []
+    try:
+        for configuration in chosen:
+            with contextlib.ExitStack() as stack:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="attack-")))
+                folder.chmod(0o711)  # the services may run under another account
+                database = os.environ.get("DATABASE_URL", "")
+                site = stack.enter_context(
+                    running(configuration, folder / "site", plan.staff(), database)
+                )
+                courses.append(Course(site, journals.Journal(site, report.say), plan))
+                attacked(report, courses[-1])
+    finally:
+        found = [one for course in courses for one in course.journal.findings]
+        journals.keep(options.findings, found)
+        report.say(f"\n{len(found)} findings are in {options.findings}")
+    return judged(report, courses)
+
+
+def attacked(report: harness.Report, course: "Course") -> None:
+    """Attack one site; a campaign that ends early there is a finding, and no reason to stop."""
+    configuration = course.site.configuration
+    report.say(f"\n## {configuration.title}: {configuration.env}")
+    try:
+        course.run()
+    except Exception:
+        course.journal.find("control", "course", f"ended early: {traceback.format_exc()}")
+    described(report, course)
+
+
+def described(report: harness.Report, course: "Course") -> None:
+    """Print the figures of one site."""
+    counts, after = course.journal.counts, course.site.memory()
+    rows = [[name, count] for name, count in course.journal.parts.items()]
+    rows += [[f"cells, {state}", count] for state, count in course.cells.items()]
+    rows += [["writes of the fuzz", counts["writes"]], ["accepted, %", f"{accepted(counts):.1f}"]]
+    rows += [[name, counts[name]] for name in ("unavailable", "slow once", *KINDS)]
+    report.rows(rows, [course.site.configuration.title, "n"])
+    memory = [
+        [name, f"{before[0]:.0f}", f"{after[name][0]:.0f}", f"{after[name][1]:.0f}"]
+        for name, before in course.memory.items()
+        if name in after
+    ]
+    report.rows(memory, ["process", "MB before", "MB after", "MB at most, one"])
+    for note in course.notes:
+        report.say(f"- {note}")
+    for what, count in course.journal.refused.most_common(12):
+        report.say(f"- refused {count} times: {what}")
+
+
+def judged(report: harness.Report, courses: "list[Course]") -> int:
+    """Print the figures of all sites, and hold them against their goals."""
+    tallies = {course.site.configuration.title: course.journal.counts for course in courses}
+    whole = sum(tallies.values(), Counter[str]())
+    figures = [
+        [name, counts["tried"], *(counts[kind] for kind in KINDS), f"{accepted(counts):.1f}"]
+        for name, counts in (*tallies.items(), ("all", whole))
+    ]
+    head = ["site", "requests", *KINDS.values(), "writes accepted, %"]
+    report.rows(figures, head, title=f"As of {commit()}, seed {report.options.seed}")
+    for kind, words in KINDS.items():
+        report.goal(words, whole[kind], exactly=0)
+    if whole["writes"]:
+        words = "writes of the fuzz that were accepted, %"
+        report.goal(words, accepted(whole), at_least=SHARE_PERCENT)
+    return report.finish()
+
+
+def accepted(counts: "Counter[str]") -> float:
+    """Return how many of 100 writes of the fuzz were accepted."""
+    return 100 * counts["accepted"] / max(1, counts["writes"])
+
+
+def commit() -> str:
+    """Return the commit that is checked out, with a word on what is not committed."""
+    command = ("git", "describe", "--always", "--dirty=, with changes")
+    # These words are no user's.
+    done = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True)  # noqa: S603
+    return done.stdout.strip() or "no commit"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
