@@ -20,6 +20,7 @@ from socialsite.core import media
 from socialsite.core.json import iso
 from socialsite.core.prepared import prepared
 from socialsite.core.redis import Batch
+from socialsite.core.unpacked import Unpacked
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -255,18 +256,15 @@ def read_facts(ids: Collection[int]) -> dict[int, bytes]:
 
 
 # What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
-UNPACKED_MAX = 4096
-_unpacked: dict[int, tuple[bytes, Facts]] = {}
+_unpacked: Unpacked[Facts] = Unpacked(4_000_000)
 
 
 def _unpack(ident: int, packed: bytes) -> Facts:
     known = _unpacked.get(ident)
     if known is not None and known[0] == packed:
         return known[1]
-    if len(_unpacked) >= UNPACKED_MAX:
-        _unpacked.clear()
     facts: Facts = orjson.loads(packed)
-    _unpacked[ident] = packed, facts
+    _unpacked.keep(ident, packed, facts)
     return facts
 
 

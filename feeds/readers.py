@@ -21,6 +21,7 @@ from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
 from socialsite.core.leased import Lease
 from socialsite.core.prepared import NOTHING, Together, prepared
+from socialsite.core.unpacked import Unpacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,27 +211,8 @@ def _unpack(viewer_id: int, packed: bytes, standing: bytes) -> Reader | None:
         floor,
         generation,
     )
-    _unpacked.keep(viewer_id, (packed, reader), len(packed))
+    _unpacked.keep(viewer_id, packed, reader)
     return reader
 
 
-class _Unpacked(dict[int, tuple[bytes, Reader]]):
-    """Who was unpacked last, beside the text they came from: people ask again and again (E10)."""
-
-    # So many bytes of text stand for up to ten times as much.
-    MAX_BYTES = 2_000_000
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._bytes = 0
-
-    def keep(self, viewer_id: int, value: tuple[bytes, Reader], size: int) -> None:
-        """Keep one, and forget all when these were too many."""
-        self._bytes += size
-        if self._bytes > self.MAX_BYTES:
-            self.clear()
-            self._bytes = size
-        self[viewer_id] = value
-
-
-_unpacked = _Unpacked()
+_unpacked: Unpacked[Reader] = Unpacked(2_000_000)

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 from unittest import mock
 
+import orjson
 import pytest
 from django.conf import LazySettings
 from django.db import connection
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from accounts import actions as accounts
 from accounts import queries as people
 from accounts.models import User
-from feeds import actions, cache, fanout, home, inbox, queries, readers, trim
+from feeds import actions, cache, cards, fanout, home, inbox, queries, readers, trim
 from feeds.cache import timeline
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.readers import Reader
@@ -77,13 +78,23 @@ def test_a_process_forgets_readers_before_it_keeps_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packed = readers._pack(Reader(7, frozenset(range(1, 101))), b"x")
-    monkeypatch.setattr(readers._Unpacked, "MAX_BYTES", 3 * len(packed))
+    monkeypatch.setattr(readers._unpacked, "max_bytes", 3 * len(packed))
     readers._unpacked.clear()
     for viewer_id in range(1, 9):
         found = readers._unpack(viewer_id, packed, b"x")
         assert found is not None
         assert readers._unpack(viewer_id, packed, b"x") is found
         assert len(readers._unpacked) <= 3
+
+
+def test_a_process_keeps_no_more_of_long_articles_than_it_has_room_for() -> None:
+    cards._unpacked.clear()
+    for ident in range(100):
+        packed = orjson.dumps({"author": 1, "card": {"content": "长" * 50_000 + str(ident)}})
+        found = cards._unpack(ident, packed)
+        assert cards._unpack(ident, packed) is found
+    kept = sum(len(packed) for packed, _ in cards._unpacked.values())
+    assert len(packed) <= kept <= cards._unpacked.max_bytes < 100 * len(packed)
 
 
 def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
