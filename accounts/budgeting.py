@@ -151,11 +151,13 @@ def of_sign_up(request: HttpRequest, email: str) -> list[Take]:
 
 
 def of_mail(request: HttpRequest, user: User | None = None) -> list[Take]:
-    """Return what asking for a mail takes: of the address, and of the person who is signed in.
+    """Return what asking for a mail takes: of the address, its network, and who is signed in.
 
-    Of both, as one person may ask from many addresses, and one address may have many accounts.
+    Of all of them: one person may ask from many addresses, one address may have many accounts, and
+    one network has many addresses.
     """
     owners = [f"address:{networks.client_of(request)}"]
     if user is not None:
         owners.append(f"person:{user.pk}")
-    return [Take(budgets.MAIL_ASKER, owner) for owner in owners]
+    network = Take(budgets.MAIL_NETWORK, networks.network_of(request))
+    return [*(Take(budgets.MAIL_ASKER, owner) for owner in owners), network]

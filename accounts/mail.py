@@ -40,23 +40,23 @@ class Later(Exception):
 def send(kind: str, user_id: int, address: str, language: str, *, repeated: bool = False) -> int:
     """Write the mails of a `MailWanted`; returns how many. Raises what the mail server raises.
 
-    `repeated` says that this one was counted already. Raises Later when the whole site sent too
-    many.
+    `repeated` says that these were counted already. Raises Later when the whole site sent too many.
     """
-    if not repeated and not _may_send(kind, user_id, address):
-        return 0
     with translation.override(language or settings.LANGUAGE_CODE):
         messages = _WRITERS[kind](user_id, address)
+        if not messages or not (repeated or _may_send(kind, user_id, address, len(messages))):
+            return 0
         for message in messages:
             message.send()
     return len(messages)
 
 
-def _may_send(kind: str, user_id: int, address: str) -> bool:
-    """Count a mail; False when its recipient had enough of this kind. Raises Later.
+def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
+    """Count a number of mails; False when their recipient had enough of this kind. Raises Later.
 
-    What anybody may ask for and what tells of a change are counted apart, each kind by itself:
-    nobody can use up what somebody else needs to hear.
+    Only mails that are written are counted: requests for addresses that no account has must not
+    use up what the site may send. What anybody may ask for and what tells of a change are counted
+    apart, each kind by itself: nobody can use up what somebody else needs to hear.
     """
     if kind in ASKED_FOR:
         recipient, site = budgets.MAIL_RECIPIENT, budgets.MAIL_SITE
@@ -64,7 +64,7 @@ def _may_send(kind: str, user_id: int, address: str) -> bool:
     else:
         recipient, site = budgets.NOTICE, budgets.NOTICE_SITE
         owner = f"{kind} {user_id} {address.lower()}"
-    denials = allowances.take_all([Take(recipient, owner), Take(site, "")])
+    denials = allowances.take_all([Take(recipient, owner, number), Take(site, "", number)])
     if not denials:
         return True
     if all(denial.budget is site for denial in denials):

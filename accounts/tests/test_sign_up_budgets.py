@@ -13,10 +13,10 @@ from rest_framework.test import APIClient
 from accounts import actions, entry, mail, networks, subscribers, tasks
 from accounts.models import User
 from accounts.tests.test_attempts import AWAY, HOME, request_from
-from socialsite.core import relay
+from socialsite.core import budgets, relay
 from socialsite.core.budgets import Rate
 from socialsite.core.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
-from socialsite.core.models import Event
+from socialsite.core.models import Allowance, Event
 from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db
@@ -184,6 +184,28 @@ def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_use
         ask(20)
 
 
+def test_a_network_has_one_budget_of_mails_for_all_its_addresses(
+    clock: Clock, settings: Any
+) -> None:
+    settings.BUDGETS = {"mail_network": Rate(25, 60)}
+
+    def asked(address: str) -> int:
+        """Ask 20 times; returns how often that was let through."""
+        client, body = APIClient(REMOTE_ADDR=address), {"email": "a@example.org"}
+        answers = [client.post("/api/v1/auth/recover", body, format="json") for _ in range(20)]
+        return [answer.status_code for answer in answers].count(204)
+
+    assert [asked(f"192.0.2.{n}") for n in (1, 2, 3)] == [20, 5, 0]
+    assert [asked(f"2001:db8:0:{n}::1") for n in (1, 2, 3)] == [20, 5, 0]
+    assert [asked(address) for address in ("198.51.100.1", "2001:db8:1::1")] == [20, 20]
+
+
+def test_the_default_of_a_network_leaves_most_of_the_site_to_others() -> None:
+    network, site = budgets.MAIL_NETWORK, budgets.MAIL_SITE
+    assert network.capacity * 5 <= site.capacity
+    assert network.hourly * 5 <= site.hourly
+
+
 def test_what_asks_for_no_mail_after_all_uses_nothing_up(clock: Clock) -> None:
     for _ in range(30):
         with pytest.raises(InvalidInput):
@@ -207,6 +229,39 @@ def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
     # A stranger who asked for all of these cannot keep a link of another kind from its person.
     actions.change_email(make_user(), "alice@example.org", PASSWORD)
     assert len(deliver()) == 1
+
+
+def test_mails_for_addresses_that_nobody_has_use_up_nothing_of_the_site(
+    clock: Clock, make_user: Any, settings: Any
+) -> None:
+    settings.BUDGETS = {"mail_site": Rate(3, 1), "notice_site": Rate(3, 1)}
+    user = make_user("alice1", email="alice@example.org")
+    mute = make_user("mute111")
+    for number in range(9):
+        assert mail.send("recovery", 0, f"nobody{number}@example.org", "") == 0
+        assert mail.send("confirm_email", 10**9, f"nobody{number}@example.org", "") == 0
+        assert mail.send("password_changed", mute.pk, "", "") == 0
+    assert not Allowance.objects.exists()
+    assert mail.send("recovery", 0, "alice@example.org", "") == 1
+    assert mail.send("password_changed", user.pk, "", "") == 1
+
+
+def test_each_mail_of_one_recovery_takes_from_the_budgets(
+    clock: Clock, make_user: Any, settings: Any
+) -> None:
+    settings.BUDGETS = {"mail_site": Rate(5, 60)}
+    for number, spelling in enumerate(("Alice@example.org", "alice@Example.org")):
+        make_user(f"alice{number}", email=spelling)
+    assert mail.send("recovery", 0, "alice@example.org", "en") == 2
+    assert mail.send("recovery", 0, "alice@example.org", "en") == 0  # one is left, of three
+    for name in ("bobby", "carol"):
+        make_user(f"{name}1", email=f"{name}@example.org")
+        assert mail.send("recovery", 0, f"{name}@example.org", "en") == 1
+    make_user("David1", email="David@example.org")
+    make_user("David2", email="david@example.org")
+    with pytest.raises(mail.Later):
+        mail.send("recovery", 0, "david@example.org", "en")
+    assert len(outgoing.outbox) == 4
 
 
 def test_notices_are_not_silenced_by_what_strangers_ask_for(

@@ -124,6 +124,10 @@ MAIL_ASKER = Budget(
     *("mail_asker", 20, 30, Per.ASKER, Kept.DATABASE),
     "Mails asked for, sent or not: links that confirm an address or set a new password.",
 )
+MAIL_NETWORK = Budget(
+    *("mail_network", 60, 120, Per.NETWORK, Kept.DATABASE),
+    "The same mails, asked for in a whole network.",
+)
 MAIL_RECIPIENT = Budget(
     *("mail_recipient", 3, 4, Per.RECIPIENT, Kept.DATABASE),
     "Mails of one kind that somebody asked for; a further one is not sent.",

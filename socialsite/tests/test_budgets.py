@@ -260,6 +260,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "sign_up": lambda w: w.sign_up(),
     "sign_up_network": lambda w: w.sign_up(),
     "mail_asker": lambda w: w.send("post", "auth/recover", w.guest, email="a@example.org"),
+    "mail_network": lambda w: w.send("post", "auth/recover", w.guest, email="a@example.org"),
     "introspect_refused": lambda w: w.send("post", "auth/introspect", w.client, token="x"),
     "publish": lambda w: w.send("post", "posts", content="hello"),
     "comment": lambda w: w.send("post", f"posts/{w.post}/comments", content="hello"),
