@@ -56,15 +56,18 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
 
     Only mails that are written are counted: requests for addresses that no account has must not
     use up what the site may send. What anybody may ask for and what tells of a change are counted
-    apart, each kind by itself: nobody can use up what somebody else needs to hear.
+    apart, each kind by itself. So are links for one account and links for another at the same
+    address: an account of a stranger must not use up what the owner of the address needs.
     """
+    mailbox = address.lower()
+    owner = f"{kind} {user_id} {mailbox}"
     if kind in ASKED_FOR:
-        recipient, site = budgets.MAIL_RECIPIENT, budgets.MAIL_SITE
-        owner = f"{kind} {address.lower()}"
+        site = budgets.MAIL_SITE
+        owners = {budgets.MAIL_RECIPIENT: owner, budgets.MAIL_MAILBOX: f"{kind} {mailbox}"}
     else:
-        recipient, site = budgets.NOTICE, budgets.NOTICE_SITE
-        owner = f"{kind} {user_id} {address.lower()}"
-    denials = allowances.take_all([Take(recipient, owner, number), Take(site, "", number)])
+        site, owners = budgets.NOTICE_SITE, {budgets.NOTICE: owner}
+    takes = [Take(budget, whose, number) for budget, whose in (owners | {site: ""}).items()]
+    denials = allowances.take_all(takes)
     if not denials:
         return True
     if all(denial.budget is site for denial in denials):

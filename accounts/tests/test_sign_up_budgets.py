@@ -264,6 +264,34 @@ def test_each_mail_of_one_recovery_takes_from_the_budgets(
     assert len(outgoing.outbox) == 4
 
 
+def test_who_asks_for_links_to_an_address_of_somebody_else_takes_none_from_its_owner(
+    clock: Clock, make_user: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    stranger, owner = make_user("stranger1"), make_user("alice1")
+    for _ in range(9):
+        actions.change_email(stranger, "alice@example.org", PASSWORD)
+    assert len(deliver()) == 3
+    actions.change_email(owner, "Alice@example.org", PASSWORD)
+    (message,) = deliver()
+    assert "@alice1" in message.body
+
+
+def test_many_accounts_together_send_ten_mails_of_a_kind_to_an_address_then_ten_an_hour(
+    clock: Clock, make_user: Any, settings: Any, deliver: Callable[[], list[Any]]
+) -> None:
+    people = [make_user() for _ in range(13)]
+    for number, user in enumerate(people):
+        actions.change_email(user, f"{'aA'[number % 2]}lice@example.org", PASSWORD)
+    assert len(deliver()) == 10
+    clock.now += 6 * MINUTE
+    for user in people[:2]:
+        actions.change_email(user, "alice@example.org", PASSWORD)
+    assert len(deliver()) == 1
+    settings.BUDGETS = {"mail_mailbox": None}
+    actions.change_email(people[-1], "alice@example.org", PASSWORD)
+    assert len(deliver()) == 1
+
+
 def test_notices_are_not_silenced_by_what_strangers_ask_for(
     clock: Clock, make_user: Any, settings: Any, deliver: Callable[[], list[Any]]
 ) -> None:

@@ -33,6 +33,7 @@ class Per(StrEnum):
     GUEST = "address of a guest"
     ASKER = "person, and address"
     RECIPIENT = "recipient"
+    LINKS = "account and recipient"
     SITE = "whole site"
     SERVICE = "service key"
     SOCKET = "socket"
@@ -129,8 +130,12 @@ MAIL_NETWORK = Budget(
     "The same mails, asked for in a whole network.",
 )
 MAIL_RECIPIENT = Budget(
-    *("mail_recipient", 3, 4, Per.RECIPIENT, Kept.DATABASE),
+    *("mail_recipient", 3, 4, Per.LINKS, Kept.DATABASE),
     "Mails of one kind that somebody asked for; a further one is not sent.",
+)
+MAIL_MAILBOX = Budget(
+    *("mail_mailbox", 10, 10, Per.RECIPIENT, Kept.DATABASE),
+    "The same mails, for whichever accounts; a further one is not sent.",
 )
 MAIL_SITE = Budget(
     *("mail_site", 300, 600, Per.SITE, Kept.DATABASE),

@@ -305,6 +305,10 @@ ELSEWHERE = {
     "handshake": (OF_SOCKETS, "test_an_address_opens_so_many_sockets_in_a_while"),
     "frame": (OF_SOCKETS, "test_a_socket_takes_so_many_frames_and_no_flood_makes_an_error"),
     "mail_recipient": (OF_MAILS, "test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour"),
+    "mail_mailbox": (
+        OF_MAILS,
+        "test_many_accounts_together_send_ten_mails_of_a_kind_to_an_address_then_ten_an_hour",
+    ),
     "mail_site": (OF_MAILS, SITE),
     "notice": (OF_MAILS, "test_of_one_kind_of_notice_an_account_gets_five_at_once"),
     "notice_site": (OF_MAILS, SITE),
