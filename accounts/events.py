@@ -71,7 +71,8 @@ class TokensRevoked(_UserEvent):
 class MailWanted(DomainEvent):
     """A mail is to be sent, of a kind that `accounts.mail` knows, in a language.
 
-    `user_id` is 0 where it is about whoever has the address.
+    `user_id` is 0 where it is about whoever has the address. A mail that could not be sent is
+    wanted again, at a later time: after so many `tries`. `counted` says that budgets gave for it.
     """
 
     aggregate_type: ClassVar[str] = "mail"
@@ -82,3 +83,5 @@ class MailWanted(DomainEvent):
     user_id: int
     address: str
     language: str
+    tries: int = 0
+    counted: bool = False

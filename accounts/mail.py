@@ -37,14 +37,15 @@ class Later(Exception):
         super().__init__(f"the site's budget of mails is used up for {seconds} s")
 
 
-def send(kind: str, user_id: int, address: str, language: str, *, repeated: bool = False) -> int:
+def send(kind: str, user_id: int, address: str, language: str, *, counted: bool = False) -> int:
     """Write the mails of a `MailWanted`; returns how many. Raises what the mail server raises.
 
-    `repeated` says that these were counted already. Raises Later when the whole site sent too many.
+    `counted` says that the budgets gave for them before. Raises Later when the whole site sent too
+    many.
     """
     with translation.override(language or settings.LANGUAGE_CODE):
         messages = _WRITERS[kind](user_id, address)
-        if not messages or not (repeated or _may_send(kind, user_id, address, len(messages))):
+        if not messages or not (counted or _may_send(kind, user_id, address, len(messages))):
             return 0
         for message in messages:
             message.send()

@@ -74,8 +74,9 @@ def write_of_new_password(event: TokensRevoked) -> None:
 def hand_to_worker(event: MailWanted) -> None:
     """Let a worker send the mail, as a mail server may be slow; without a broker try again later.
 
-    Until the broker has it the mail is in the outbox; then it is as safe as the broker.
+    Until the broker has it the mail is in the outbox, and again after a try that failed. While it
+    is sent, a worker that is killed or a broker that is emptied loses it.
     """
     message = (event.kind, event.user_id, event.address, event.language)
-    if not doorbell.ring("accounts.send_mail", *message):
+    if not doorbell.ring("accounts.send_mail", *message, event.tries, event.counted):
         raise Unavailable

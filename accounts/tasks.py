@@ -2,11 +2,14 @@
 
 import logging
 from smtplib import SMTPException
-from typing import Any
 
 from celery import shared_task
 
 from accounts import addresses, attempts, mail
+from accounts.events import MailWanted
+from socialsite.core import db
+from socialsite.core.events import publish
+from socialsite.core.ids import new_id
 
 logger = logging.getLogger(__name__)
 
@@ -30,28 +33,33 @@ def erase_addresses() -> None:
         pass
 
 
-@shared_task(name="accounts.send_mail", bind=True, max_retries=LATER_TRIES)
+@shared_task(name="accounts.send_mail")
 def send_mail(
-    self: Any, kind: str, user_id: int, address: str, language: str, counted: bool | None = None
+    kind: str, user_id: int, address: str, language: str, tries: int = 0, counted: bool = False
 ) -> None:
     """Send what a `MailWanted` asked for, again after 10, 20, 40 … s when the server fails.
 
-    Also when the site has sent too many mails; `counted` then says that this one was not counted.
+    Also when the site has sent too many mails. A mail that waits is in the outbox: no worker keeps
+    it in its memory, where a restart would lose it.
     """
-    tries = self.request.retries
-    repeated = tries > 0 if counted is None else counted
     try:
-        mail.send(kind, user_id, address, language, repeated=repeated)
+        mail.send(kind, user_id, address, language, counted=counted)
         return
     except (SMTPException, OSError) as error:
         failure: Exception = error
-        counted, most, pause = True, MAIL_TRIES, 0
+        # Waiting for the site's budget used up none of the tries at the mail server.
+        tries, counted, most, pause = tries if counted else 0, True, MAIL_TRIES, 0
     except mail.Later as error:
-        failure = error
-        counted, most, pause = False, LATER_TRIES, error.seconds
-    if tries >= most - 1:
-        logger.error("mail given up after %d tries (%s): %s", tries + 1, kind, failure)
+        failure, most, pause = error, LATER_TRIES, error.seconds
+    tries += 1
+    if tries >= most:
+        logger.error("mail given up after %d tries (%s): %s", tries, kind, failure)
         return
     logger.warning("mail failed, to be tried again (%s): %s", kind, failure)
-    pause = max(pause, MAIL_PAUSE_SECONDS * 2**tries)
-    raise self.retry(exc=failure, kwargs={"counted": counted}, countdown=pause)
+    again = MailWanted(new_id(), kind, user_id, address, language, tries, counted)
+    _put_off(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
+
+
+@db.atomic
+def _put_off(event: MailWanted, seconds: int) -> None:
+    publish(event, after_seconds=seconds)

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from celery import current_app
-from celery.exceptions import Retry
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import mail as outgoing
 from django.core.signing import TimestampSigner
@@ -454,7 +453,7 @@ def test_who_asks_too_often_is_told_to_wait(api, client, clock) -> None:
 
 
 def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
-    alice, monkeypatch, caplog
+    alice, clock, deliver, monkeypatch, caplog
 ) -> None:
     calls = []
 
@@ -463,21 +462,41 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
         raise SMTPServerDisconnected
 
     monkeypatch.setattr(mail, "send", broken)
-    task = tasks.send_mail
-    message = ("recovery", 0, ADDRESS, "en")
-    for tries in range(tasks.MAIL_TRIES - 1):
-        task.push_request(retries=tries, called_directly=False)
-        monkeypatch.setattr(task, "apply_async", lambda *args, **kwargs: None)
-        with pytest.raises(Retry) as caught:
-            task.run(*message)
-        assert caught.value.when == 10 * 2**tries
-        task.pop_request()
-    task.push_request(retries=tasks.MAIL_TRIES - 1, called_directly=False)
-    task.run(*message)
-    task.pop_request()
-    assert [call["repeated"] for call in calls] == [False] + [True] * 5
+    actions.ask_recovery(ADDRESS)
+    for tries in range(1, tasks.MAIL_TRIES + 1):
+        deliver()
+        assert len(calls) == tries
+        if tries < tasks.MAIL_TRIES:
+            assert "given up" not in caplog.text
+            # It is nowhere but in the outbox, and nothing happens before its time.
+            assert Event.objects.get().available_at == clock.now + 10_000 * 2 ** (tries - 1)
+            clock.now = Event.objects.get().available_at - 1
+            deliver()
+            assert len(calls) == tries
+            clock.now += 1
+    assert not Event.objects.exists()
+    assert [call["counted"] for call in calls] == [False] + [True] * 5
     assert "given up" in caplog.text
     assert ADDRESS not in caplog.text
+
+
+def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monkeypatch) -> None:
+    send = mail.send
+
+    def refuse(*args: object, **kwargs: object) -> int:
+        raise SMTPServerDisconnected
+
+    monkeypatch.setattr(mail, "send", refuse)
+    actions.ask_recovery(ADDRESS)
+    deliver()
+    assert outgoing.outbox == []
+    # The task ended without an error, and left the mail to the outbox.
+    assert Event.objects.get().attempts == 0
+    # Another worker starts, with an empty broker.
+    monkeypatch.setattr(mail, "send", send)
+    clock.now += 10_000
+    assert [message.to for message in deliver()] == [[ADDRESS]]
+    assert not Event.objects.exists()
 
 
 def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None:
@@ -491,7 +510,8 @@ def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None
 def test_no_link_stands_in_a_table(alice, deliver) -> None:
     actions.ask_recovery(ADDRESS)
     payload = Event.objects.get().payload
-    assert set(payload) == {"type", "mailId", "kind", "userId", "address", "language"}
+    names = {"type", "mailId", "kind", "userId", "address", "language", "tries", "counted"}
+    assert set(payload) == names
     deliver()
     assert not Event.objects.exists()
 

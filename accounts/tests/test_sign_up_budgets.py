@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from celery import current_app
-from celery.exceptions import Retry
 from django.core import mail as outgoing
 from django.test import Client
 from rest_framework.test import APIClient
@@ -338,35 +337,55 @@ def test_a_mail_too_many_for_the_site_is_sent_later(
 
 
 def test_the_task_tries_again_when_the_site_may_send_more(
-    make_user: Any, settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    clock: Clock, make_user: Any, settings: Any, deliver: Callable[[], list[Any]]
 ) -> None:
     settings.BUDGETS = {"mail_site": Rate(1, 10)}
     make_user("alice1", email="alice@example.org")
-    message, task = ("recovery", 0, "alice@example.org", "en"), tasks.send_mail
-    again: list[dict[str, Any]] = []
+    Event.objects.all().delete()
+    actions.ask_recovery("alice@example.org")
+    actions.ask_recovery("alice@example.org")
+    assert len(deliver()) == 1
+    event = Event.objects.get()
+    assert event.available_at == clock.now + 6 * MINUTE
+    assert (event.payload["tries"], event.payload["counted"]) == (1, False)
+    clock.now = event.available_at
+    assert len(deliver()) == 1
+    assert not Event.objects.exists()
 
-    def retry(**options: Any) -> Exception:
-        again.append(options)
-        return Retry()
 
-    monkeypatch.setattr(task, "retry", retry)
+def test_a_mail_that_is_too_much_for_the_site_is_given_up_in_the_end(
+    clock: Clock,
+    make_user: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    deliver: Callable[[], list[Any]],
+    caplog: Any,
+) -> None:
+    def refuse(*args: object, counted: bool) -> int:
+        assert not counted
+        raise mail.Later(1)
 
-    def run(tries: int, **options: bool) -> None:
-        task.push_request(retries=tries, called_directly=False)
-        try:
-            task.run(*message, **options)
-        finally:
-            task.pop_request()
-
-    run(0)
-    with pytest.raises(Retry):
-        run(0)
-    with pytest.raises(Retry):
-        run(1, **again[0]["kwargs"])
-    assert {one["kwargs"]["counted"] for one in again} == {False}
-    assert all(350 < one["countdown"] <= 360 for one in again)
-    run(tasks.LATER_TRIES - 1, counted=False)
+    monkeypatch.setattr(mail, "send", refuse)
+    began = clock.now
+    actions.ask_recovery("alice@example.org")
+    for _ in range(tasks.LATER_TRIES - 1):
+        deliver()
+        clock.now = Event.objects.get().available_at
+    assert clock.now - began == 10_230_000
+    assert "given up" not in caplog.text
+    deliver()
+    assert not Event.objects.exists()
     assert "given up" in caplog.text
     assert "alice@" not in caplog.text
-    run(2, counted=True)  # the mail server failed after it was counted
-    assert len(outgoing.outbox) == 2
+
+
+def test_a_mail_that_waited_for_the_site_has_all_its_tries_at_the_mail_server(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **options: bool) -> int:
+        raise OSError
+
+    monkeypatch.setattr(mail, "send", refuse)
+    tasks.send_mail("recovery", 0, "alice@example.org", "en", tries=8, counted=False)
+    event = Event.objects.get()
+    assert event.available_at == clock.now + 10_000
+    assert (event.payload["tries"], event.payload["counted"]) == (1, True)

@@ -6,11 +6,13 @@ the fact and makes its own table agree, so repeats and reordering are harmless (
 """
 
 import dataclasses
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.db import connection, transaction
+from django.utils import timezone
 
-from socialsite.core import doorbell, registry
+from socialsite.core import db, doorbell, registry
 from socialsite.core.failpoints import failpoint
 from socialsite.core.models import Event
 
@@ -41,8 +43,9 @@ class DomainEvent:
 
     @classmethod
     def from_payload(cls, body: dict[str, Any]) -> "DomainEvent":
-        """Rebuild the event that `payload()` wrote."""
-        return cls(**{field.name: body[_camel(field.name)] for field in dataclasses.fields(cls)})
+        """Rebuild the event that `payload()` wrote; fields that are missing have their defaults."""
+        names = {field.name: _camel(field.name) for field in dataclasses.fields(cls)}
+        return cls(**{name: body[key] for name, key in names.items() if key in body})
 
 
 def _camel(name: str) -> str:
@@ -50,8 +53,11 @@ def _camel(name: str) -> str:
     return head + "".join(part.title() for part in rest)
 
 
-def publish(event: DomainEvent) -> None:
-    """Tell a fact, in the transaction that writes it (T18); the relay is hurried on commit."""
+def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
+    """Tell a fact, in the transaction that writes it (T18); the relay is hurried on commit.
+
+    With `after_seconds` the relay leaves it alone for so long, and until then it counts as no lag.
+    """
     if not connection.in_atomic_block:
         raise RuntimeError("publish() needs the transaction of the fact")
     Event.objects.create(
@@ -59,12 +65,15 @@ def publish(event: DomainEvent) -> None:
         aggregate_id=event.aggregate_id,
         type=type(event).__name__,
         payload=event.payload(),
+        created_at=timezone.now() + timedelta(seconds=after_seconds),
+        available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
     )
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)
     failpoint("event-written")
     # Robust: the fact is committed, so nothing that happens to the hint may fail the request.
-    transaction.on_commit(_hurry, robust=True)
+    if not after_seconds:
+        transaction.on_commit(_hurry, robust=True)
 
 
 def _hurry() -> None:

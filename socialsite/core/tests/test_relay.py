@@ -334,6 +334,27 @@ def test_a_failure_of_who_lost_the_lease_disturbs_nobody(listen) -> None:
     assert held.lease == Event.objects.get().lease
 
 
+def test_an_event_can_be_told_later(listen) -> None:
+    heard = []
+    listen(heard.append, after=True)
+    with transaction.atomic():
+        publish(Rang(bell_id=1), after_seconds=3600)
+    assert relay.relay() == 0
+    assert relay.lag_ms() == 0  # it is not late
+    wait_over()
+    assert relay.relay() == 1
+    assert heard == [Rang(bell_id=1)]
+
+
+def test_events_of_an_older_version_lack_fields_that_have_defaults(listen) -> None:
+    heard = []
+    listen(heard.append, after=True)
+    ring()
+    Event.objects.update(payload={"type": "Rang", "bellId": 1})
+    assert relay.relay() == 1
+    assert heard == [Rang(bell_id=1)]
+
+
 def test_the_lag_is_the_age_of_the_oldest_event() -> None:
     assert relay.lag_ms() == 0
     began = time.monotonic()
