@@ -4,7 +4,7 @@ here.
 docs/configuration.md lists these fields; a test compares the two.
 """
 
-import contextlib
+import fcntl
 import grp
 import json
 import os
@@ -20,6 +20,7 @@ from socialsite.core import budgets, data_dir, keys, services
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
+KEYS_FILE = "keys.json"
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 METRICS_TOKEN_MIN = 8
 # The demo has 300 people: with this threshold the posts of its biggest author are pulled.
@@ -131,7 +132,7 @@ class Env(BaseSettings):
         description="days until IP addresses of sign-ins and acts are erased; 0: none is stored",
     )
     METRICS_TOKEN: str = Field(
-        "", description="Bearer token of /metrics; empty: this machine only, never behind a proxy"
+        "", description="Bearer token of /metrics; empty: generated and kept in DATA_DIR"
     )
     BUDGETS: bool = Field(
         True, description="0 lifts all budgets but those of failed attempts; for trials only"
@@ -298,26 +299,52 @@ def load() -> Env:
 
 def _with_keys(env: Env) -> Env:
     """Fill in the keys that were not given from DATA_DIR/keys.json, generated once."""
-    if env.SECRET_KEY and env.JWT_KEYS:
-        return env
-    if env.DATABASE_URL and env.https:
+    given = {
+        "SECRET_KEY": env.SECRET_KEY,
+        "JWT_KEY": env.JWT_KEYS,
+        "METRICS_TOKEN": env.METRICS_TOKEN,
+    }
+    missing = [name for name, value in given.items() if not value]
+    if {"SECRET_KEY", "JWT_KEY"} & {*missing} and env.DATABASE_URL and env.https:
         raise SystemExit(
             "Bad configuration:\n  SECRET_KEY and JWT_KEYS must be set on a real site"
             " (`make_key` prints one, without DATABASE_URL)"
         )
-    path = env.DATA_DIR / "keys.json"
-    if not path.exists():
-        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in ("SECRET_KEY", "JWT_KEY")}
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.touch(mode=0o600)
-        draft.write_text(json.dumps(made))
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)  # atomic and never replaces what another process wrote first
-        draft.unlink()
-    kept = json.loads(path.read_text())
+    try:
+        kept = _kept(env.DATA_DIR, missing) if missing else {}
+    except OSError as error:
+        raise SystemExit(
+            f"Bad configuration:\n  DATA_DIR: {KEYS_FILE} cannot be read or written"
+            f" ({error.strerror}), so these must be set: {', '.join(missing)}"
+        ) from None
     return env.model_copy(
         update={
             "SECRET_KEY": env.SECRET_KEY or kept["SECRET_KEY"],
             "JWT_KEYS": env.JWT_KEYS or [kept["JWT_KEY"]],
+            "METRICS_TOKEN": env.METRICS_TOKEN or kept["METRICS_TOKEN"],
         }
     )
+
+
+def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
+    """Return the keys of DATA_DIR, with new ones under names that were missing.
+
+    The lock is the directory's. Processes that start together get the same keys, and a file that
+    an older version made keeps those it has.
+    """
+    path = data_dir / KEYS_FILE
+    directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
+        kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in kept}
+        if made:
+            kept |= made
+            draft = path.with_suffix(".new")
+            draft.unlink(missing_ok=True)  # of a process that was killed
+            draft.touch(mode=0o600)
+            draft.write_text(json.dumps(kept))
+            draft.replace(path)
+    finally:
+        os.close(directory)
+    return kept

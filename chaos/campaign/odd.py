@@ -142,10 +142,14 @@ class Odd:
                         self.client.send(Request("GET", path, ((name, value),)), self.admin)
 
     def _metrics(self) -> None:
-        """Ask for the figures as somebody far away behind a proxy of this machine."""
-        if self.site.stack is not None:
-            return  # nginx says who asks, and that is this machine here
-        request = Request("GET", "/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
-        answer = self.client.send(request)
-        if answer.status == 200:
-            self.journal.find("leak", PART, "the figures are for anybody behind a proxy", request)
+        """Ask for the figures without the token, as anybody behind a proxy of this machine does."""
+        for headers in (
+            {},
+            {"X-Forwarded-For": "203.0.113.9"},
+            {"X-Forwarded-For": "127.0.0.1"},
+            {"Authorization": "Bearer "},
+            {"Authorization": "Bearer no.such.token"},
+        ):
+            request = Request("GET", "/metrics", headers=headers)
+            if self.client.send(request).status == 200:
+                self.journal.find("leak", PART, "the figures are for who has no token", request)

@@ -11,7 +11,6 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 
 from accounts import actions as accounts
@@ -45,6 +44,7 @@ from relations import actions as relations
 from socialsite.core import relay
 from socialsite.core.pagination import Page, Position
 from socialsite.core.redis import call, left_out
+from socialsite.tests.scraper import scrape
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
@@ -656,16 +656,16 @@ def test_the_command_refuses_what_makes_no_sense(db: None, arguments: tuple[str,
     assert not FeedCheck.objects.exists()
 
 
-def figures(client: Client) -> dict[str, float]:
-    lines = client.get("/metrics").content.decode().splitlines()
+def figures() -> dict[str, float]:
+    lines = scrape().splitlines()
     pairs = (line.rsplit(" ", 1) for line in lines if line.startswith("socialsite_feed"))
     return {name: float(value) for name, value in pairs}
 
 
 def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
-    reader: User, posts: list[Post], client: Client, caplog: pytest.LogCaptureFixture
+    reader: User, posts: list[Post], caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert figures(client) == {}
+    assert figures() == {}
     lose(reader, posts[0], posts[1])
     call(lambda redis: redis.flushdb())
     with caplog.at_level(logging.WARNING):
@@ -675,12 +675,12 @@ def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
         in caplog.text
     )
     assert "feeds of 2 people, 2 pages, wrong posts 2" in caplog.text
-    found = figures(client)
+    found = figures()
     assert found.pop("socialsite_feeds_verified_seconds") > 1.7e9
     assert found == {"socialsite_feed_differences": 2, "socialsite_feed_viewers_verified": 2}
     rebuild.rebuild([reader.pk])
     tasks.verify_feeds()
-    assert figures(client)["socialsite_feed_differences"] == 0
+    assert figures()["socialsite_feed_differences"] == 0
 
 
 def test_only_the_newest_checks_are_kept(reader: User, monkeypatch: Any) -> None:

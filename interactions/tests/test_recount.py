@@ -28,6 +28,7 @@ from interactions.models import (
 from interactions.tests.helpers import drift
 from relations.tests.helpers import at_once
 from socialsite.core import relay
+from socialsite.tests.scraper import scrape
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -103,9 +104,7 @@ def test_counts_that_are_right_are_left_alone_folded_or_not(post) -> None:
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_each_counter_that_is_off_is_found_left_and_mended(
-    post, name, client, caplog, monkeypatch
-) -> None:
+def test_each_counter_that_is_off_is_found_left_and_mended(post, name, caplog, monkeypatch) -> None:
     assert set(PLACES) == set(recount.COUNTERS)
     monkeypatch.setattr(recount, "STEP", 2)
     rows, column = spoiled(name, post)
@@ -121,7 +120,7 @@ def test_each_counter_that_is_off_is_found_left_and_mended(
             tasks.check_counts()
         assert f"{{'{name}': {more}}}" in caplog.text
         assert drift() == []
-        figures = client.get("/metrics").content.decode()
+        figures = scrape()
         line = f'socialsite_interaction_count_drift{{counter="{name}"}} {float(off)}'
         assert line in figures
         assert command("--fix")[0].endswith(f"{'reports':14}off by 0\n")

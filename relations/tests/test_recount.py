@@ -15,6 +15,7 @@ from relations.models import CountCheck, Relation, RelationCount, Relationship
 from relations.tests.helpers import at_once, bring, counted, facts
 from socialsite.core import db, relay
 from socialsite.core.models import Event
+from socialsite.tests.scraper import scrape
 
 pytestmark = pytest.mark.django_db
 
@@ -176,22 +177,20 @@ def test_the_command_looks_prints_and_mends_only_when_asked(circle) -> None:
         command("--fix", "--dry-run")
 
 
-def figures(client) -> dict[str, float]:
-    lines = client.get("/metrics").content.decode().splitlines()
+def figures() -> dict[str, float]:
+    lines = scrape().splitlines()
     pairs = (line.rsplit(" ", 1) for line in lines if line.startswith("socialsite_relation"))
     return {name: float(value) for name, value in pairs}
 
 
-def test_the_nightly_check_tells_the_drift_in_the_metrics_and_the_log(
-    circle, client, caplog
-) -> None:
-    assert figures(client) == {}
+def test_the_nightly_check_tells_the_drift_in_the_metrics_and_the_log(circle, caplog) -> None:
+    assert figures() == {}
     spoil(circle[0], followers=5, blocked=0)
     with caplog.at_level(logging.WARNING):
         tasks.check_counts()
     assert str(circle[0].pk) in caplog.text
     assert "wrong 1" in caplog.text
-    found = figures(client)
+    found = figures()
     assert found.pop("socialsite_relation_counts_checked_seconds") > 1.7e9
     assert found == {
         f'socialsite_relation_count_drift{{counter="{name}"}}': value
@@ -199,8 +198,8 @@ def test_the_nightly_check_tells_the_drift_in_the_metrics_and_the_log(
     }
     assert counted(circle[0])["followers"] == 5
     recount.run(fix=True)
-    assert set(figures(client).values()) - {0} == {
-        figures(client)["socialsite_relation_counts_checked_seconds"]
+    assert set(figures().values()) - {0} == {
+        figures()["socialsite_relation_counts_checked_seconds"]
     }
 
 

@@ -41,6 +41,7 @@ UNLOCKED_COMMANDS = frozenset(
         "make_key",
         "makemessages",
         "makemigrations",
+        "metrics_token",
         "serve",
         "showmigrations",
         "spectacular",

@@ -75,7 +75,7 @@ IDLE = {
     "^api/": "there is nothing",
     "healthz": "says that the process is up",
     "readyz": "asks the database one thing",
-    "metrics": "for who has the token, or is on this machine",
+    "metrics": "for who has the token",
     "media/<path:path>": "a file; GET only",
     ".well-known/jwks.json": "GET only",
     ".well-known/security.txt": "GET only",

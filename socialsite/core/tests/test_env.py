@@ -2,8 +2,10 @@
 
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.core.management import call_command
 
 from socialsite.core import budgets, keys
 from socialsite.core.budgets import Rate
@@ -43,6 +45,43 @@ def test_nothing_set_is_the_embedded_mode_with_its_own_keys(read, tmp_path) -> N
     kept = tmp_path / "keys.json"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert read().SECRET_KEY == env.SECRET_KEY == json.loads(kept.read_text())["SECRET_KEY"]
+
+
+def test_a_site_that_sets_no_token_of_metrics_makes_one_and_keeps_it(read, tmp_path) -> None:
+    own = {"SECRET_KEY": "s" * 50, "JWT_KEYS": keys.new("secret")}
+    env = read(**FULL, SITE_URL="https://site.example", **own)
+    kept = tmp_path / "keys.json"
+    assert len(env.METRICS_TOKEN) >= 50
+    assert json.loads(kept.read_text()) == {"METRICS_TOKEN": env.METRICS_TOKEN}
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert read().METRICS_TOKEN == env.METRICS_TOKEN
+    assert read(METRICS_TOKEN="a.metrics.token").METRICS_TOKEN == "a.metrics.token"
+    assert env.METRICS_TOKEN not in (env.SECRET_KEY, *env.JWT_KEYS)
+
+
+def test_keys_of_an_older_version_stay_and_get_what_they_lack(read, tmp_path) -> None:
+    old = {"SECRET_KEY": "s" * 64, "JWT_KEY": keys.new("secret")}
+    (tmp_path / "keys.json").write_text(json.dumps(old))
+    with ThreadPoolExecutor(8) as pool:
+        tokens = {env.METRICS_TOKEN for env in pool.map(lambda _: read(), range(16))}
+    assert len(tokens) == 1
+    kept = json.loads((tmp_path / "keys.json").read_text())
+    assert kept == old | {"METRICS_TOKEN": tokens.pop()}
+    assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.glob("keys*")] == ["keys.json"]
+
+
+def test_where_no_keys_can_be_kept_the_start_ends_with_a_readable_line(read, tmp_path) -> None:
+    (tmp_path / "keys.json").mkdir()
+    with pytest.raises(SystemExit) as caught:
+        read()
+    assert "DATA_DIR: keys.json cannot be" in str(caught.value)
+
+
+@pytest.mark.django_db
+def test_a_command_prints_the_token_of_metrics(capsys, settings) -> None:
+    call_command("metrics_token")
+    assert capsys.readouterr().out == f"{settings.METRICS_TOKEN}\n"
 
 
 def test_both_addresses_are_the_full_stack(read) -> None:

@@ -17,6 +17,7 @@ from accounts import actions as accounts
 from feeds.models import Post
 from socialsite.core import errors, ids, media, media_files, media_space
 from socialsite.core.models import Media
+from socialsite.tests.scraper import scrape
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -214,7 +215,7 @@ def test_an_upload_that_finds_no_room_on_its_way_is_told_so(
 def test_metrics_raise_the_alarm(disk: Any) -> None:
     for free, alarm in ((400, "0.0"), (20, "1.0")):
         disk(free=free)
-        lines = Client().get("/metrics").content.decode().splitlines()
+        lines = scrape().splitlines()
         assert f"socialsite_uploads_refused_disk_full {alarm}" in lines
         assert f"socialsite_media_disk_free_ratio {free / 1000}" in lines
 

@@ -113,6 +113,7 @@ class Command(BaseCommand):
             for line in getattr(demo, "logins", ()):
                 self.stdout.write(f"  {line}")
             threading.Thread(target=self._fill, args=(demo,), name="demo", daemon=True).start()
+        self.stdout.write("`manage.py metrics_token` prints the token of /metrics.")
         self.stdout.write(f"Data in {settings.DATA_DIR}. Ctrl-C stops the site.")
         self.stdout.flush()
 

@@ -1,0 +1,17 @@
+"""`manage.py metrics_token`: the token that a scraper of `/metrics` shows."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+
+class Command(BaseCommand):
+    """Prints METRICS_TOKEN, or the token that was generated where it is not set."""
+
+    help = "Print the Bearer token of /metrics"
+    requires_system_checks = ()
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print it."""
+        self.stdout.write(settings.METRICS_TOKEN)
