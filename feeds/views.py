@@ -23,7 +23,6 @@ from socialsite.core.redis import Batch
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
-ALT_MAX = 200
 
 
 def _cursor(request: HttpRequest) -> Position | None:
@@ -184,7 +183,7 @@ def post_create(request: HttpRequest) -> HttpResponse:
 
 
 def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
-    texts = [text[:ALT_MAX] for text in request.POST.getlist("alt")]
+    texts = [text[: media.ALT_MAX] for text in request.POST.getlist("alt")]
     uploads = zip_longest(files, texts[: len(files)], fillvalue="")
     return [item.pk for item in media.store_all(request.user.pk, list(uploads))]
 
