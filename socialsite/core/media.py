@@ -3,7 +3,8 @@
 Bytes from outside are never served. A file is decoded from one of four formats, and only the pixels
 are written again: whatever else a file is (HTML, a script, an archive: a polyglot), EXIF with the
 place it was taken, colour profiles and trailing data all end there. Size and dimensions are checked
-before pixels are decoded, one picture at a time in a process, so that memory stays bounded.
+before pixels are decoded, one picture at a time in a process, so that memory stays bounded, and so
+are the parts of the file (`media_parts`).
 
 Opaque pictures become JPEG, which takes a third of WEBP's time to encode at the same quality; those
 with transparency become WEBP, which JPEG cannot hold.
@@ -25,9 +26,9 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from PIL import Image, ImageCms
+from PIL import Image, ImageCms, PngImagePlugin
 
-from socialsite.core import media_files, media_space, media_use
+from socialsite.core import media_files, media_parts, media_space, media_use
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -44,8 +45,9 @@ SIDE, THUMB_SIDE = 2048, 480
 BAND = 64
 JPEG_QUALITY, WEBP_QUALITY = 85, 82
 ALT_MAX = 200
-# A progressive JPEG has about ten scans; thousands of empty ones are a bomb of CPU time.
-MAX_JPEG_SCANS = 100
+# Of the pictures of one request: pixels, where a scan of a JPEG adds a thirtieth to each. Nine
+# progressive photos of 12 megapixels fit.
+MAX_WORK = 160_000_000
 # A decoded picture takes up to 200 MB, hence one at a time; whoever waits longer must come back.
 DECODERS = 1
 WAIT_SECONDS = 10
@@ -54,15 +56,24 @@ TOO_LARGE = _(
     "A picture may have at most 10 MB, 16,384 pixels on each side and 25 megapixels"
     " (WEBP and CMYK: 8)."
 )
+TOO_MUCH_WORK = _("These pictures are too large together. Publish fewer or smaller ones at once.")
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 _NO_SUCH = _("There is no such picture of yours.")
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
+# Pillow warns of each odd tag in EXIF, of which a file has up to 65,000: lines of the log, and
+# memory that stays, as Python remembers every text.
+warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
+# Of all texts, which Pillow unpacks and keeps as up to four bytes a character.
+PngImagePlugin.MAX_TEXT_MEMORY = 8 * 1024 * 1024
 mimetypes.add_type("image/webp", ".webp")  # Python 3.11 does not know it
 
 _decoders = threading.BoundedSemaphore(DECODERS)
 _SRGB = ImageCms.createProfile("sRGB")
+# Profiles may list calculations of any number, each of 8 bytes, which are all done 36,000 times. No
+# camera writes them: their pictures are taken as sRGB.
+_ELEMENTS = b"mpet"
 _ORIENTATION = 0x0112  # EXIF: how the camera was held
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -87,6 +98,19 @@ class Picture:
     thumb: bytes
 
 
+class Work:
+    """What decoding the pictures of one request may still cost."""
+
+    def __init__(self) -> None:
+        self.left = MAX_WORK
+
+    def spend(self, pixels: int, scans: int) -> None:
+        """Take one picture off; PayloadTooLarge when that is more than is left."""
+        self.left -= pixels + pixels * scans // media_parts.MAX_JPEG_SCANS
+        if self.left < 0:
+            raise PayloadTooLarge(TOO_MUCH_WORK)
+
+
 # --- keeping ------------------------------------------------------------------------------------
 def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
     """Check, re-encode and keep an uploaded picture with its thumbnail.
@@ -103,7 +127,8 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
         return []
     texts = [clean_alt(alt) for _file, alt in uploads]
     media_space.check(owner_id)
-    pictures = [encode(upload_file) for upload_file, _alt in uploads]
+    work = Work()
+    pictures = [encode(upload_file, work) for upload_file, _alt in uploads]
     kept: list[Media] = []
     try:
         for picture, text in zip(pictures, texts, strict=True):
@@ -199,8 +224,10 @@ def url_of(name: str) -> str:
 
 
 # --- decoding and encoding ----------------------------------------------------------------------
-def encode(upload_file: IO[bytes]) -> Picture:
+def encode(upload_file: IO[bytes], work: Work | None = None) -> Picture:
     """Decode an uploaded picture and encode it again under new random names; writes nothing.
+
+    `work` is what it shares with the other pictures of the request.
 
     Raises PayloadTooLarge, UnsupportedMedia, and Unavailable when too many wait to be decoded.
     """
@@ -210,7 +237,7 @@ def encode(upload_file: IO[bytes]) -> Picture:
     if not _decoders.acquire(timeout=WAIT_SECONDS):
         raise Unavailable(retry_after=WAIT_SECONDS)
     try:
-        image = _decode(raw)
+        image = _decode(raw, work or Work())
         stem = secrets.token_hex(16)
         extension = "webp" if image.mode == "RGBA" else "jpg"
         data = _bytes_of(image)
@@ -228,15 +255,15 @@ def encode(upload_file: IO[bytes]) -> Picture:
         _decoders.release()
 
 
-def _decode(raw: bytes) -> Image.Image:
+def _decode(raw: bytes, work: Work) -> Image.Image:
     """Return the first frame, upright, in sRGB, no longer than SIDE, as RGB or RGBA."""
     try:
+        scans = media_parts.check(raw)
         # Lazy: this reads the header only.
-        source = Image.open(io.BytesIO(raw), formats=FORMATS)
+        source = Image.open(media_parts.Reader(raw), formats=FORMATS)
         if max(source.size) > MAX_SIDE or source.width * source.height > _pixels_allowed(source):
             raise PayloadTooLarge(TOO_LARGE)
-        if raw.startswith(b"\xff\xd8") and raw.count(b"\xff\xda") > MAX_JPEG_SCANS:
-            raise UnsupportedMedia(NOT_A_PICTURE)
+        work.spend(source.width * source.height, scans)
         # Lets the JPEG decoder itself scale by 2, 4 or 8, if that leaves enough.
         source.draft(None, (SIDE, SIDE))
         orientation = source.getexif().get(_ORIENTATION, 1)
@@ -249,7 +276,7 @@ def _decode(raw: bytes) -> Image.Image:
             image = image.transpose(_TURNS[orientation])
         image.info.clear()
         return image
-    except (PayloadTooLarge, UnsupportedMedia):
+    except PayloadTooLarge:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PayloadTooLarge(TOO_LARGE) from None
@@ -286,7 +313,7 @@ def _reduced(source: Image.Image) -> Image.Image:
 
 def _plain(image: Image.Image, profile: bytes | None) -> Image.Image:
     """Return the picture with its colours in sRGB, as RGB unless something is transparent."""
-    if profile and image.mode in ("RGB", "CMYK"):
+    if profile and _ELEMENTS not in profile and image.mode in ("RGB", "CMYK"):
         with contextlib.suppress(ImageCms.PyCMSError, OSError):
             given = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             image = ImageCms.profileToProfile(image, given, _SRGB, outputMode="RGB") or image

@@ -62,6 +62,7 @@ from socialsite.core import (
     headers,
     media,
     media_files,
+    media_parts,
     pagination,
     protocols,
     redaction,
@@ -84,6 +85,7 @@ REFUSED = (
     TooManyFieldsSent,
     TooManyFilesSent,
     handshake.ForeignPage,
+    media_parts.TooManyParts,
 )
 ARTICLE = max(feeds.TEXT_MAX.values())
 BODY, FORM = bodies.OTHER, bodies.ARTICLE
@@ -205,6 +207,11 @@ def device_name(value: str) -> None:
         ua_parser.parser = kept
 
 
+def parts(value: str) -> None:
+    """Walk over the parts of a JPEG, in which every "a" begins a segment."""
+    media_parts.check(b"\xff\xd8" + value.encode("latin-1", "replace").replace(b"a", b"\xff"))
+
+
 def links_shown(value: str) -> None:
     jinja._linked.__wrapped__(value)
 
@@ -293,6 +300,7 @@ PARSERS = [
     Parser("a path of the API", HEAD, lambda value: resolve(f"/api/v1/{value}")),
     Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
     Parser("a picture's file", HEAD, media_files.NAME.fullmatch),
+    Parser("a picture's parts", BODY, parts),
     Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
     Parser("a form", FORM, form),
     Parser("a field of a form", FORM, lambda value: form(f"a={value}")),
@@ -346,6 +354,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/core/budgets.py": OURS,
     "socialsite/core/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/media_files.py": ("a picture's file",),
+    "socialsite/core/media_parts.py": ("a picture's parts",),
     "socialsite/core/pagination.py": ("a cursor",),
     "socialsite/core/redaction.py": (
         "a line of a log",

@@ -349,6 +349,15 @@ def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
         store(encoded(Image.new("RGB", (4, 4)), pnginfo=text))
 
 
+def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "MAX_WORK", 3 * 40 * 30)
+    uploads = [(io.BytesIO(picture()), "") for _ in range(3)]
+    with pytest.raises(errors.PayloadTooLarge, match="together"):
+        media.store_all(1, uploads)
+    assert not files()
+    assert len(media.store_all(1, [(io.BytesIO(picture()), "") for _ in range(2)])) == 2
+
+
 def test_the_quota_of_one_person_does_not_concern_another(monkeypatch: pytest.MonkeyPatch) -> None:
     store(picture(), owner_id=1)
     monkeypatch.setattr(media_space, "QUOTA_BYTES", 1)
@@ -372,13 +381,13 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     decode, inside, most = media._decode, [0], [0]
     lock = threading.Lock()
 
-    def watched(raw: bytes) -> Image.Image:
+    def watched(raw: bytes, work: media.Work) -> Image.Image:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
         try:
             threading.Event().wait(0.02)
-            return decode(raw)
+            return decode(raw, work)
         finally:
             with lock:
                 inside[0] -= 1

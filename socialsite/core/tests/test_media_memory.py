@@ -14,11 +14,14 @@ from django.conf import settings
 from PIL import Image
 
 from socialsite.core import media
+from socialsite.core.tests.hostile_pictures import HOSTILE, chunk
 
 pytestmark = pytest.mark.once
 
 PEAK_MEGABYTES = 300
 LEFT_MEGABYTES = 30
+# Of the CPU time of a photo: more than any hostile file takes, less than one did.
+PHOTO_TIMES = 2
 # As many pixels as are allowed, in lines as long as are allowed.
 WIDE = (media.MAX_SIDE, media.MAX_PIXELS // media.MAX_SIDE)
 HEAVY = (media.MAX_SIDE - 1, media.MAX_HEAVY_PIXELS // media.MAX_SIDE)
@@ -32,10 +35,6 @@ PASSES = [
     (1, 0, 2, 2),
     (0, 1, 1, 2),
 ]
-
-
-def chunk(name: bytes, body: bytes) -> bytes:
-    return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
 
 def interlaced_png(size: tuple[int, int]) -> bytes:
@@ -75,8 +74,14 @@ WORST: dict[str, Callable[[], bytes]] = {
 }
 
 
-def test_the_worst_pictures_that_are_taken_stay_within_their_memory(tmp_path: Path) -> None:
-    for name, make in WORST.items():
+def photo() -> bytes:
+    """Return an ordinary photo of 12 megapixels."""
+    small = Image.effect_noise((1000, 750), 60)
+    return encoded(small.resize((4000, 3000)).convert("RGB"), "JPEG", quality=85)
+
+
+def test_the_worst_pictures_stay_within_their_memory_and_time(tmp_path: Path) -> None:
+    for name, make in {"photo": photo, **WORST, **HOSTILE}.items():
         (tmp_path / name).write_bytes(make())
     done = subprocess.run(
         [sys.executable, "-m", "socialsite.core.tests.peak", *map(str, tmp_path.iterdir())],
@@ -88,7 +93,13 @@ def test_the_worst_pictures_that_are_taken_stay_within_their_memory(tmp_path: Pa
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert set(found) == set(WORST)
-    for name, (peak, left) in found.items():
-        assert 20 < peak < PEAK_MEGABYTES, f"{name}: {peak:.0f} MB"  # it was decoded at all
+    assert set(found) == {"photo", *WORST, *HOSTILE}
+    most = PHOTO_TIMES * found["photo"][2]
+    for name, (peak, left, seconds) in found.items():
+        assert peak < PEAK_MEGABYTES, f"{name}: {peak:.0f} MB"
         assert left < LEFT_MEGABYTES, f"{name}: {left:.0f} MB stay"
+        if name in WORST:
+            assert peak > 20, f"{name}: it was not decoded at all"
+        else:
+            assert seconds <= most, f"{name}: {seconds:.2f} s"
+    assert not done.stderr, done.stderr[:2000]  # no line of the log a tag
