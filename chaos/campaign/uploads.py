@@ -13,6 +13,7 @@ from chaos.campaign.journal import Journal
 from chaos.campaign.people import V1, Person, make_people
 from chaos.campaign.sites import Site
 from chaos.campaign.wire import Form, Request, Upload
+from socialsite.core.tests.hostile_pictures import HOSTILE
 from socialsite.core.tests.test_media import REFUSED, encoded, picture, png_of_size
 
 PART = "uploads"
@@ -46,6 +47,8 @@ def bombs() -> Iterator[tuple[str, bytes]]:
     yield "2,000,000,000 x 2 claimed", png_of_size(2_000_000_000, 2)
     yield "16,384 x 1,500", _png(16_384, 1500, bits=8)
     frames = [Image.new("P", (300, 300), number) for number in range(200)]
+    for name, make in HOSTILE.items():
+        yield name, make()
     yield "200 frames", encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
 
 
