@@ -20,8 +20,9 @@ django_application = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
 from socialsite.core import memory  # noqa: E402
-from socialsite.core.bodies import Gate, Turns  # noqa: E402
+from socialsite.core.bodies import Gate  # noqa: E402
 from socialsite.core.headers import Bounded  # noqa: E402
+from socialsite.core.turns import Turns  # noqa: E402
 
 REQUESTS_AT_ONCE = 32
 

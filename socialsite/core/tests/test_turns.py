@@ -1,0 +1,62 @@
+"""How many requests a process works on at once, and who waits."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from socialsite.core.turns import Turns
+
+pytestmark = pytest.mark.once
+
+
+def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() -> None:
+    inside, most, answered = [0], [0], [0]
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        await asyncio.sleep(0.01)
+        inside[0] -= 1
+        if scope["fails"]:
+            raise ValueError
+        await send({"type": "http.response.start", "status": 200})
+        if scope["slow to read"]:
+            await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        answered[0] += 1
+
+    def parts(*bodies: Any) -> Any:
+        left = list(bodies)
+
+        async def receive() -> dict[str, Any]:
+            if not left:
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": left.pop(0), "more_body": len(left) > 0}
+
+        return receive
+
+    async def slow_to_send() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def main() -> None:
+        turns = Turns(application, 2)
+
+        def ask(receive: Any, **scope: bool) -> asyncio.Task[None]:
+            kinds = {"fails": False, "slow to read": False} | scope
+            return asyncio.create_task(turns(kinds, receive, send))
+
+        slow = [ask(slow_to_send) for _ in range(5)]
+        slow += [ask(parts(b""), **{"slow to read": True}) for _ in range(5)]
+        quick = [ask(parts(b"a", b"b"), fails=number % 2 == 0) for number in range(20)]
+        found = await asyncio.wait_for(asyncio.gather(*quick, return_exceptions=True), 20)
+        assert [type(one) for one in found] == [ValueError, type(None)] * 10
+        for task in slow:
+            task.cancel()
+
+    asyncio.run(main())
+    assert (most[0], answered[0]) == (2, 15)
