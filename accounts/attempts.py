@@ -20,7 +20,7 @@ from django.http import HttpRequest
 from accounts import known_devices, queries
 from accounts.models import Failures, TokenVersion, User
 from accounts.networks import client, client_of
-from socialsite.core import budgets, db
+from socialsite.core import budgets, db, turns
 from socialsite.core.allowances import refusal
 from socialsite.core.budgets import Guesses, Rate, window_of
 from socialsite.core.errors import (
@@ -37,8 +37,11 @@ DAY = 86_400
 PENDING_MS = 60_000
 # How long an attempt waits for others that are being checked and may use up what is left.
 TURN_SECONDS = 10.0
+# With more waiting in a process than these, each asks less often.
+PAUSING_FREELY = 8
 
 _jitter = random.SystemRandom()
+_pausing: set[object] = set()
 
 
 Keys = dict[str, Guesses]
@@ -73,7 +76,7 @@ def login(request: HttpRequest, username: str) -> Iterator[None]:
     )
     if key(budgets.LOGIN_ACCOUNT, name) in found:
         found[key(budgets.LOGIN_ADDRESS, client_of(request))] = budgets.LOGIN_ADDRESS
-    with _guarded(found, PasswordNotCorrected, UserNotFound):
+    with _guarded(client_of(request), found, PasswordNotCorrected, UserNotFound):
         yield
 
 
@@ -83,21 +86,23 @@ def code(request: HttpRequest, user: User) -> Iterator[None]:
     found = _of_person(
         request, str(user.pk), user.pk, budgets.CODE_DEVICE, budgets.CODE_HERE, budgets.CODE_ACCOUNT
     )
-    with _guarded(found, OtpNotCorrected):
+    with _guarded(client_of(request), found, OtpNotCorrected):
         yield
 
 
 @contextmanager
 def password(user: User) -> Iterator[None]:
     """Guard the check of the password of someone signed in. Raises RateLimited."""
-    with _guarded({key(budgets.PASSWORD, str(user.pk)): budgets.PASSWORD}, PasswordNotCorrected):
+    found: Keys = {key(budgets.PASSWORD, str(user.pk)): budgets.PASSWORD}
+    with _guarded(user.pk, found, PasswordNotCorrected):
         yield
 
 
 @contextmanager
 def own_code(user: User) -> Iterator[None]:
     """Guard the check of a code of someone signed in. Raises RateLimited."""
-    with _guarded({key(budgets.OWN_CODE, str(user.pk)): budgets.OWN_CODE}, OtpNotCorrected):
+    found: Keys = {key(budgets.OWN_CODE, str(user.pk)): budgets.OWN_CODE}
+    with _guarded(user.pk, found, OtpNotCorrected):
         yield
 
 
@@ -105,7 +110,7 @@ def own_code(user: User) -> Iterator[None]:
 def sign_up(request: HttpRequest) -> Iterator[None]:
     """Guard the making of an account: refused names and passwords count. Raises RateLimited."""
     found = {key(budgets.SIGN_UP_REFUSED, client_of(request)): budgets.SIGN_UP_REFUSED}
-    with _guarded(found, RegMatchError, DuplicatedUser):
+    with _guarded(client_of(request), found, RegMatchError, DuplicatedUser):
         yield
 
 
@@ -125,8 +130,17 @@ def _of_person(
 
 
 @contextmanager
-def _guarded(keys: Keys, *failures: type[AppError]) -> Iterator[None]:
-    """Let an attempt through or raise RateLimited; the errors named make it a failed one."""
+def _guarded(owner: object, keys: Keys, *failures: type[AppError]) -> Iterator[None]:
+    """Let an attempt through or raise RateLimited; the errors named make it a failed one.
+
+    Unavailable when too many attempts are at it, in all or of this owner.
+    """
+    with turns.slow(turns.PASSWORD, owner), _counted(keys, *failures):
+        yield
+
+
+@contextmanager
+def _counted(keys: Keys, *failures: type[AppError]) -> Iterator[None]:
     keys = {key: budget for key, budget in keys.items() if budget.rate is not None}
     if not keys:
         yield
@@ -152,7 +166,17 @@ def _take(keys: Keys) -> None:
             return
         if wait_ms or time.monotonic() > latest:
             raise refusal(max(1, math.ceil(wait_ms / 1000)))
-        time.sleep(_jitter.uniform(0.02, 0.08))
+        _pause()
+
+
+def _pause() -> None:
+    """Wait before asking again, the longer the more do: together they ask no more often."""
+    marker = object()
+    _pausing.add(marker)
+    try:
+        time.sleep(_jitter.uniform(0.02, 0.08) * max(1.0, len(_pausing) / PAUSING_FREELY))
+    finally:
+        _pausing.discard(marker)
 
 
 @db.atomic

@@ -14,6 +14,7 @@ from django.contrib.auth.hashers import check_password, get_hasher, make_passwor
 
 from accounts import rules
 from accounts.models import User
+from socialsite.core import turns
 from socialsite.core.errors import Unavailable
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)
@@ -24,12 +25,13 @@ _slots = threading.BoundedSemaphore(CONCURRENT_HASHES)
 
 @contextmanager
 def _slot() -> Iterator[None]:
-    if not _slots.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable(retry_after=WAIT_SECONDS)
-    try:
-        yield
-    finally:
-        _slots.release()
+    with turns.slow(turns.PASSWORD):
+        if not _slots.acquire(timeout=WAIT_SECONDS):
+            raise Unavailable(retry_after=WAIT_SECONDS)
+        try:
+            yield
+        finally:
+            _slots.release()
 
 
 def hash_password(raw: str) -> str:

@@ -19,12 +19,9 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 django_application = get_asgi_application()
 
 from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
-from socialsite.core import memory  # noqa: E402
+from socialsite.core import memory, turns  # noqa: E402
 from socialsite.core.bodies import Gate  # noqa: E402
 from socialsite.core.headers import Bounded  # noqa: E402
-from socialsite.core.turns import Turns  # noqa: E402
-
-REQUESTS_AT_ONCE = 32
 
 memory.tune()
 
@@ -40,7 +37,7 @@ routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 application = Bounded(
     ProtocolTypeRouter(
         {
-            "http": Gate(Turns(django_application, REQUESTS_AT_ONCE)),
+            "http": Gate(turns.Turns(django_application, turns.REQUESTS_AT_ONCE, turns.SLOW_ASGI)),
             "websocket": URLRouter(routes),
         }
     )

@@ -28,7 +28,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms, PngImagePlugin
 
-from socialsite.core import media_files, media_parts, media_space, media_use
+from socialsite.core import media_files, media_parts, media_space, media_use, turns
 from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
 from socialsite.core.models import Media
 
@@ -128,7 +128,8 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     texts = [clean_alt(alt) for _file, alt in uploads]
     media_space.check(owner_id)
     work = Work()
-    pictures = [encode(upload_file, work) for upload_file, _alt in uploads]
+    with turns.slow(turns.UPLOAD, owner_id):
+        pictures = [encode(upload_file, owner_id, work) for upload_file, _alt in uploads]
     kept: list[Media] = []
     try:
         for picture, text in zip(pictures, texts, strict=True):
@@ -224,19 +225,30 @@ def url_of(name: str) -> str:
 
 
 # --- decoding and encoding ----------------------------------------------------------------------
-def encode(upload_file: IO[bytes], work: Work | None = None) -> Picture:
+@contextlib.contextmanager
+def _decoder(owner_id: int | str) -> Iterator[None]:
+    """Wait for a decoder. Raises Unavailable when too many wait, or for too long."""
+    with turns.slow(turns.UPLOAD, owner_id):
+        if not _decoders.acquire(timeout=WAIT_SECONDS):
+            raise Unavailable(retry_after=WAIT_SECONDS)
+        try:
+            yield
+        finally:
+            _decoders.release()
+
+
+def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None = None) -> Picture:
     """Decode an uploaded picture and encode it again under new random names; writes nothing.
 
     `work` is what it shares with the other pictures of the request.
 
     Raises PayloadTooLarge, UnsupportedMedia, and Unavailable when too many wait to be decoded.
     """
-    raw = upload_file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise PayloadTooLarge(TOO_LARGE)
-    if not _decoders.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable(retry_after=WAIT_SECONDS)
-    try:
+    with _decoder(owner_id):
+        # Those who wait for the decoder have their file on the disk, not in memory.
+        raw = upload_file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise PayloadTooLarge(TOO_LARGE)
         image = _decode(raw, work or Work())
         stem = secrets.token_hex(16)
         extension = "webp" if image.mode == "RGBA" else "jpg"
@@ -251,8 +263,6 @@ def encode(upload_file: IO[bytes], work: Work | None = None) -> Picture:
             data=data,
             thumb=_bytes_of(image),
         )
-    finally:
-        _decoders.release()
 
 
 def _decode(raw: bytes, work: Work) -> Image.Image:

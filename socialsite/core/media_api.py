@@ -92,7 +92,7 @@ class MediaView(APIView):
         alt = media.clean_alt(request.POST.get("alt", ""))
         media_space.check(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: it takes long.
-        picture = media.encode(file)
+        picture = media.encode(file, _owner(request))
         file.seek(0)
         with media.no_orphans(picture):
             return self._keep(request, picture, alt)

@@ -32,7 +32,7 @@ def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def encode(data: bytes, work: media.Work | None = None) -> media.Picture:
-    return media.encode(io.BytesIO(data), work)
+    return media.encode(io.BytesIO(data), work=work)
 
 
 def noise(size: tuple[int, int] = (300, 200)) -> Image.Image:

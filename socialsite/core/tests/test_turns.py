@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from socialsite.core.turns import Turns
+from socialsite.core import turns
+from socialsite.core.errors import AppError
+from socialsite.core.turns import Places, Turns
 
 pytestmark = pytest.mark.once
 
@@ -44,7 +46,7 @@ def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() 
         raise AssertionError
 
     async def main() -> None:
-        turns = Turns(application, 2)
+        turns = Turns(application, 2, 0)
 
         def ask(receive: Any, **scope: bool) -> asyncio.Task[None]:
             kinds = {"fails": False, "slow to read": False} | scope
@@ -60,3 +62,41 @@ def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() 
 
     asyncio.run(main())
     assert (most[0], answered[0]) == (2, 15)
+
+
+def taken(places: Places, kind: str, owner: str = "") -> str:
+    """Take a place; returns the name of the error, if any."""
+    try:
+        places.take(kind, owner)
+    except AppError as error:
+        return error.name if error.retry_after else "no word on when"
+    return ""
+
+
+def test_places_are_shared_between_kinds_and_owners() -> None:
+    places, share, none = Places(8), "RATE_LIMITED", "UNAVAILABLE"
+    assert [taken(places, turns.UPLOAD, "ann") for _ in range(4)] == [""] * 3 + [share]
+    assert [taken(places, turns.UPLOAD, "bob") for _ in range(2)] == ["", none]
+    assert [taken(places, turns.PASSWORD) for _ in range(5)] == [""] * 4 + [none]
+    places.give_back(turns.UPLOAD, "ann")
+    assert [taken(places, turns.UPLOAD, "ann") for _ in range(2)] == ["", share]
+
+
+def test_no_address_has_all_places() -> None:
+    for at_most, left in ((turns.SLOW_WSGI, 1), (turns.SLOW_ASGI, 8)):
+        places = Places(at_most)
+        found = [taken(places, turns.PASSWORD, "one") for _ in range(100)]
+        assert found.count("") == at_most - left
+        assert taken(places, turns.PASSWORD, "other") == ""
+
+
+def test_work_within_slow_work_takes_no_second_place() -> None:
+    places = Places(1)
+    with turns.within(places):
+        for _ in range(2):
+            with turns.slow(turns.PASSWORD, "one"), turns.slow(turns.PASSWORD):
+                pass
+            with pytest.raises(ValueError, match="any"), turns.slow(turns.UPLOAD):
+                raise ValueError("any")
+        with turns.slow(turns.PASSWORD):
+            assert taken(places, turns.PASSWORD) == "UNAVAILABLE"

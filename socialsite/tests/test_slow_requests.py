@@ -1,0 +1,146 @@
+"""Many slow requests at once leave threads for the others, in both modes.
+
+The hashers and the decoder are kept by the test, so slow requests wait for as long as it wants.
+"""
+
+import asyncio
+import contextlib
+import io
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.core.asgi import get_asgi_application
+from django.db import connections
+from django.test import Client
+from PIL import Image
+
+from accounts import actions, passwords
+from socialsite.core import media, turns
+
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
+
+JSON = "application/json"
+LONG = 60  # seconds; never waited for when the test passes
+AT_ONCE = 64
+
+
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """No hasher and no decoder is free until the event is set."""
+    free = threading.Event()
+
+    class Taken:
+        def acquire(self, timeout: float) -> bool:
+            return free.wait(LONG)
+
+        def release(self) -> None:
+            pass
+
+    monkeypatch.setattr(passwords, "_slots", Taken())
+    monkeypatch.setattr(media, "_decoders", Taken())
+    yield free
+    free.set()
+
+
+@pytest.fixture
+def token(make_user: Any) -> str:
+    """Sign somebody in, before no hasher is free."""
+    return actions.sign_in(make_user(), "other").access
+
+
+def log_in(number: int) -> bytes:
+    person = {"username": f"nobody{number}", "password": "wrong.pass1", "client": "other"}
+    return json.dumps(person).encode()
+
+
+def upload() -> tuple[bytes, str]:
+    out = io.BytesIO()
+    Image.new("RGB", (4, 3)).save(out, "PNG")
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    return head + out.getvalue() + b"\r\n--x--\r\n", "multipart/form-data; boundary=x"
+
+
+async def ask(
+    application: Any, method: str, path: str, body: bytes = b"", kind: str = JSON, token: str = ""
+) -> int:
+    """Send a request as a server does and return the status of its answer."""
+    found: list[int] = []
+    headers = {"host": "testserver", "content-type": kind, "content-length": str(len(body))}
+    if token:
+        headers["authorization"] = f"Bearer {token}"
+    parts = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Any:
+        return parts.pop() if parts else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        found.extend([message["status"]] if "status" in message else [])
+
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": pairs}
+    await application(scope | {"client": ("192.0.2.7", 1)}, receive, send)
+    return found[0]
+
+
+def test_of_64_log_ins_and_64_uploads_none_keeps_a_page_waiting(
+    token: str, busy: threading.Event
+) -> None:
+    body, kind = upload()
+
+    async def main() -> tuple[list[int], list[int], int]:
+        application = turns.Turns(get_asgi_application(), turns.REQUESTS_AT_ONCE, turns.SLOW_ASGI)
+
+        def send(*args: Any) -> asyncio.Task[int]:
+            return asyncio.create_task(ask(application, *args))
+
+        slow = [send("POST", "/api/v1/auth/login", log_in(n)) for n in range(AT_ONCE)]
+        slow += [send("POST", "/api/v1/media", body, kind, token) for _ in range(AT_ONCE)]
+        quick = [send("GET", "/healthz") for _ in range(2 * turns.REQUESTS_AT_ONCE)]
+        quick += [send("GET", "/recommended") for _ in range(3)]
+        try:
+            answers = await asyncio.wait_for(asyncio.gather(*quick), LONG / 2)
+            waiting = sum(not one.done() for one in slow)
+        finally:
+            busy.set()
+        return answers, await asyncio.gather(*slow), waiting
+
+    quick, slow, waiting = asyncio.run(main())
+    assert set(quick) == {200}
+    assert set(slow) <= {201, 401, 429, 503}
+    assert 0 < waiting <= turns.SLOW_ASGI
+    assert 201 in slow
+    assert 401 in slow
+
+
+def test_slow_requests_leave_a_thread_of_the_full_stack_to_others(
+    busy: threading.Event,
+) -> None:
+    places = turns.Places(turns.SLOW_WSGI)
+
+    def post(number: int) -> int:
+        with contextlib.closing(connections["default"]), turns.within(places):
+            client = Client(REMOTE_ADDR=f"192.0.2.{number}")
+            path = "/api/v1/auth/login"
+            answer = client.post(path, log_in(number), content_type=JSON)
+            if answer.status_code == 503:
+                assert answer["Retry-After"] == str(turns.RETRY_SECONDS)
+            return answer.status_code
+
+    def get() -> int:
+        with contextlib.closing(connections["default"]):
+            return Client().get("/recommended").status_code
+
+    with ThreadPoolExecutor(turns.THREADS) as threads:
+        slow = [threads.submit(post, number) for number in range(12)]
+        try:
+            assert threads.submit(get).result(LONG / 2) == 200
+            assert sum(not one.done() for one in slow) == turns.SLOW_WSGI
+        finally:
+            busy.set()
+        answers = [one.result() for one in slow]
+    assert (answers.count(401), answers.count(503)) == (turns.SLOW_WSGI, 12 - turns.SLOW_WSGI)
+    assert not places._taken
