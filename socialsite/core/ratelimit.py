@@ -4,10 +4,14 @@ They keep the work fair: while Redis is down everything passes, and no budget is
 security rests on is counted in the database instead (`socialsite.core.allowances`).
 """
 
+import functools
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from django.conf import settings
 
 from socialsite.core import redis
 from socialsite.core.budgets import Budget
@@ -23,8 +27,19 @@ class Take(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The Redis key of the owner's bucket."""
-        return f"rl:{self.budget.name}:{self.owner}"
+        """The Redis key of the owner's bucket: a person's id, or a hash of an address."""
+        owner = str(self.owner)
+        return f"rl:{self.budget.name}:{owner if owner.isdecimal() else _hashed(owner)}"
+
+
+def _hashed(owner: str) -> str:
+    # Keyed, as all IPv4 addresses are quickly tried.
+    return hashlib.blake2b(owner.encode(), digest_size=16, key=_hash_key()).hexdigest()
+
+
+@functools.cache
+def _hash_key() -> bytes:
+    return hashlib.blake2b(settings.SECRET_KEY.encode(), person=b"ratelimit").digest()
 
 
 @dataclass(frozen=True, slots=True)

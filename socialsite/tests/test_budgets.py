@@ -222,6 +222,18 @@ def test_every_address_that_is_read_takes_from_a_budget(admin: Any, taken: set[s
     assert lacks == FREE_READS
 
 
+def test_no_key_in_redis_holds_an_address(admin: Any) -> None:
+    guest = APIClient(REMOTE_ADDR="203.0.113.9")
+    for path in ("/recommended", "/search?q=ali", "/api/schema/"):
+        guest.get(path)
+    guest.post("/api/v1/auth/login", {"username": "nobody1", "password": "x"}, format="json")
+    guest.post("/i18n/setlang/", {"language": "en"})
+    keys = redis.call(lambda connection: [str(key) for key in connection.scan_iter("*")])
+    names = ("guest_read", "search", "schema", "login", "language")
+    assert [name for name in names if not any(f"rl:{name}:" in key for key in keys)] == []
+    assert [key for key in keys if "203.0.113" in key] == []
+
+
 # --- every row ----------------------------------------------------------------------------------
 class World:
     """A person and what there is to act on; every request comes from one address."""

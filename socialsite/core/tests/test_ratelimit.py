@@ -1,6 +1,7 @@
 """The token bucket: its contract, its clock, its life in Redis, and what holds without Redis."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -188,3 +189,20 @@ def test_a_changed_rate_counts_at_once(settings) -> None:
     granted(50)
     settings.BUDGETS = {"test": Rate(10, 36_000)}
     assert (take().remaining, take().limit) == (9, 10)
+
+
+@pytest.mark.parametrize("address", ["203.0.113.9", "2001:db8:0:7::/64"])
+def test_no_key_in_redis_holds_an_address(address: str, settings: Any) -> None:
+    owners = [address, f"address:{address}"]
+    assert all(ratelimit.take(SMALL, owner).remaining == 1 for owner in owners)
+    keys = redis.call(lambda connection: [key.decode() for key in connection.keys("*")])
+    assert len(keys) == 2
+    assert [key for key in keys if address in key] == []
+    # Whoever has Redis cannot try all addresses either.
+    before = Take(SMALL, address).key
+    ratelimit._hash_key.cache_clear()
+    settings.SECRET_KEY = "another" * 10
+    try:
+        assert Take(SMALL, address).key != before
+    finally:
+        ratelimit._hash_key.cache_clear()
