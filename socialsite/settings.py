@@ -399,12 +399,15 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "filters": {"one_line": {"()": "socialsite.core.logs.OneLine"}},
+    "filters": {
+        "one_line": {"()": "socialsite.core.logs.OneLine"},
+        "sparing": {"()": "socialsite.core.logs.Sparing"},
+    },
     "handlers": {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": "line",
-            "filters": ["one_line"],
+            "filters": ["one_line", "sparing"],
         }
     },
     "root": {"handlers": ["stderr"], "level": "WARNING"},
