@@ -17,6 +17,8 @@ from chaos.campaign.wire import Answer, Form, Json, Raw, Request, Upload
 SLOW_SECONDS = 2.0
 # What one request costs the site at most when nothing is wrong with it, as a guess.
 USUAL_CPU_SECONDS = 0.05
+# All that may answer 503 while Redis is away (docs/api.md); everything else does without it.
+NEED_REDIS = ("/api/v1/auth/ws-ticket",)
 # However busy a machine is, an answer is not excused for ever.
 MOST_BUSY = 5.0
 SHRINK_TRIES = 40
@@ -113,7 +115,8 @@ class Journal:
         """Look for an error of the server, or for no answer at all."""
         if 0 < answer.status < 500:
             return
-        if answer.status == 503 and answer.header("Retry-After") and self.site.redis_is_dead:
+        told = answer.status == 503 and answer.header("Retry-After")
+        if told and self.site.redis_is_dead and pattern(request.path) in NEED_REDIS:
             with self._lock:
                 self.counts["unavailable"] += 1
             return

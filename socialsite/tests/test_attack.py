@@ -75,14 +75,23 @@ def test_a_finding_is_made_small(journal: Journal) -> None:
 
 @pytest.mark.once
 def test_only_a_dead_service_excuses_an_unavailable_site(journal: Journal) -> None:
-    request = Request("GET", "/api/v1/feed")
+    request = Request("POST", "/api/v1/auth/ws-ticket")
     told, mute = answer(503, Retry_After="3"), answer(503)
     journal.judge("fuzz", request, told, lambda _: told)
     assert journal.counts["5xx"] == 1
     journal.site.redis_is_dead = True
     journal.judge("fuzz", request, told, lambda _: told)
-    journal.judge("fuzz", request.replace(method="POST"), mute, lambda _: mute)
+    journal.judge("fuzz", request.replace(method="PUT"), mute, lambda _: mute)
     assert (journal.counts["5xx"], journal.counts["unavailable"]) == (2, 1)
+
+
+@pytest.mark.once
+def test_with_a_dead_redis_what_needs_none_must_answer(journal: Journal) -> None:
+    journal.site.redis_is_dead = True
+    told = answer(503, Retry_After="3")
+    for number, path in enumerate(("/api/v1/feed", "/login", "/api/v1/media"), 1):
+        journal.judge("fuzz", Request("GET", path), told, lambda _: told)
+        assert (journal.counts["5xx"], journal.counts["unavailable"]) == (number, 0)
 
 
 @pytest.mark.once
