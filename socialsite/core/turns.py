@@ -25,10 +25,11 @@ from socialsite.core.errors import RateLimited, Unavailable
 
 REQUESTS_AT_ONCE = 32  # on ASGI, beside those that are slow
 THREADS = 4  # of a process that serves WSGI
-SLOW_ASGI = 64
+SLOW_ASGI = 16
 SLOW_WSGI = THREADS - 1
 RETRY_SECONDS = 2
 
+SAFE = ("GET", "HEAD", "OPTIONS")
 PASSWORD, UPLOAD = "password", "upload"
 
 
@@ -123,31 +124,32 @@ class Turns:
 
     On ASGI Django starts a thread for each request. A turn begins when the body is there and ends
     when the answer begins, so that a client that is slow to send or to read keeps nobody waiting;
-    a slow request's ends when it takes its place.
+    a slow request's ends when it takes its place. What may write has half of the turns.
     """
 
     def __init__(self, application: Application, at_once: int, slow: int) -> None:
         self._application = application
         self._places = Places(slow)
         self._free = asyncio.Semaphore(at_once)
+        # Else pages would stand in line behind log-ins before those are known to be slow.
+        self._for_writes = asyncio.Semaphore(max(1, at_once // 2))
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        has_turn = False
+        held: list[asyncio.Semaphore] = []
+        is_read = scope.get("method", "GET") in SAFE
 
         async def receive_and_wait() -> Message:
-            nonlocal has_turn
             message = await receive()
             if message["type"] == "http.request" and not message.get("more_body", False):
-                await self._free.acquire()
-                has_turn = True
+                for turns in (self._free,) if is_read else (self._for_writes, self._free):
+                    await turns.acquire()
+                    held.append(turns)
             return message
 
         def leave() -> None:
-            nonlocal has_turn
-            if has_turn:
-                has_turn = False
-                self._free.release()
+            while held:
+                held.pop().release()
 
         async def send_and_leave(message: Message) -> None:
             leave()
