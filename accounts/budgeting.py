@@ -91,6 +91,11 @@ def spend(request: HttpRequest) -> None:
     _take(request, request.user.pk if request.user.is_authenticated else None).check()
 
 
+def spend_as(request: HttpRequest, user_id: int | None) -> None:
+    """Take the tokens of a request of somebody who may be known otherwise than by the cookies."""
+    _take(request, user_id).check()
+
+
 def _take(request: HttpRequest, user_id: int | None) -> Grant:
     asked: Asked | None = getattr(request, "asked", None)
     return ratelimit.take_all(_due(request, user_id)) if asked is None else asked.grant()

@@ -12,13 +12,15 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts import authentication
-from socialsite.core import api, errors, media_files, media_use
+from accounts import authentication, budgeting
+from socialsite.core import api, budgets, errors, media_files, media_use
 
 PUBLIC = "public, max-age=31536000, immutable"  # a name is never used for another picture
 PRIVATE = "private, no-store"
 # The location of nginx that only an answer of the site leads to, for all files below MEDIA_ROOT.
 HANDED_OVER = "/_uploads/"
+# What is not public is looked up; public files are read without the database.
+TAKES = {"GET": (budgets.GUEST_READ, budgets.READ)}
 # Pixels alone, but nothing may run even if a browser is told that they are a page.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -36,8 +38,10 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
         raise errors.NotFound
     if media_files.is_public(path):
         return _file(request, path, PUBLIC)
+    budgeting.prepare(request, TAKES)
     try:
         viewer_id = _viewer_id(request)
+        budgeting.spend_as(request, viewer_id)
     except errors.AppError as error:
         return api.error_response(error)
     picture = media_use.by_file(path)

@@ -76,7 +76,6 @@ IDLE = {
     "healthz": "says that the process is up",
     "readyz": "asks the database one thing",
     "metrics": "for who has the token",
-    "media/<path:path>": "a file; GET only",
     ".well-known/jwks.json": "GET only",
     ".well-known/security.txt": "GET only",
     "admin/login/": "leads to the login",
@@ -89,6 +88,7 @@ PATHS = {
     "<str:client>": "chrome",
     "(?P<app_label>core|accounts|relations|feeds|interactions)": "accounts",
     "(?P<url>.*)": "nowhere",
+    "<path:path>": f"ab/{'ab' * 16}.jpg",
 }
 SIGN_UP = {"username": "new00001", "nickname": "爱丽丝们", "password": PASSWORD}
 # What a form or body must have to get as far as a budget; all others get an empty one.
