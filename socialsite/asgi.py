@@ -34,10 +34,11 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
 # Which pages may open a socket depends on the credential: `accounts.handshake`.
+places = turns.Places(turns.SLOW_ASGI, turns.LINE_ASGI)
 application = Bounded(
     ProtocolTypeRouter(
         {
-            "http": Gate(turns.Turns(django_application, turns.REQUESTS_AT_ONCE, turns.SLOW_ASGI)),
+            "http": Gate(turns.Turns(django_application, turns.REQUESTS_AT_ONCE, places)),
             "websocket": URLRouter(routes),
         }
     )

@@ -1,18 +1,20 @@
 """Turns: how many requests a process works on at once, and how many of them may be slow.
 
 Slow is what waits: for a decoder, for a hasher, for others that try the same password. A request
-that begins such work takes a place, of which there are fewer than threads, and is refused at once
-when none is left. So whatever many slow requests do, others find a thread:
+that begins such work takes a place, of which there are few. So whatever many slow requests do,
+others find a thread:
 
-- On ASGI each request has a thread of its own. A slow one gives its turn back when it takes a
-  place, so that all turns are there for the others.
-- On WSGI a thread is what a turn is. One more than there are places is never slow.
+- On ASGI each request has a thread of its own. A slow one gives its turn back before it takes a
+  place, so that all turns are there for the others. So many may wait for a place, asleep.
+- On WSGI a thread is what a turn is. One more than there are places is never slow, so whoever finds
+  no place is refused at once.
 
 What serves no request (commands, workers) takes no place.
 """
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,12 +23,14 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from socialsite.core.bodies import Application, Message, Receive, Send
-from socialsite.core.errors import RateLimited, Unavailable
+from socialsite.core.errors import AppError, RateLimited, Unavailable
 
 REQUESTS_AT_ONCE = 32  # on ASGI, beside those that are slow
 THREADS = 4  # of a process that serves WSGI
 SLOW_ASGI = 16
 SLOW_WSGI = THREADS - 1
+LINE_ASGI = 64  # who may wait for a place
+WAIT_SECONDS = 10.0
 RETRY_SECONDS = 2
 
 SAFE = ("GET", "HEAD", "OPTIONS")
@@ -36,38 +40,66 @@ PASSWORD, UPLOAD = "password", "upload"
 class Places:
     """The places of slow work in a process, at most half of them for uploads.
 
-    One owner, an address or a person, never has all that its kind of work may have.
+    One owner, an address or a person, never has all that its kind of work may have. As many as
+    there are in `line` wait for a place, those of one owner in most of it.
     """
 
-    def __init__(self, at_most: int) -> None:
-        self._at_most = at_most
+    def __init__(self, at_most: int, line: int = 0) -> None:
+        self._at_most, self._line = at_most, line
         self._taken: Counter[tuple[str, str]] = Counter()
-        self._lock = threading.Lock()
+        self._waiting: Counter[str] = Counter()
+        self._changed = threading.Condition()
 
     def take(self, kind: str, owner: str) -> None:
-        """Take a place; "" is nobody, who has no share.
+        """Take a place, after WAIT_SECONDS at most; "" is nobody, who has no share.
 
         Raises RateLimited when the owner has its share, Unavailable when no place is left.
         """
-        of_kind = (self._at_most + 1) // 2 if kind == UPLOAD else self._at_most
-        of_owner = max(1, of_kind * 7 // 8)
-        with self._lock:
-            if owner and self._taken[kind, owner] >= of_owner:
-                raise RateLimited(retry_after=RETRY_SECONDS)
-            if self._taken["", ""] >= self._at_most or self._taken[kind, ""] >= of_kind:
-                raise Unavailable(retry_after=RETRY_SECONDS)
+        latest = time.monotonic() + WAIT_SECONDS
+        with self._changed:
+            while (refusal := self._refusal(kind, owner)) is not None:
+                if not self._wait(owner, latest - time.monotonic()):
+                    raise refusal
             self._taken.update(self._keys(kind, owner))
 
     def give_back(self, kind: str, owner: str) -> None:
         """Give a place back."""
-        with self._lock:
+        with self._changed:
             self._taken.subtract(self._keys(kind, owner))
             for key in self._keys(kind, owner):
                 if not self._taken[key]:
                     del self._taken[key]
+            self._changed.notify_all()
+
+    def _refusal(self, kind: str, owner: str) -> AppError | None:
+        of_kind = (self._at_most + 1) // 2 if kind == UPLOAD else self._at_most
+        if owner and self._taken[kind, owner] >= _most_of(of_kind):
+            return RateLimited(retry_after=RETRY_SECONDS)
+        if self._taken["", ""] >= self._at_most or self._taken[kind, ""] >= of_kind:
+            return Unavailable(retry_after=RETRY_SECONDS)
+        return None
+
+    def _wait(self, owner: str, seconds: float) -> bool:
+        """Wait until a place is given back; False without room in the line, or time."""
+        room = _most_of(self._line) if owner else self._line
+        if seconds <= 0 or self._waiting.total() >= self._line or self._waiting[owner] >= room:
+            return False
+        self._waiting[owner] += 1
+        try:
+            self._changed.wait(seconds)
+        finally:
+            self._waiting[owner] -= 1
+            if not self._waiting[owner]:
+                del self._waiting[owner]
+        return True
 
     def _keys(self, kind: str, owner: str) -> list[tuple[str, str]]:
         return [("", ""), (kind, ""), *([(kind, owner)] if owner else [])]
+
+
+def _most_of(number: int) -> int:
+    """Return how many of so many one owner may have."""
+    return max(1, number * 7 // 8)
 
 
 class _Served(NamedTuple):
@@ -89,7 +121,7 @@ _inside = _Inside()
 
 @contextmanager
 def within(places: Places, leave: Callable[[], object] | None = None) -> Iterator[None]:
-    """Serve a request in which slow work takes one of these places and then gives a turn back."""
+    """Serve a request in which slow work gives a turn back and then takes one of these places."""
     token = _served.set(_Served(places, leave))
     try:
         yield
@@ -99,7 +131,7 @@ def within(places: Places, leave: Callable[[], object] | None = None) -> Iterato
 
 @contextmanager
 def slow(kind: str, owner: object = "") -> Iterator[None]:
-    """Hold a place for slow work; within such work it asks for no second one.
+    """Hold a place for slow work, waited for where there is a line; one place for work within work.
 
     Raises RateLimited when the owner has its share, Unavailable when no place is left.
     """
@@ -108,11 +140,11 @@ def slow(kind: str, owner: object = "") -> Iterator[None]:
         yield
         return
     name = str(owner)
+    if served.leave is not None:
+        served.leave()
     served.places.take(kind, name)
     _inside.is_slow = True
     try:
-        if served.leave is not None:
-            served.leave()
         yield
     finally:
         _inside.is_slow = False
@@ -124,12 +156,12 @@ class Turns:
 
     On ASGI Django starts a thread for each request. A turn begins when the body is there and ends
     when the answer begins, so that a client that is slow to send or to read keeps nobody waiting;
-    a slow request's ends when it takes its place. What may write has half of the turns.
+    a slow request's ends before it takes its place. What may write has half of the turns.
     """
 
-    def __init__(self, application: Application, at_once: int, slow: int) -> None:
+    def __init__(self, application: Application, at_once: int, places: Places) -> None:
         self._application = application
-        self._places = Places(slow)
+        self._places = places
         self._free = asyncio.Semaphore(at_once)
         # Else pages would stand in line behind log-ins before those are known to be slow.
         self._for_writes = asyncio.Semaphore(max(1, at_once // 2))

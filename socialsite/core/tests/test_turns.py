@@ -1,6 +1,9 @@
 """How many requests a process works on at once, and who waits."""
 
 import asyncio
+import threading
+import time
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -46,7 +49,7 @@ def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() 
         raise AssertionError
 
     async def main() -> None:
-        turns = Turns(application, 2, 0)
+        turns = Turns(application, 2, Places(0))
 
         def ask(receive: Any, **scope: bool) -> asyncio.Task[None]:
             kinds = {"fails": False, "slow to read": False} | scope
@@ -90,6 +93,37 @@ def test_no_address_has_all_places() -> None:
         assert taken(places, turns.PASSWORD, "other") == ""
 
 
+def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
+    places, done = Places(8, line=8), list[str]()
+
+    def work(owner: str) -> None:
+        done.append(taken(places, turns.PASSWORD, owner))
+
+    for _ in range(7):
+        work("one")
+    crowd = [threading.Thread(target=work, args=("one",)) for _ in range(20)]
+    for thread in crowd:
+        thread.start()
+    while len(done) < 20:  # seven have places, seven wait, the others were refused
+        time.sleep(0.01)
+    assert Counter(done) == {"": 7, "RATE_LIMITED": 13}
+    assert taken(places, turns.PASSWORD, "other") == ""
+    places.give_back(turns.PASSWORD, "other")
+    for _ in range(7):
+        places.give_back(turns.PASSWORD, "one")
+    for thread in crowd:
+        thread.join(turns.WAIT_SECONDS)
+    assert Counter(done) == {"": 14, "RATE_LIMITED": 13}
+    assert not places._waiting
+
+
+def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "WAIT_SECONDS", 0.05)
+    places = Places(1, line=1)
+    assert [taken(places, turns.PASSWORD) for _ in range(2)] == ["", "UNAVAILABLE"]
+    assert not places._waiting
+
+
 def test_work_within_slow_work_takes_no_second_place() -> None:
     places = Places(1)
     with turns.within(places):
@@ -117,7 +151,7 @@ def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
         def ask(method: str) -> asyncio.Task[None]:
             return asyncio.create_task(served({"method": method}, receive, receive))
 
-        served = Turns(application, 4, 0)
+        served = Turns(application, 4, Places(0))
         writes = [ask("POST") for _ in range(20)]
         await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
         assert inside.count("POST") == 2
