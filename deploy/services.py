@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
-from socialsite.core import bodies, turns
+from socialsite.core import bodies
 from socialsite.core.transport import HSTS
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -275,14 +275,14 @@ def beat(env: Mapping[str, str]) -> Service:
     )
 
 
-def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2) -> Service:
+def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int = 4) -> Service:
     """HTTP under granian, on a Unix socket."""
     return Service(
         name="http",
         argv=python(
             *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
             *("--uds", str(uds), "--uds-permissions", "666"),
-            *("--workers", str(processes), "--blocking-threads", str(turns.THREADS)),
+            *("--workers", str(processes), "--blocking-threads", str(threads)),
             *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
             *("--http1-buffer-size", "65536"),  # bounds a head too
             *("--workers-kill-timeout", "5"),

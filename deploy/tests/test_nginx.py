@@ -62,11 +62,14 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
     """The scheme, and the port of an nginx."""
     with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
         base = Path(name)
-        base.chmod(0o711)  # the account of nginx passes
         for path in ("static/a.css", f"media/{NAME}", f"media/public/{NAME}"):
             file = base / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("x")
+            # Whatever the umask of this process is: importing the site sets one.
+            file.chmod(0o644)
+            for folder in file.relative_to(base).parents:
+                (base / folder).chmod(0o755)
         site = socketserver.ThreadingUnixStreamServer(str(base / "http.sock"), Site)
         os.chmod(base / "http.sock", 0o666)  # noqa: S103  (in a directory of ours)
         threading.Thread(target=site.serve_forever, daemon=True).start()

@@ -1,15 +1,12 @@
 """Turns: how many requests a process works on at once, and how many of them may be slow.
 
 Slow is what waits: for a decoder, for a hasher, for others that try the same password. A request
-that begins such work takes a place, of which there are few. So whatever many slow requests do,
-others find a thread:
+that begins such work takes a place, of which there are few, so that others are served meanwhile
+whatever many slow requests do. On ASGI, in the embedded mode, each request has a thread of its own:
+a slow one gives its turn back before it takes a place, so that all turns are there for the others.
+Others wait for a place, asleep, up to a number.
 
-- On ASGI each request has a thread of its own. A slow one gives its turn back before it takes a
-  place, so that all turns are there for the others. So many may wait for a place, asleep.
-- On WSGI a thread is what a turn is. One more than there are places is never slow, so whoever finds
-  no place is refused at once.
-
-What serves no request (commands, workers) takes no place.
+What runs elsewhere (WSGI, commands, workers) takes no place.
 """
 
 import asyncio
@@ -26,9 +23,7 @@ from socialsite.core.bodies import Application, Message, Receive, Send
 from socialsite.core.errors import AppError, RateLimited, Unavailable
 
 REQUESTS_AT_ONCE = 32  # on ASGI, beside those that are slow
-THREADS = 4  # of a process that serves WSGI
 SLOW_ASGI = 16
-SLOW_WSGI = THREADS - 1
 LINE_ASGI = 64  # who may wait for a place
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 2
@@ -106,7 +101,7 @@ class _Served(NamedTuple):
     """What a request in work has: the places of its process, and how its turn is given back."""
 
     places: Places
-    leave: Callable[[], object] | None
+    leave: Callable[[], object]
 
 
 _served: ContextVar[_Served | None] = ContextVar("_served", default=None)
@@ -120,7 +115,7 @@ _inside = _Inside()
 
 
 @contextmanager
-def within(places: Places, leave: Callable[[], object] | None = None) -> Iterator[None]:
+def within(places: Places, leave: Callable[[], object]) -> Iterator[None]:
     """Serve a request in which slow work gives a turn back and then takes one of these places."""
     token = _served.set(_Served(places, leave))
     try:
@@ -140,8 +135,7 @@ def slow(kind: str, owner: object = "") -> Iterator[None]:
         yield
         return
     name = str(owner)
-    if served.leave is not None:
-        served.leave()
+    served.leave()
     served.places.take(kind, name)
     _inside.is_slow = True
     try:

@@ -370,6 +370,5 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/demo/words.py": OURS,
     "socialsite/env.py": OURS,
     "socialsite/jinja.py": OURS,
-    "socialsite/metrics.py": OURS,
     "socialsite/settings.py": OURS,
 }

@@ -1,21 +1,17 @@
-"""Many slow requests at once leave threads for the others, in both modes.
+"""Many slow requests at once leave threads for the others in the embedded mode.
 
 The hashers and the decoder are kept by the test, so slow requests wait for as long as it wants.
 """
 
 import asyncio
-import contextlib
 import io
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.core.asgi import get_asgi_application
-from django.db import connections
-from django.test import Client
 from PIL import Image
 
 from accounts import actions, passwords
@@ -118,33 +114,3 @@ def test_of_64_log_ins_and_64_uploads_none_keeps_a_page_waiting(
     assert waiting > 0
     assert 201 in slow
     assert 401 in slow
-
-
-def test_slow_requests_leave_a_thread_of_the_full_stack_to_others(
-    busy: threading.Event,
-) -> None:
-    places = turns.Places(turns.SLOW_WSGI)
-
-    def post(number: int) -> int:
-        with contextlib.closing(connections["default"]), turns.within(places):
-            client = Client(REMOTE_ADDR=f"192.0.2.{number}")
-            path = "/api/v1/auth/login"
-            answer = client.post(path, log_in(number), content_type=JSON)
-            if answer.status_code == 503:
-                assert answer["Retry-After"] == str(turns.RETRY_SECONDS)
-            return answer.status_code
-
-    def get() -> int:
-        with contextlib.closing(connections["default"]):
-            return Client().get("/recommended").status_code
-
-    with ThreadPoolExecutor(turns.THREADS) as threads:
-        slow = [threads.submit(post, number) for number in range(12)]
-        try:
-            assert threads.submit(get).result(LONG / 2) == 200
-            assert sum(not one.done() for one in slow) == turns.SLOW_WSGI
-        finally:
-            busy.set()
-        answers = [one.result() for one in slow]
-    assert (answers.count(401), answers.count(503)) == (turns.SLOW_WSGI, 12 - turns.SLOW_WSGI)
-    assert not places._taken
