@@ -7,15 +7,13 @@ import functools
 import os
 import secrets
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from django.contrib.auth.hashers import check_password, get_hasher, make_password
 
 from accounts import rules
 from accounts.models import User
 from socialsite.core import turns
-from socialsite.core.errors import Unavailable
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)
 WAIT_SECONDS = 10
@@ -23,15 +21,8 @@ WAIT_SECONDS = 10
 _slots = threading.BoundedSemaphore(CONCURRENT_HASHES)
 
 
-@contextmanager
-def _slot() -> Iterator[None]:
-    with turns.slow(turns.PASSWORD):
-        if not _slots.acquire(timeout=WAIT_SECONDS):
-            raise Unavailable(retry_after=WAIT_SECONDS)
-        try:
-            yield
-        finally:
-            _slots.release()
+def _slot() -> AbstractContextManager[None]:
+    return turns.worker(turns.PASSWORD, _slots, WAIT_SECONDS)
 
 
 def hash_password(raw: str) -> str:

@@ -29,7 +29,7 @@ from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms, PngImagePlugin
 
 from socialsite.core import media_files, media_parts, media_space, media_use, turns
-from socialsite.core.errors import InvalidInput, PayloadTooLarge, Unavailable, UnsupportedMedia
+from socialsite.core.errors import InvalidInput, PayloadTooLarge, UnsupportedMedia
 from socialsite.core.models import Media
 
 logger = logging.getLogger(__name__)
@@ -225,18 +225,6 @@ def url_of(name: str) -> str:
 
 
 # --- decoding and encoding ----------------------------------------------------------------------
-@contextlib.contextmanager
-def _decoder(owner_id: int | str) -> Iterator[None]:
-    """Wait for a decoder. Raises Unavailable when too many wait, or for too long."""
-    with turns.slow(turns.UPLOAD, owner_id):
-        if not _decoders.acquire(timeout=WAIT_SECONDS):
-            raise Unavailable(retry_after=WAIT_SECONDS)
-        try:
-            yield
-        finally:
-            _decoders.release()
-
-
 def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None = None) -> Picture:
     """Decode an uploaded picture and encode it again under new random names; writes nothing.
 
@@ -244,7 +232,7 @@ def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None =
 
     Raises PayloadTooLarge, UnsupportedMedia, and Unavailable when too many wait to be decoded.
     """
-    with _decoder(owner_id):
+    with turns.worker(turns.UPLOAD, _decoders, WAIT_SECONDS, owner_id):
         # Those who wait for the decoder have their file on the disk, not in memory.
         raw = upload_file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:

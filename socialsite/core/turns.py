@@ -4,7 +4,7 @@ Slow is what waits: for a decoder, for a hasher, for others that try the same pa
 that begins such work takes a place, of which there are few, so that others are served meanwhile
 whatever many slow requests do. On ASGI, in the embedded mode, each request has a thread of its own:
 a slow one gives its turn back before it takes a place, so that all turns are there for the others.
-Others wait for a place, asleep, up to a number.
+A limited number of further ones sleeps until a place is free.
 
 What runs elsewhere (WSGI, commands, workers) takes no place.
 """
@@ -126,7 +126,7 @@ def within(places: Places, leave: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def slow(kind: str, owner: object = "") -> Iterator[None]:
-    """Hold a place for slow work, waited for where there is a line; one place for work within work.
+    """Hold a place for slow work, which may have to wait for it; work within work takes no second.
 
     Raises RateLimited when the owner has its share, Unavailable when no place is left.
     """
@@ -143,6 +143,23 @@ def slow(kind: str, owner: object = "") -> Iterator[None]:
     finally:
         _inside.is_slow = False
         served.places.give_back(kind, name)
+
+
+@contextmanager
+def worker(
+    kind: str, workers: threading.Semaphore, seconds: int, owner: object = ""
+) -> Iterator[None]:
+    """Hold a place for slow work, then one of few workers, waited for so many seconds at most.
+
+    Raises what `slow` does, and Unavailable when no worker became free.
+    """
+    with slow(kind, owner):
+        if not workers.acquire(timeout=seconds):
+            raise Unavailable(retry_after=seconds)
+        try:
+            yield
+        finally:
+            workers.release()
 
 
 class Turns:
