@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
 from socialsite.core import bodies
 from socialsite.core.transport import HSTS
-from socialsite.core.turns import THREADS_WSGI
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
@@ -276,14 +275,14 @@ def beat(env: Mapping[str, str]) -> Service:
     )
 
 
-def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2) -> Service:
+def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int = 4) -> Service:
     """HTTP under granian, on a Unix socket."""
     return Service(
         name="http",
         argv=python(
             *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
             *("--uds", str(uds), "--uds-permissions", "666"),
-            *("--workers", str(processes), "--blocking-threads", str(THREADS_WSGI)),
+            *("--workers", str(processes), "--blocking-threads", str(threads)),
             *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
             *("--http1-buffer-size", "65536"),  # bounds a head too
             *("--workers-kill-timeout", "5"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core import bodies, data_dir, headers, memory, turns
+from socialsite.core import bodies, data_dir, headers, memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
@@ -15,7 +15,6 @@ READ_BYTES = 65_536
 UNREAD_PARTS = bodies.FILES // READ_BYTES
 
 memory.tune()
-thread_turns = turns.ThreadTurns()
 django_application = get_wsgi_application()
 
 
@@ -25,8 +24,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     A client whose body nobody reads sees the connection cut instead of the answer.
     """
     headers.bound(environ)
-    with thread_turns.turn():
-        answer: Iterable[bytes] = django_application(environ, start_response)
+    answer: Iterable[bytes] = django_application(environ, start_response)
     stream = environ["wsgi.input"]
     for _part in range(UNREAD_PARTS):
         if not stream.read(READ_BYTES):

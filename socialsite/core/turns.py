@@ -1,12 +1,12 @@
 """Turns: how many requests a process works on at once, and how many of them may be slow.
 
 Slow is what waits: for a decoder, for a hasher, for others that try the same password. A request
-that begins such work gives its turn back and takes a place, of which there are few, so that others
-are served meanwhile whatever many slow requests do. A limited number of further ones sleeps until
-a place is free. On ASGI, in the embedded mode, each request has a thread of its own. On WSGI a
-process has as many threads as it has turns, places and room to wait.
+that begins such work takes a place, of which there are few, so that others are served meanwhile
+whatever many slow requests do. On ASGI, in the embedded mode, each request has a thread of its own:
+a slow one gives its turn back before it takes a place, so that all turns are there for the others.
+A limited number of further ones sleeps until a place is free.
 
-What serves no request (commands, workers) takes no place.
+What runs elsewhere (WSGI, commands, workers) takes no place.
 """
 
 import asyncio
@@ -25,10 +25,6 @@ from socialsite.core.errors import AppError, RateLimited, Unavailable
 REQUESTS_AT_ONCE = 32  # on ASGI, beside those that are slow
 SLOW_ASGI = 16
 LINE_ASGI = 64  # who may wait for a place
-TURNS_WSGI = 4  # of each process
-SLOW_WSGI = 6
-LINE_WSGI = 22
-THREADS_WSGI = TURNS_WSGI + SLOW_WSGI + LINE_WSGI
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 2
 
@@ -126,30 +122,6 @@ def within(places: Places, leave: Callable[[], object]) -> Iterator[None]:
         yield
     finally:
         _served.reset(token)
-
-
-class ThreadTurns:
-    """The turns of a process that serves each request by one of THREADS_WSGI threads."""
-
-    def __init__(self, at_once: int = TURNS_WSGI, places: Places | None = None) -> None:
-        self._free = threading.Semaphore(at_once)
-        self._places = places or Places(SLOW_WSGI, LINE_WSGI)
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Serve a request in its turn, which ends when it turns out to be slow."""
-        self._free.acquire()
-        held = [self._free]
-
-        def leave() -> None:
-            while held:
-                held.pop().release()
-
-        try:
-            with within(self._places, leave):
-                yield
-        finally:
-            leave()
 
 
 @contextmanager

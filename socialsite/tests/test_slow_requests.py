@@ -1,21 +1,17 @@
-"""Many slow requests at once leave threads for the others, in both modes.
+"""Many slow requests at once leave threads for the others in the embedded mode.
 
 The hashers and the decoder are kept by the test, so slow requests wait for as long as it wants.
 """
 
 import asyncio
-import contextlib
 import io
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.core.asgi import get_asgi_application
-from django.db import connections
-from django.test import Client
 from PIL import Image
 
 from accounts import actions, passwords
@@ -118,58 +114,3 @@ def test_of_64_log_ins_and_64_uploads_none_keeps_a_page_waiting(
     assert waiting > 0
     assert 201 in slow
     assert 401 in slow
-
-
-class Threads:
-    """The threads of a process of the full stack."""
-
-    def __init__(self) -> None:
-        self.pool = ThreadPoolExecutor(turns.THREADS_WSGI)
-        self.turns = turns.ThreadTurns()
-
-    def send(self, *args: Any, **options: Any) -> Any:
-        """Begin a request; gives the future of its status."""
-        return self.pool.submit(self._answer, args, options)
-
-    def _answer(self, args: Any, options: Any) -> int:
-        with contextlib.closing(connections["default"]), self.turns.turn():
-            answer = Client().generic(*args, **options)
-        if answer.status_code in (429, 503):
-            assert int(answer["Retry-After"]) >= turns.RETRY_SECONDS
-        return answer.status_code
-
-    def log_in(self, number: int) -> Any:
-        address = {"REMOTE_ADDR": f"192.0.2.{number}"}
-        return self.send("POST", "/api/v1/auth/login", log_in(number), JSON, **address)
-
-    def upload(self, token: str) -> Any:
-        bearer = {"HTTP_AUTHORIZATION": f"Bearer {token}"}
-        return self.send("POST", "/api/v1/media", *upload(), **bearer)
-
-
-def test_of_64_log_ins_and_64_uploads_none_keeps_a_page_of_the_full_stack_waiting(
-    token: str, busy: threading.Event
-) -> None:
-    threads = Threads()
-    with threads.pool:
-        slow = [threads.log_in(number) for number in range(AT_ONCE)]
-        slow += [threads.upload(token) for _ in range(AT_ONCE)]
-        try:
-            pages = [threads.send("GET", "/recommended") for _ in range(8)]
-            assert [page.result(LONG / 2) for page in pages] == [200] * 8
-            waiting = sum(not one.done() for one in slow)
-        finally:
-            busy.set()
-        answers = {one.result() for one in slow}
-    assert 0 < waiting <= turns.SLOW_WSGI + turns.LINE_WSGI
-    assert 401 in answers
-    assert answers <= {201, 401, 429, 503}
-    assert not threads.turns._places._taken
-
-
-def test_one_person_uploads_nine_pictures_at_once(token: str, busy: threading.Event) -> None:
-    threads = Threads()
-    with threads.pool:
-        answers = [threads.upload(token) for _ in range(9)]
-        busy.set()
-        assert [answer.result() for answer in answers] == [201] * 9
