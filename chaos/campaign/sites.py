@@ -258,7 +258,8 @@ def running(
     if configuration.own_keys:
         env["JWT_KEYS"] = ",".join(one.replace("\n", "\\n") for one in forgery.ring())
     if configuration.https:
-        env["SECRET_KEY"] = os.urandom(32).hex()
+        env["SECRET_KEY"] = secrets.token_hex(32)
+        env.setdefault("JWT_KEYS", secrets.token_hex(32))
     if configuration.mode == "embedded":
         with _embedded(configuration, folder, port, env, staff) as site:
             yield site
