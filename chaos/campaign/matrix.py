@@ -11,6 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal, pattern
@@ -104,12 +105,12 @@ class Matrix:
             self.cells[self.state] += 1
         return client.send(request, self.world.people[viewer])
 
-    def leak(self, viewer: str, request: Request, what: str) -> None:
+    def leak(self, viewer: str, request: Request, what: str, difference: str = "") -> None:
         """Keep a finding of a cell."""
         key = f"{request.method} {what} {pattern(request.path)}"
         if self.journal.first("leak", key):
             request = request.replace(who=viewer)
-            self.journal.find("leak", f"{PART}, {self.state}", what, request)
+            self.journal.find("leak", f"{PART}, {self.state}", what + difference, request)
 
     def look(
         self,
@@ -208,13 +209,22 @@ class Matrix:
     ) -> None:
         """Hold an answer against the one about what does not exist."""
         key = (viewer, id(call))
-        if key not in self.nothing:
+
+        def ask_for_nothing() -> tuple[int, str]:
             other = self.send(client, viewer, self.request(viewer, call, is_api, nothing=True))
-            plain = self._plain(other, viewer, call, nothing=True)
-            self.nothing[key] = other.status, plain
-        if (answer.status, self._plain(answer, viewer, call)) != self.nothing[key]:
-            none = self.nothing[key][0]
-            self.leak(viewer, request, f"{answer.status}, and {none} for what does not exist")
+            return other.status, self._plain(other, viewer, call, nothing=True)
+
+        def read(answer: Answer) -> tuple[int, str]:
+            return answer.status, self._plain(answer, viewer, call)
+
+        nothing, found = self.nothing.get(key) or ask_for_nothing(), read(answer)
+        if found != nothing and request.method == "GET":
+            # A sign-in that ended in between changes the page around both.
+            found, nothing = read(self.send(client, viewer, request)), ask_for_nothing()
+        self.nothing[key] = nothing
+        if found != nothing:
+            what = f"{found[0]}, and {nothing[0]} for what does not exist"
+            self.leak(viewer, request, what, _first_difference(found[1], nothing[1]))
 
     def _plain(self, answer: Answer, viewer: str, call: Call, *, nothing: bool = False) -> str:
         """Leave out what the viewer typed, tokens, and the badge of other things than this."""
@@ -376,3 +386,11 @@ class Matrix:
 
 
 __all__ = ["MEMBERS", "PART", "Matrix"]
+
+
+def _first_difference(one: str, other: str) -> str:
+    """Return the first line in which two texts differ, as each has it."""
+    for here, there in zip_longest(one.splitlines(), other.splitlines(), fillvalue=""):
+        if here != there:
+            return f": {here.strip()[:100]!r} and {there.strip()[:100]!r}"
+    return ""
