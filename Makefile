@@ -1,5 +1,5 @@
-# socialsite: the commands of a developer and of CI. `make` alone lists them.
-# A fresh clone on Debian 12 needs Python 3.11 and make; every target installs what it lacks.
+# socialsite: commands for developers and CI. `make` alone lists them.
+# A fresh clone on Debian 12 needs Python 3.11 and make; each target installs missing packages.
 
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
@@ -24,7 +24,7 @@ run: ## the site in one process, no services needed: HOST PORT DATA_DIR DEMO=0
 	@deploy/venv.sh base
 	@exec $(PYTHON) manage.py serve
 
-stack: ## the full stack on this machine (MariaDB, Redis, Celery, nginx): HOST PORT DATA_DIR DEMO=0
+stack: ## the full stack on one machine (MariaDB, Redis, Celery, nginx): HOST PORT DATA_DIR DEMO=0
 	@deploy/packages.sh $(STACK_PACKAGES)
 	@deploy/venv.sh stack
 	@exec $(PYTHON) -m deploy.stack
@@ -34,7 +34,7 @@ worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL
 	@deploy/venv.sh stack
 	@exec $(PYTHON) -m celery -A socialsite worker --loglevel INFO $(ARGS)
 
-test: ## all checks and all tests on throw-away services; ARGS="-k feed -x" runs just those tests
+test: ## all checks and tests on throw-away services; ARGS="-k feed -x" selects tests
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.testrun $(ARGS)
@@ -44,27 +44,27 @@ check: ## lint, format, types, import contracts, templates, migrations, deployme
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.check
 
-fmt: ## put code and templates into shape
+fmt: ## format code and templates
 	@deploy/packages.sh $(BUILD_PACKAGES)
 	@deploy/venv.sh dev
 	@$(PYTHON) -m ruff check --fix --quiet .
 	@$(PYTHON) -m ruff format --quiet .
 	@$(PYTHON) -m djhtml templates
 
-lock: ## write requirements/lock anew after a change of a list: ARGS="--upgrade-package NAME"
+lock: ## regenerate requirements/lock after a change of a list: ARGS="--upgrade-package NAME"
 	@deploy/venv.sh tools
 	@exec .venv/tools/bin/python -m deploy.locks $(ARGS)
 
-audit: ## look locked packages up in databases of vulnerabilities, write sbom.cdx.json: ARGS="--ignore-vuln ID"
+audit: ## check locked packages for known vulnerabilities, write sbom.cdx.json: ARGS="--ignore-vuln ID"
 	@deploy/venv.sh tools
 	@exec .venv/tools/bin/python -m deploy.audit $(ARGS)
 
-bench: ## measure on throw-away services: ARGS="relations --edges 100000", all without ARGS
+bench: ## run benchmarks on throw-away services: ARGS="relations --edges 100000"; all without ARGS
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.trials bench $(ARGS)
 
-chaos: ## long trials by fire on throw-away services: ARGS="relations --operations 100000"
+chaos: ## run long fault-injection trials on throw-away services: ARGS="relations --operations 100000"
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.trials chaos $(ARGS)

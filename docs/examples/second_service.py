@@ -1,6 +1,6 @@
-"""A second service behind the site's sign-in: `SITE=https://… python second_service.py`.
+"""Example service that accepts the site's sign-ins: `SITE=https://… python second_service.py`.
 
-SERVICE_KEY is one of the keys that the site's SERVICE_KEYS names.
+SERVICE_KEY is one of the keys in the site's SERVICE_KEYS.
 """
 
 import json
@@ -16,12 +16,12 @@ KEYS = jwt.PyJWKClient(f"{SITE}/.well-known/jwks.json", timeout=5)
 RULES = {"audience": "socialsite", "issuer": "socialsite", "leeway": 10}
 
 
-def signed(token):  # offline: true until the token ends, whatever happened since it was issued
+def signed(token):  # offline: true until the token expires, even if it was revoked
     claims = jwt.decode(token, KEYS.get_signing_key_from_jwt(token), **RULES)
-    return claims.get("typ") == "access"  # a refresh token is for the site alone
+    return claims.get("typ") == "access"  # only the site itself accepts refresh tokens
 
 
-def active(token):  # asks the site, which knows of every log-out, kick and ban at once
+def active(token):  # online: the site knows every log-out, kick and ban
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {KEY}"}
     body = json.dumps({"token": token}).encode()
     request = Request(f"{SITE}/api/v1/auth/introspect", body, headers)
@@ -33,7 +33,7 @@ def app(environ, start_response):
     try:
         allowed = signed(token) and (environ["PATH_INFO"] != "/pay" or active(token))
         status = "200 OK" if allowed else "401 Unauthorized"
-    except (jwt.PyJWKClientConnectionError, OSError):  # never "allowed" for want of an answer
+    except (jwt.PyJWKClientConnectionError, OSError):  # without an answer, refuse
         status = "503 Service Unavailable"
     except jwt.PyJWTError:
         status = "401 Unauthorized"
