@@ -1,7 +1,7 @@
-"""IP addresses of sign-ins and acts: how long they are stored, and who sees how much of them.
+"""IP addresses of sign-ins and acts: retention and masking.
 
-They are personal data. IP_DAYS bounds how long they stay in the tables. Admins see them whole,
-moderators see the network. A person sees the addresses of their own devices.
+They are personal data. IP_DAYS bounds their retention. Admins see whole addresses, moderators only
+the network. A person sees the addresses of their own devices.
 """
 
 from datetime import datetime, timedelta
@@ -15,38 +15,38 @@ from accounts.models import AuditEntry, TokenVersion, User
 from socialsite.core import db
 
 ADDRESS_MAX = 45
-STEP = 500  # rows that one statement erases the addresses of
+STEP = 500  # rows erased by one statement
 _TABLES: tuple[type[Model], ...] = (TokenVersion, AuditEntry)
 
 
 def stored(address: str) -> tuple[str, datetime | None]:
-    """Return what a row stores of an address, and since when; ("", None) where it stores none."""
+    """Return (address, time) to store in a row; ("", None) where IP_DAYS forbids storing."""
     if not address or not settings.IP_DAYS:
         return "", None
     return address[:ADDRESS_MAX], timezone.now()
 
 
 def shown_to(viewer: User, address: str) -> str:
-    """Return an address as staff see it: admins whole, moderators the network around it."""
+    """Return an address as staff see it: whole for admins, its network for moderators."""
     return address if viewer.is_superuser else masked(address)
 
 
 def masked(address: str) -> str:
-    """Return `203.0.113.0/24`, of IPv6 the /48; "" for what is no address."""
+    """Return `203.0.113.0/24`, for IPv6 the /48; "" for an invalid address."""
     return networks.network(address, networks.AROUND)
 
 
 def erase_old() -> int:
-    """Erase addresses that were stored for IP_DAYS, at most STEP of each table; returns how many.
+    """Erase addresses older than IP_DAYS, at most STEP of each table; returns their number.
 
-    Whoever signs in at the same moment keeps the new address: its time is read again under the
-    lock of the row.
+    A person who signs in at the same moment keeps the new address, since its time is checked again
+    under the lock of the row.
     """
     return sum(_erase(_old(table)) for table in _TABLES)
 
 
 def overdue_seconds() -> float:
-    """Return for how long the oldest address should have been erased; 0 when none is due."""
+    """Return the age of the oldest overdue address in seconds; 0 when none is overdue."""
     oldest = [
         _old(table).order_by("address_at").values_list("address_at", flat=True).first()
         for table in _TABLES
@@ -60,7 +60,7 @@ def _limit() -> datetime:
 
 
 def _old(table: type[Model]) -> QuerySet[Model]:
-    """Return the rows whose address is to be erased; `address_at` has an index."""
+    """Return the rows whose address is to be erased, by the index of `address_at`."""
     return table._default_manager.filter(address_at__lte=_limit())
 
 

@@ -1,7 +1,7 @@
-"""Admin of accounts: people, their sign-ins, the audit trail; every change goes through an action.
+"""Admin of accounts: people, sign-ins, audit trail. Every change goes through an action.
 
-What is done to people is asked for once more on a page of its own, done one by one, each in a
-transaction of its own, and refused where the actor may not do it: the actions decide that.
+Acts on people need a confirmation on a page of its own. They run one by one, each in its own
+transaction, and the action refuses those that the actor may not do.
 """
 
 import importlib
@@ -31,14 +31,14 @@ from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.errors import Forbidden
 from socialsite.core.ids import MAX_ID
 
-admin.site.unregister(Group)  # what staff may do follows from their role
-# django-otp's own pages show the secrets and change devices by hand. They register on import.
+admin.site.unregister(Group)  # rights follow from the role, not from groups
+# django-otp registers its own pages on import; they show secrets and edit devices by hand.
 for module in ("otp_totp", "otp_static"):
     importlib.import_module(f"django_otp.plugins.{module}.admin")
 admin.site.unregister((TOTPDevice, StaticDevice))
 
 Act = Callable[[User, User, str], Any]
-SHOWN = 100  # names on a page that asks
+SHOWN = 100  # names on a confirmation page
 
 
 class StateFilter(admin.SimpleListFilter):
@@ -50,7 +50,7 @@ class StateFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[User]"
     ) -> list[tuple[str, str]]:
-        """Name the states."""
+        """Return the states with their names."""
         return [("open", _("open")), ("banned", _("banned")), ("closed", _("closed"))]
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[User]") -> "QuerySet[User]":
@@ -66,7 +66,7 @@ class StateFilter(admin.SimpleListFilter):
 
 
 class RolesForm(forms.Form):
-    """The roles that are given and taken; everybody is a member."""
+    """Form for a person's roles; everybody is a member."""
 
     moderator = forms.BooleanField(
         required=False,
@@ -81,7 +81,7 @@ class RolesForm(forms.Form):
 
     @property
     def roles(self) -> int:
-        """The bits of what was checked."""
+        """The chosen roles as bits."""
         data = self.cleaned_data
         given = Role.MODERATOR * data["moderator"] | Role.ADMIN * data["admin"]
         return int(Role.MEMBER | given)
@@ -89,7 +89,7 @@ class RolesForm(forms.Form):
 
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin):
-    """People. The password hash is not shown, the e-mail address to admins only."""
+    """Admin of people. Nobody sees the password hash, only admins see the e-mail address."""
 
     list_display = ("id", "username", "nickname", "role_names", "created_at", "banned_at")
     list_filter = (StateFilter,)
@@ -115,22 +115,22 @@ class UserAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("roles"))
     def role_names(self, user: User) -> str:
-        """Spell out the bits."""
+        """Return the names of the roles."""
         return ", ".join(role.label for role in Role if user.roles & role)
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
-        """Whether signing in takes a code."""
+        """Return whether log-in asks for a code."""
         return second_factor.is_on(user)
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
-        """Leave the address out for moderators: it is for recovery, not for looking at."""
+        """Hide the address from moderators: it serves recovery only."""
         return [name for name in self.fields if name != "email" or request.user.is_superuser]
 
     # --- acts -----------------------------------------------------------------------------------
     @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])
     def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
-        """Ban them and end all of their sign-ins."""
+        """Ban the people and end all of their sign-ins."""
         question = _("Ban these people? All of their sign-ins end, and nobody sees their posts.")
         people = queryset.filter(banned_at__isnull=True)
         return self._act(request, people, accounts.ban, question)
@@ -139,7 +139,7 @@ class UserAdmin(ReadOnlyAdmin):
         description=gettext_lazy("Lift the ban of the selected people"), permissions=["view"]
     )
     def unban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
-        """Let them log in again."""
+        """Lift the ban of the people."""
         question = _("Lift the ban of these people? They can log in again.")
         people = queryset.filter(banned_at__isnull=False)
         return self._act(request, people, accounts.unban, question)
@@ -150,7 +150,7 @@ class UserAdmin(ReadOnlyAdmin):
     def force_offline(
         self, request: HttpRequest, queryset: "QuerySet[User]"
     ) -> HttpResponse | None:
-        """End all of their sign-ins."""
+        """End all of the people's sign-ins."""
         question = _("End all sign-ins of these people? They can log in again at once.")
         return self._act(request, queryset, accounts.force_offline, question)
 
@@ -161,7 +161,7 @@ class UserAdmin(ReadOnlyAdmin):
     def reset_second_factor(
         self, request: HttpRequest, queryset: "QuerySet[User]"
     ) -> HttpResponse | None:
-        """Let them log in by their password alone."""
+        """Let the people log in by password alone."""
         question = _(
             "Take the second factor of these people away? Be sure who asked for it:"
             " afterwards their password alone lets in."
@@ -171,7 +171,7 @@ class UserAdmin(ReadOnlyAdmin):
     def _act(
         self, request: HttpRequest, people: "QuerySet[User]", act: Act, question: str
     ) -> HttpResponse | None:
-        """Ask, and when that was answered do it to each; say how many, and how many not."""
+        """Ask for confirmation; once confirmed, act on each person and report the results."""
         if "confirmed" not in request.POST:
             return self._ask(request, people, question)
         done = refused = 0
@@ -229,7 +229,7 @@ class UserAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a person with devices, audit trail, and what may be done."""
+        """Show a person with devices, audit trail and the available acts."""
         user = self.get_object(request, object_id)
         if user is not None:
             yourself = user.pk == request.user.pk
@@ -244,7 +244,7 @@ class UserAdmin(ReadOnlyAdmin):
         return super().change_view(request, object_id, form_url, extra_context)
 
     def roles_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Change somebody's roles; admins only, and not their own."""
+        """Change a person's roles; admins only, and not their own."""
         if not request.user.is_superuser:
             raise PermissionDenied
         user = User.objects.filter(pk=user_id).first()
@@ -274,13 +274,13 @@ class UserAdmin(ReadOnlyAdmin):
 
 
 def _back(request: HttpRequest) -> str:
-    """Return the id of the person whose page an act was begun on, empty for the list."""
+    """Return the id of the person whose page started the act; empty for the list."""
     back = request.POST.get("back", "")
     return back if back.isascii() and back.isdigit() else ""
 
 
 class ActFilter(admin.SimpleListFilter):
-    """One kind of act; the kinds are known, so the table is not asked for them."""
+    """Filter by kind of act. The kinds come from the code, not from a query."""
 
     title = gettext_lazy("act")
     parameter_name = "act"
@@ -288,7 +288,7 @@ class ActFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[AuditEntry]"
     ) -> list[tuple[str, str]]:
-        """Name the acts."""
+        """Return the acts with their names."""
         return [(act.value, str(act.label)) for act in accounts.Act]
 
     def queryset(
@@ -299,17 +299,17 @@ class ActFilter(admin.SimpleListFilter):
 
 
 class AddressAdmin(ReadOnlyAdmin):
-    """A table with IP addresses: admins see them whole, moderators the network.
+    """Admin of a table with IP addresses: admins see them whole, moderators see the network.
 
-    The network is no field of the model, so moderators cannot sort by the address behind it.
+    The network is not a field of the model, so moderators cannot sort by the hidden address.
     """
 
     def get_list_display(self, request: HttpRequest) -> list[str]:
-        """Put the network in the place of the address."""
+        """Replace the address by its network for moderators."""
         return self._columns(request, super().get_list_display(request))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """Put the network in the place of the address."""
+        """Replace the address by its network for moderators."""
         return self._columns(request, super().get_fields(request, obj))
 
     @staticmethod
@@ -325,19 +325,19 @@ class AddressAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(AddressAdmin):
-    """Who did what to whom, when and from where; the newest first."""
+    """Admin of the audit trail, newest entries first."""
 
     list_display = ("created_at", "who", "address", "what", "whom", "more")
     list_display_links = None
     list_filter = (ActFilter,)
     list_select_related = ("actor",)
-    search_fields = ("actor",)  # shows the field; what is searched is below
+    search_fields = ("actor",)  # shows the search field; `get_search_results` does the search
     search_help_text = gettext_lazy("a username or an id: what they did, and what was done to them")
     ordering = ("-id",)
     fields = ("created_at", "who", "address", "what", "whom", "more")
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[AuditEntry]":
-        """Bring the names of the people along that something was done to."""
+        """Fetch the names of the people whom the acts concern, too."""
         name = User.objects.filter(pk=OuterRef("subject_id")).values("username")
         of_people = When(subject_type="user", then=Subquery(name[:1]))
         found = Case(of_people, default=Value(""), output_field=CharField())
@@ -346,7 +346,7 @@ class AuditEntryAdmin(AddressAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: "QuerySet[AuditEntry]", search_term: str
     ) -> "tuple[QuerySet[AuditEntry], bool]":
-        """Find what a person did and what was done to them, or to what has this id."""
+        """Find the acts by a person, and the acts on the person or thing with this id."""
         for word in search_term.split():
             user = queries.any_by_name(word.removeprefix("@"))
             if user is not None:
@@ -365,7 +365,7 @@ class AuditEntryAdmin(AddressAdmin):
 
     @admin.display(description=gettext_lazy("what"))
     def what(self, entry: AuditEntry) -> str:
-        """Name the act."""
+        """Return the name of the act."""
         return staff.act_name(entry)
 
     @admin.display(description=gettext_lazy("to whom"))
@@ -375,12 +375,12 @@ class AuditEntryAdmin(AddressAdmin):
 
     @admin.display(description=gettext_lazy("more"))
     def more(self, entry: AuditEntry) -> str:
-        """Spell the detail out."""
+        """Return the detail as text."""
         return staff.detail_text(entry)
 
 
 class KindFilter(admin.SimpleListFilter):
-    """One kind of device; under CLIENT_POLICY=device the table has as many clients as devices."""
+    """Filter by kind of device; with CLIENT_POLICY=device there are as many clients as devices."""
 
     title = gettext_lazy("kind of device")
     parameter_name = "kind"
@@ -388,13 +388,13 @@ class KindFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[TokenVersion]"
     ) -> list[tuple[str, str]]:
-        """Name the kinds."""
+        """Return the kinds with their names."""
         return [(kind.value, str(kind.label)) for kind in Client]
 
     def queryset(
         self, request: HttpRequest, queryset: "QuerySet[TokenVersion]"
     ) -> "QuerySet[TokenVersion]":
-        """Filter by the chosen kind, with and without a device's id."""
+        """Filter by the chosen kind, with and without a device id."""
         kind = self.value()
         if kind not in Client.values:
             return queryset
@@ -403,14 +403,14 @@ class KindFilter(admin.SimpleListFilter):
 
 @admin.register(TokenVersion)
 class TokenVersionAdmin(AddressAdmin):
-    """Devices: the numbers of one kind of device of a person."""
+    """Admin of sign-ins: the token numbers of each client of a person."""
 
     list_display = ("user", "client", "version", "access_floor", "refresh_floor", "last_seen")
     list_filter = (KindFilter,)
     list_select_related = ("user",)
     search_fields = ("=user__id", "=user__username_key")
     ordering = ("-id",)
-    # Not the ids of live tokens.
+    # Omits the ids of live tokens.
     fields = (
         "user",
         "client",
@@ -427,7 +427,7 @@ class TokenVersionAdmin(AddressAdmin):
 
 @admin.register(TokenBatch)
 class TokenBatchAdmin(ReadOnlyAdmin):
-    """The numbers of all devices of a person together."""
+    """Admin of token batches: the numbers that all clients of a person share."""
 
     list_display = ("user", "batch", "access_floor", "refresh_floor", "ended")
     list_select_related = ("user",)

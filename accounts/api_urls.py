@@ -1,4 +1,4 @@
-"""API addresses of accounts."""
+"""API URLs of accounts."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""App configurations: of accounts, and of Django's admin with our site in place of its own."""
+"""App configurations of accounts, and of Django's admin with our own admin site."""
 
 import importlib
 
@@ -7,7 +7,7 @@ from django.contrib.admin import apps as admin_apps
 
 
 class AccountsConfig(AppConfig):
-    """Registers what accounts listens to."""
+    """Registers the subscribers of accounts."""
 
     name = "accounts"
 
@@ -17,7 +17,7 @@ class AccountsConfig(AppConfig):
 
 
 class SiteAdminConfig(admin_apps.AdminConfig):
-    """Django's admin; named in INSTALLED_APPS, as it is not the configuration of this app."""
+    """Configuration of Django's admin; INSTALLED_APPS names it, as it is not this app's own."""
 
     default = False
     default_site = "accounts.admin_site.SiteAdmin"

@@ -1,11 +1,12 @@
-"""Budgets of failed attempts, in the database alone: no outage of Redis opens them.
+"""Budgets of failed attempts, stored in the database alone, so a Redis outage does not lift them.
 
-- Only failures use a budget up. An attempt is entered under the locks of its rows before anything
-  costly is done, and settled afterwards: of fifty at once no more are checked than may fail.
-- A refused attempt changes nothing, and tells nothing: the same for a right password, a wrong one
-  and a name that nobody has.
-- Nobody can lock out somebody else. A device or an address that signed in to an account before has
-  a budget of its own there; what strangers do to the account or at the address does not touch it.
+- Only failures use up a budget. An attempt is recorded as pending, under the locks of its rows,
+  before any costly check, and settled afterwards. So of fifty concurrent attempts no more are
+  checked than may fail.
+- A refused attempt changes nothing and reveals nothing: the answer is the same for a right
+  password, a wrong one and an unknown name.
+- Nobody can lock out another person. A device or address that signed in to an account before has a
+  budget of its own there. Strangers' attempts on the account or from the address do not use it.
 """
 
 import hashlib
@@ -33,11 +34,11 @@ from socialsite.core.errors import (
 )
 
 DAY = 86_400
-# An attempt that was not settled in this time (a killed process) counts as a failure.
+# A pending attempt older than this (its process was killed) counts as a failure.
 PENDING_MS = 60_000
-# How long an attempt waits for others that are being checked and may use up what is left.
+# How long an attempt waits for pending attempts that may use up the rest of the budget.
 TURN_SECONDS = 10.0
-# With more waiting in a process than these, each asks less often.
+# Above this number of waiting attempts in a process, each one polls less often.
 PAUSING_FREELY = 8
 
 _jitter = random.SystemRandom()
@@ -48,13 +49,13 @@ Keys = dict[str, Guesses]
 
 
 def key(budget: Guesses, *parts: str) -> str:
-    """Return the key of the row that counts for these parts."""
+    """Return the key of the row that counts failures for these parts."""
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
     return f"{budget.name}:{digest[:40]}"
 
 
 def delay_ms(budget: Guesses, count: int) -> int:
-    """Return how long to wait after so many failures."""
+    """Return how long to wait after this number of failures."""
     free = _rate(budget).capacity
     if count < free:
         return 0
@@ -82,7 +83,7 @@ def login(request: HttpRequest, username: str) -> Iterator[None]:
 
 @contextmanager
 def code(request: HttpRequest, user: User) -> Iterator[None]:
-    """Guard the check of a code of the second factor at log-in. Raises RateLimited."""
+    """Guard the check of a second-factor code at log-in. Raises RateLimited."""
     found = _of_person(
         request, str(user.pk), user.pk, budgets.CODE_DEVICE, budgets.CODE_HERE, budgets.CODE_ACCOUNT
     )
@@ -92,7 +93,7 @@ def code(request: HttpRequest, user: User) -> Iterator[None]:
 
 @contextmanager
 def password(user: User) -> Iterator[None]:
-    """Guard the check of the password of someone signed in. Raises RateLimited."""
+    """Guard the check of a signed-in person's password. Raises RateLimited."""
     found: Keys = {key(budgets.PASSWORD, str(user.pk)): budgets.PASSWORD}
     with _guarded(user.pk, found, PasswordNotCorrected):
         yield
@@ -100,7 +101,7 @@ def password(user: User) -> Iterator[None]:
 
 @contextmanager
 def own_code(user: User) -> Iterator[None]:
-    """Guard the check of a code of someone signed in. Raises RateLimited."""
+    """Guard the check of a signed-in person's second-factor code. Raises RateLimited."""
     found: Keys = {key(budgets.OWN_CODE, str(user.pk)): budgets.OWN_CODE}
     with _guarded(user.pk, found, OtpNotCorrected):
         yield
@@ -108,7 +109,7 @@ def own_code(user: User) -> Iterator[None]:
 
 @contextmanager
 def sign_up(request: HttpRequest) -> Iterator[None]:
-    """Guard the making of an account: refused names and passwords count. Raises RateLimited."""
+    """Guard a sign-up: refused names and passwords count as failures. Raises RateLimited."""
     found = {key(budgets.SIGN_UP_REFUSED, client_of(request)): budgets.SIGN_UP_REFUSED}
     with _guarded(client_of(request), found, RegMatchError, DuplicatedUser):
         yield
@@ -117,7 +118,7 @@ def sign_up(request: HttpRequest) -> Iterator[None]:
 def _of_person(
     request: HttpRequest, name: str, user_id: int, device: Guesses, here: Guesses, account: Guesses
 ) -> Keys:
-    """Return what a person's attempt counts under; the account as a whole for strangers only."""
+    """Return the budgets of a person's attempt; that of the whole account for strangers only."""
     mark = known_devices.mark_of(request, user_id)
     if mark:
         return {key(device, name, mark): device}
@@ -131,9 +132,9 @@ def _of_person(
 
 @contextmanager
 def _guarded(owner: object, keys: Keys, *failures: type[AppError]) -> Iterator[None]:
-    """Let an attempt through or raise RateLimited; the errors named make it a failed one.
+    """Admit an attempt or raise RateLimited; the given error types count as failures.
 
-    Unavailable when too many attempts are at it, in all or of this owner.
+    Raises Unavailable when too many attempts run at once, in total or for this owner.
     """
     with turns.slow(turns.PASSWORD, owner), _counted(keys, *failures):
         yield
@@ -158,7 +159,7 @@ def _counted(keys: Keys, *failures: type[AppError]) -> Iterator[None]:
 
 
 def _take(keys: Keys) -> None:
-    """Enter an attempt, after those that are being checked where they may use up the budget."""
+    """Record an attempt as pending; wait first if other pending ones may use up the budget."""
     latest = time.monotonic() + TURN_SECONDS
     while True:
         entered, wait_ms = _enter(keys)
@@ -170,7 +171,7 @@ def _take(keys: Keys) -> None:
 
 
 def _pause() -> None:
-    """Wait before asking again, the longer the more do: together they ask no more often."""
+    """Wait before the next poll; the more waiters there are, the longer each one waits."""
     marker = object()
     _pausing.add(marker)
     try:
@@ -181,7 +182,7 @@ def _pause() -> None:
 
 @db.atomic
 def _enter(keys: Keys) -> tuple[bool, int]:
-    """Return whether the attempt is let through, else the ms to wait; 0: for others to settle."""
+    """Return whether the attempt is admitted, else the ms to wait; 0: wait for pending attempts."""
     rows = _locked(keys)
     now = db.now_ms()
     changed = [row for row in rows if _freshen(row, keys[row.key], now)]
@@ -201,7 +202,7 @@ def _enter(keys: Keys) -> tuple[bool, int]:
 
 @db.atomic
 def _settle(keys: Keys, *, failed: bool = False, succeeded: bool = False) -> None:
-    """Note how an attempt ended; neither failed nor succeeded: it was not decided."""
+    """Settle a pending attempt; neither failed nor succeeded means that it was not decided."""
     rows = _locked(keys)
     now = db.now_ms()
     for row in rows:
@@ -215,9 +216,9 @@ def _settle(keys: Keys, *, failed: bool = False, succeeded: bool = False) -> Non
 
 
 def _freshen(row: Failures, budget: Guesses, now: int) -> bool:
-    """Forget what is over, count what was never settled, believe no time that a rule cannot give.
+    """Reset expired counts, count lost attempts as failures, and clamp impossible times.
 
-    Such times are left by a clock that was set back. Returns whether something changed.
+    A clock that was set back leaves such times. Returns whether anything changed.
     """
     before = (row.count, row.pending, row.first_at, row.last_at, row.wait_until)
     row.first_at, row.last_at = min(row.first_at, now), min(row.last_at, now)
@@ -238,7 +239,7 @@ def _count(row: Failures, budget: Guesses, failures: int, now: int) -> None:
 
 
 def _locked(keys: Keys) -> list[Failures]:
-    """Make the rows that are missing and lock all, in the order of their keys."""
+    """Create the missing rows and lock all, in the order of their keys."""
     for key in sorted(keys):
         db.ensure(Failures(key=key))
     return list(Failures.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
@@ -249,9 +250,9 @@ def _save(rows: list[Failures]) -> None:
 
 
 def purge(limit: int = 1000) -> int:
-    """Drop rows that no attempt was let through for in a day; returns how many, at most `limit`.
+    """Delete rows without an admitted attempt for a day; returns their number, at most `limit`.
 
-    Later where the environment has failures remembered for longer.
+    The time is longer if a configured budget counts failures for longer than a day.
     """
     guesses = [row for row in budgets.TABLE.values() if isinstance(row, Guesses)]
     longest = max(DAY, *(window_of(_rate(row)) for row in guesses))

@@ -1,10 +1,10 @@
-"""Whose budget a request takes from, and when.
+"""Rate limits of requests: which budgets a request takes from, and when.
 
-- A view says by `takes` which budgets each of its methods takes from: an API view in an attribute,
-  a page by the decorator.
-- Tokens of a person are asked for along with what says whether the access token still counts, in
-  one round trip (`accounts.authentication`). Whoever is not let in gets them back.
-- Guests have the budget of their address. An address is that of a client, of IPv6 a /64.
+- A view declares with `takes` the budgets of each method: an API view as an attribute, a page with
+  the decorator.
+- The tokens of a person are requested in the same round trip that checks the access token
+  (`accounts.authentication`). If the person is refused, they are returned.
+- Guests use the budget of their address: an IPv4 address or an IPv6 /64.
 """
 
 import functools
@@ -24,25 +24,25 @@ from socialsite.core.ratelimit import Asked, Grant, Take
 from socialsite.core.redis import Batch
 from socialsite.core.services import Service
 
-if TYPE_CHECKING:  # it imports its throttles, and so this module, itself
+if TYPE_CHECKING:  # that module imports its throttles, and so this module
     from rest_framework.views import APIView
 
 Rows = tuple[Budget, ...]
 Takes = Mapping[str, Rows]
 View = Callable[..., HttpResponseBase]
 
-# What reads of things that guests may read too take from.
+# Budgets of reads that guests may do too.
 READS: Rows = (budgets.GUEST_READ, budgets.READ, budgets.DEEP_READ)
 PEOPLE: Rows = (budgets.GUEST_READ, budgets.RELATION_READ, budgets.DEEP_READ)
-# Parameters that ask for a page after the first one.
+# Parameters that request a page after the first one.
 DEEP = ("cursor", "max_time")
 
 
 def takes(*, in_form: bool = False, **rows: Rows) -> Callable[[View], View]:
-    """Return what has a page take from budgets, by method: `@takes(POST=(budgets.MARK,))`.
+    """Declare a page's budgets by method: `@takes(POST=(budgets.MARK,))`.
 
-    With `in_form` the page calls `spend` itself for a POST, to show its form again when that raises
-    RateLimited.
+    With `in_form`, the page calls `spend` itself for a POST, so that it can show its form again
+    when that raises RateLimited.
     """
 
     def wrap(view: View) -> View:
@@ -60,7 +60,7 @@ def takes(*, in_form: bool = False, **rows: Rows) -> Callable[[View], View]:
 
 
 def prepare(request: HttpRequest, rows: Takes) -> None:
-    """Note from which budgets a request takes, if possible before it is asked who sends it."""
+    """Note the budgets of a request, if possible before its sender is identified."""
     method = "GET" if request.method == "HEAD" else request.method or ""
     wanted = rows.get(method, ())
     if getattr(request, "budgets", None) != wanted:
@@ -68,9 +68,9 @@ def prepare(request: HttpRequest, rows: Takes) -> None:
 
 
 def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> Asked:
-    """Ask for the tokens of a person in a batch; `spend` looks at the answer.
+    """Request a person's tokens in a batch; `spend` reads the answer.
 
-    Nothing is asked for while nobody knows from which budgets the request takes.
+    Requests nothing until the budgets of the request are known.
     """
     if request is None or not hasattr(request, "budgets"):
         return Asked(batch, [])
@@ -79,7 +79,7 @@ def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> Asked:
 
 
 def forget(request: HttpRequest | None, asked: Asked) -> None:
-    """Give tokens back that were asked for by somebody who is not let in."""
+    """Return the requested tokens of somebody who is refused."""
     if request is not None:
         request.asked = None  # type: ignore[attr-defined]
     if asked.takes and asked.grant().allowed:
@@ -87,12 +87,12 @@ def forget(request: HttpRequest | None, asked: Asked) -> None:
 
 
 def spend(request: HttpRequest) -> None:
-    """Take the tokens of a page's request. Raises RateLimited."""
+    """Take the tokens of a page request. Raises RateLimited."""
     _take(request, request.user.pk if request.user.is_authenticated else None).check()
 
 
 def spend_as(request: HttpRequest, user_id: int | None) -> None:
-    """Take the tokens of a request of somebody who may be known otherwise than by the cookies."""
+    """Take the tokens of a request whose person may be known by other means than cookies."""
     _take(request, user_id).check()
 
 
@@ -102,7 +102,7 @@ def _take(request: HttpRequest, user_id: int | None) -> Grant:
 
 
 def _due(request: HttpRequest, user_id: int | None) -> list[Take]:
-    """Return what the budgets of a request are to give to whom."""
+    """Return the tokens that a request takes, with their owners."""
     found = []
     for budget in cast("Rows", getattr(request, "budgets", ())):
         owner = _owner(budget, request, user_id)
@@ -113,7 +113,7 @@ def _due(request: HttpRequest, user_id: int | None) -> list[Take]:
 
 
 def _owner(budget: Budget, request: HttpRequest, user_id: int | None) -> str | None:
-    """Return whose tokens are taken; None when the budget is none of this visitor's."""
+    """Return the owner of the tokens; None when the budget does not apply to this visitor."""
     match budget.per:
         case Per.PERSON:
             return None if user_id is None else str(user_id)
@@ -130,7 +130,7 @@ def _owner(budget: Budget, request: HttpRequest, user_id: int | None) -> str | N
 
 
 class Throttle(BaseThrottle):
-    """DRF's throttle: takes what a view's `takes` says, and tells the budget in the answer."""
+    """DRF throttle: takes the tokens of the view's `takes`, and reports the budget in headers."""
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         """Return True, or raise RateLimited."""
@@ -142,12 +142,12 @@ class Throttle(BaseThrottle):
 
 
 def prepare_api(request: Request, view: object) -> None:
-    """Note from which budgets a request of the API takes."""
+    """Note the budgets of an API request."""
     prepare(request._request, getattr(view, "takes", {}))
 
 
 def of_sign_up(request: HttpRequest, email: str) -> list[Take]:
-    """Return what making an account takes, and the mail to its address if there is one."""
+    """Return the tokens of a sign-up, including those of a mail if an address is given."""
     account = [
         Take(budgets.SIGN_UP, networks.client_of(request)),
         Take(budgets.SIGN_UP_NETWORK, networks.network_of(request)),
@@ -156,9 +156,9 @@ def of_sign_up(request: HttpRequest, email: str) -> list[Take]:
 
 
 def of_mail(request: HttpRequest, user: User | None = None) -> list[Take]:
-    """Return what asking for a mail takes: of the address, its network, and who is signed in.
+    """Return the tokens of a requested mail: of the address, its network and the signed-in person.
 
-    Of all of them: one person may ask from many addresses, one address may have many accounts, and
+    All three count: one person may ask from many addresses, one address may have many accounts, and
     one network has many addresses.
     """
     owners = [f"address:{networks.client_of(request)}"]

@@ -1,17 +1,18 @@
-"""What accounts keeps in Redis: floors of access tokens, tickets of sockets, cards of people.
+"""Redis data of accounts: floors of access tokens, WebSocket tickets, cards of people.
 
-Floors are kept so that requests seldom ask MySQL about revocation:
+Cached floors spare most requests a query for revocations:
 
-- A floor lives FLOOR_TTL_MS at most and is only ever raised: a lost write costs that time at most.
-- While a revocation is under way its person is fenced: readers ask MySQL and fill nothing in. After
-  the commit the floors are raised, then the fence falls. Without Redis MySQL answers.
-- Refresh tokens are checked against MySQL always, so their floors are not kept here (T3).
+- A floor lives at most FLOOR_TTL_MS and is only ever raised, so a lost write has effect for at most
+  that time.
+- During a revocation its person is fenced: readers ask MySQL and fill nothing. After the commit the
+  floors are raised, then the fence is removed. Without Redis, readers ask MySQL.
+- Refresh tokens are always checked against MySQL, so their floors are not cached (T3).
 
-A ticket stands for an access token that was checked, once and for TICKET_SECONDS; Redis has only
-its hash. Nothing else knows it: without Redis there are no tickets.
+A ticket stands for a checked access token. It is valid once, for TICKET_SECONDS. Redis alone stores
+it, as a hash: without Redis there are no tickets.
 
-A card is forgotten after the commit of whatever changes it, and once more by the event of the
-change. `STANDING` is an epoch: who is banned or closed did not change while its token is the same.
+A card is invalidated after the commit of any change, and again by the event of that change.
+`STANDING` is an epoch: while its token is unchanged, nobody was banned, unbanned or closed.
 """
 
 import hashlib
@@ -40,15 +41,15 @@ FLOOR_TTL_MS = 5_000
 FENCE_TTL_MS = 5_000
 TICKET_SECONDS = 30
 
-# The card of a person as JSON (`accounts.queries`); b"" for one who is banned, gone or unknown.
+# The card of a person as JSON (`accounts.queries`); b"" for a banned, closed or unknown person.
 PEOPLE = LeasedCache("person", ttl_ms=600_000)
 STANDING = Epoch("standing")
 
 
 class Floors(NamedTuple):
-    """Tokens of a client are dead when their batch or their version is at or below these.
+    """A client's tokens are dead when their batch or version is at or below these numbers.
 
-    `last_seen` of the client comes with floors that were read from MySQL.
+    `last_seen` of the client is set only on floors read from MySQL.
     """
 
     batch: int
@@ -70,9 +71,9 @@ def _version(user_id: int, client: str) -> str:
 
 @contextmanager
 def fenced(user_id: int) -> Iterator[None]:
-    """Send readers of this person's floors to MySQL until what is done here is committed.
+    """Make readers of this person's floors use MySQL until the block has committed.
 
-    Several fences may stand at once, and one whose process died falls after FENCE_TTL_MS.
+    Fences may be nested. A fence whose process died expires after FENCE_TTL_MS.
     """
     _move_fence(user_id, 1)
     try:
@@ -85,22 +86,22 @@ def _move_fence(user_id: int, step: int) -> None:
     try:
         redis.script(__file__, "move_fence")([_fence(user_id)], [step, FENCE_TTL_MS])
     except redis.RedisDown as error:
-        logger.warning("the fence of %s is not moved by %s: %s", user_id, step, error)
+        logger.warning("fence of user %s not changed by %s: %s", user_id, step, error)
 
 
 def raise_floors(user_id: int, batch: int | None, versions: Mapping[str, int]) -> None:
-    """Make committed floors known; call after the commit. Without Redis they run out by time."""
+    """Raise cached floors; call after the commit. Without Redis, old floors expire by their TTL."""
     floors = {_version(user_id, client): floor for client, floor in versions.items()}
     if batch is not None:
         floors[_batch(user_id)] = batch
     try:
         _raise(user_id, "revoke", floors)
     except redis.RedisDown as error:
-        logger.warning("floors of %s are not raised in Redis: %s", user_id, error)
+        logger.warning("floors of user %s not raised in Redis; they expire: %s", user_id, error)
 
 
 def ask(batch: Batch, user_id: int, client: str) -> Promise[Floors | None]:
-    """Add the read of a client's floors to a batch; None stands for "ask MySQL"."""
+    """Add the read of a client's floors to a batch; None means "ask MySQL"."""
     keys = [_fence(user_id), _batch(user_id), _version(user_id, client)]
 
     def read(reply: list[bytes | None]) -> Floors | None:
@@ -113,7 +114,7 @@ def ask(batch: Batch, user_id: int, client: str) -> Promise[Floors | None]:
 
 
 def access_floors(user_id: int, client: str) -> Floors | None:
-    """Return the floors of a client's access tokens; None when there is no such client."""
+    """Return the floors of a client's access tokens; None for an unknown client."""
     batch = Batch()
     promise = ask(batch, user_id, client)
     batch.run()
@@ -121,7 +122,7 @@ def access_floors(user_id: int, client: str) -> Floors | None:
 
 
 def resolve(promise: Promise[Floors | None], user_id: int, client: str) -> Floors | None:
-    """Return the floors of a promise, from MySQL when Redis did not know."""
+    """Return the floors of a promise, from MySQL when Redis lacks them."""
     try:
         known = promise.value
     except redis.RedisDown:
@@ -137,7 +138,7 @@ def resolve(promise: Promise[Floors | None], user_id: int, client: str) -> Floor
                 {_batch(user_id): floors.batch, _version(user_id, client): floors.version},
             )
         except redis.RedisDown:
-            logger.info("floors of %s are not cached", user_id)
+            logger.info("floors of user %s not cached: Redis unavailable", user_id)
     return floors
 
 
@@ -160,18 +161,18 @@ def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:
 
 
 def card_changed(user_id: int) -> None:
-    """Forget the card of a person after the commit of what is under way."""
+    """Invalidate the card of a person after the commit of the current transaction."""
     transaction.on_commit(partial(PEOPLE.forget, [user_id]), robust=True)
 
 
 def standing_changed(user_id: int) -> None:
-    """Forget the card of a person who was banned or let in again, and every set of people."""
+    """Invalidate the card of a person who was banned or unbanned, and all cached sets of people."""
     card_changed(user_id)
     transaction.on_commit(STANDING.renew, robust=True)
 
 
 def keep_ticket(claims: Mapping[str, Any]) -> str:
-    """Return a new ticket for these plain values; Unavailable when it cannot be kept."""
+    """Store these plain values and return a ticket for them. Raises Unavailable without Redis."""
     ticket = secrets.token_urlsafe(32)
     value = json.dumps(claims)
     _tickets(lambda connection: connection.set(_ticket(ticket), value, ex=TICKET_SECONDS))
@@ -179,7 +180,7 @@ def keep_ticket(claims: Mapping[str, Any]) -> str:
 
 
 def take_ticket(ticket: str) -> dict[str, Any] | None:
-    """Return the values of a ticket and end it; None for one that was used, ran out or never was.
+    """Return the values of a ticket and delete it; None for a used, expired or unknown ticket.
 
     Raises Unavailable.
     """

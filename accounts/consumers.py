@@ -1,19 +1,19 @@
-"""`/ws/session/`: hints to one signed-in device, and the kick.
+"""`/ws/session/`: live hints to one signed-in device, and its sign-out.
 
-- It joins the person's group first, then checks the token, then accepts: a revocation in between is
-  either seen by the check or arrives as a kick (T7). Messages are hints: it looks itself before it
-  passes one on, every RECHECK_SECONDS, and when the token's time is over. Without the channel layer
-  it lives by its own looks, and goes on trying to join.
-- 4001: signed out, log in again; a message before it and the close reason say why. 4002: get a new
-  access token, or a new ticket, and come back. 1013: the site cannot say now; come back later. How
-  often to come back is the page's business.
-- Hints that may have been lost, while it was not joined, Redis did not answer or nobody could find
-  the person, are made up for by one of each kind, when all has been well for a while.
-- What the browser sends is ignored.
-- A socket ends once. After our close, or when the browser is gone, nothing more is sent: servers
-  raise at it. What is on its way just then is dropped in one place (`_send`).
-- 4008: too many sockets of one person or address, too many new ones, or too many frames; the
-  reason is the name of the budget. This process counts them, and needs no Redis for that.
+- A socket first joins the person's group, then checks the token, then accepts. So a revocation in
+  between is either seen by the check or arrives as a kick (T7). The token is checked again before
+  each hint, every RECHECK_SECONDS, and at its expiry. Without the channel layer, the socket polls
+  the token's state and keeps trying to join.
+- 4001: signed out, log in again; a message before it and the close reason say why. 4002: fetch a
+  new access token or ticket, then reconnect. 1013: the site cannot answer now; reconnect later. The
+  page decides how often to reconnect.
+- Hints may be lost while the socket was not joined, Redis did not answer, or the person was not
+  marked as online. After a stable period the socket sends one hint of each kind instead.
+- Messages from the browser are ignored.
+- A socket ends once. After our close, or when the browser is gone, nothing more is sent, since the
+  server would raise. `_send` is the one place that drops late messages.
+- 4008: too many sockets of one person or address, too many new ones, or too many frames; the reason
+  is the name of the budget. This process counts them without Redis.
 """
 
 import asyncio
@@ -53,17 +53,17 @@ R = TypeVar("R")
 
 SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG, TOO_MUCH = 4001, 4002, 1013, 1009, 4008
 RECHECK_SECONDS = 4.0
-# How long a socket waits for the channel layer, and for an answer about its token.
+# How long a socket waits for the channel layer, and for the check of its token.
 JOIN_SECONDS = 1.0
 CHECK_SECONDS = 3.0
 FRAME_MAX = 1024
 UNSAID = Ending("")
-# Has pages ask for all that they may have missed a hint of.
+# Makes pages fetch everything that a lost hint may have announced.
 MAKE_UP = ({"type": "new_posts", "count": 0}, {"type": "notification"})
 
 
 class _TooMuch(Exception):
-    """A budget of sockets has nothing left."""
+    """A WebSocket budget is used up."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -74,19 +74,19 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
-    # What the last look said (`_look`); how many good ones it takes until hints that may have gone
-    # past are made up for, and whether they may have gone past all sockets of the person.
+    # Result of the last `_look`; the number of good looks left before lost hints are made up for;
+    # whether all sockets of the person may have missed hints.
     found: bool | None = True
     looks_left = 0
     missed_by_all = False
-    # Something closes the socket: nothing else is done for it. It is closed: nothing is sent.
+    # `is_ending`: the socket is being closed, handle nothing more. Closed: send nothing more.
     is_ending = False
     is_closed = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve as Channels does, but without a channel of its own on Redis, which may be dead.
+        """Serve as Channels does, but without a channel of its own in Redis, which may be down.
 
-        Everything is sent to the person's group, so the queue here is all that a socket needs.
+        Everything is sent to the person's group, so an in-process queue is enough.
         """
         self.scope, self.base_send = scope, partial(self._send, send)
         self.channel_layer = get_channel_layer()
@@ -107,15 +107,15 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 local.leave(budget, owner)
 
     async def dispatch(self, message: dict[str, Any]) -> None:
-        """Handle a message; here, no thread is asked to tidy up database connections first.
+        """Handle a message without Channels' thread that cleans up database connections first.
 
-        A socket that ends is only left any more.
+        A socket that is ending only handles its disconnect.
         """
         if not self.is_ending or message["type"] == "websocket.disconnect":
             await getattr(self, get_handler_name(message))(message)
 
     async def _send(self, send: Callable[[Any], Awaitable[None]], message: dict[str, Any]) -> None:
-        """Give a message to the server; drop it after the close, and when the browser is gone."""
+        """Pass a message to the server; drop it after the close, and when the browser is gone."""
         if self.is_closed:
             return
         if message["type"] == "websocket.close":
@@ -124,16 +124,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await send(message)
         except (OSError, RuntimeError) as error:
             self.is_ending = self.is_closed = True
-            logger.info("a browser went away before its socket got a message: %r", error)
+            logger.info("browser gone; WebSocket message dropped: %r", error)
 
     async def close(self, code: int | bool | None = None, reason: str | None = None) -> None:
-        """Close the socket, unless something else is about to."""
+        """Close the socket, unless it is already being closed."""
         if not self.is_ending:
             self.is_ending = True
             await super().close(code, reason)
 
     async def connect(self) -> None:
-        """Join, check, accept; a refused device is accepted too, so that it sees the code."""
+        """Join, check, accept. A refused device is accepted too, to receive the close code."""
         shown = Handshake()
         try:
             self._count()
@@ -152,43 +152,43 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.accept()
             await self._refuse(error, shown.refresh)
         except Exception:
-            # Neither Redis nor MySQL may turn this into an endless loop of ours.
-            logger.exception("a socket could not be opened")
+            # An outage of Redis or MySQL must not cause an endless loop.
+            logger.exception("WebSocket not opened")
             await self.accept()
             await self.close(TRY_LATER)
         else:
             await self.accept()
             self._tasks.append(asyncio.create_task(self._keep_watch(self.principal)))
             if not joined:
-                logger.warning("a socket lives by its own looks: no channel layer")
+                logger.warning("channel layer unavailable; polling token state")
                 self._tasks.append(asyncio.create_task(self._keep_joining()))
 
     async def disconnect(self, code: int) -> None:
-        """Leave; presence runs out by itself, as there may be other sockets of this person."""
+        """Leave the group. Presence expires by itself, as the person may have other sockets."""
         self.is_ending = self.is_closed = True
         if self.principal is not None:
             try:
                 async with asyncio.timeout(JOIN_SECONDS):
                     await self.channel_layer.group_discard(self._group, self.channel_name)
             except Exception as error:
-                logger.info("a socket leaves without telling the channel layer: %s", error)
+                logger.info("group of the channel layer not left; membership expires: %s", error)
 
     async def receive(
         self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any
     ) -> None:
-        """Ignore what the browser says; refuse to be made to read much of it."""
+        """Ignore messages from the browser; close the socket when there are too many."""
         if self._frames.take(budgets.FRAME):
             await self.close(TOO_MUCH, budgets.FRAME.name)
         elif len(text_data or bytes_data or "") > FRAME_MAX:
             await self.close(TOO_BIG)
 
     async def session_message(self, event: dict[str, Any]) -> None:
-        """Pass on a hint, if the token still lives."""
+        """Forward a hint, if the token is still valid."""
         if self.principal is not None and await self._still_welcome(self.principal):
             await self.send_json(event["message"])
 
     async def session_kick(self, event: dict[str, Any]) -> None:
-        """Close if the kick means this device's token; a newer sign-in stays."""
+        """Close if the kick covers this device's token; a newer sign-in stays open."""
         principal = self.principal
         if principal is None or event["client"] not in (None, principal.client):
             return
@@ -201,7 +201,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self._sign_out(Ending(event["reason"], event["by"]))
 
     def _count(self) -> None:
-        """Count the socket as one of its address. Raises _TooMuch."""
+        """Count the socket for its address. Raises _TooMuch."""
         address = networks.client(handshake.address_of(self.scope))
         if local.take(budgets.HANDSHAKE, address):
             raise _TooMuch(budgets.HANDSHAKE)
@@ -217,12 +217,12 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         return sockets.group(self.principal.user_id if self.principal else 0)
 
     async def _join(self) -> bool:
-        """Join the person's group; False when the layer does not do that in time."""
+        """Join the person's group; False when the channel layer does not answer in time."""
         try:
             async with asyncio.timeout(JOIN_SECONDS):
                 await self.channel_layer.group_add(self._group, self.channel_name)
         except Exception as error:
-            logger.info("a socket could not join the channel layer: %r", error)
+            logger.info("group of the channel layer not joined: %r", error)
             return False
         return True
 
@@ -232,7 +232,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         self.looks_left = 1
 
     async def _keep_watch(self, principal: Principal) -> None:
-        """Look every RECHECK_SECONDS, and the moment the token's time is over."""
+        """Check the token every RECHECK_SECONDS, and at the moment of its expiry."""
         while not self.is_ending:
             left = principal.expires - time.time()
             await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
@@ -241,9 +241,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self._make_up(principal)
 
     async def _make_up(self, principal: Principal) -> None:
-        """Have pages ask what is new, if hints may have gone past and none does any more."""
+        """Make pages fetch what is new, once the site is stable again after a possible loss."""
         if self.found is None:
-            self.looks_left = 2  # with the next one, the channel layer may still be deaf
+            self.looks_left = 2  # the channel layer may still be down until the next one
         elif not self.found:
             self.looks_left, self.missed_by_all = 1, True
         elif self.looks_left:
@@ -257,36 +257,36 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                         await self.send_json(hint)
 
     async def _still_welcome(self, principal: Principal) -> bool:
-        """Check token and presence; close and return False when the device must go."""
+        """Check token and presence; close and return False when the device must be signed out."""
         try:
             self.found = await _ask(_look, principal)
         except AppError as error:
             await self._refuse(error)
             return False
         except Exception:
-            # Never "allowed" for want of an answer.
-            logger.exception("a socket could not be checked")
+            # An error never means "allowed".
+            logger.exception("token of a WebSocket not checked; closing it")
             await self.close(TRY_LATER)
             return False
         return True
 
     async def _refuse(self, error: AppError, refresh: str = "") -> None:
-        """Close with the code that says what the device can do about it."""
+        """Close with the code that tells the device how to recover."""
         if isinstance(error, Unavailable):
             await self.close(TRY_LATER)
             return
         try:
             ending = await _ask(_why, error, self.principal, refresh)
         except Exception:
-            logger.exception("why a sign-in ended could not be found out")
-            ending = None  # the next request will say
+            logger.exception("sign-out reason not read")
+            ending = None  # the next request will learn why
         if ending is None:
             await self.close(REAUTHENTICATE)
         else:
             await self._sign_out(ending)
 
     async def _sign_out(self, ending: Ending) -> None:
-        """Say why, and close; of two that find out at the same time, the first does."""
+        """Send the reason, and close; if two tasks call this at once, the first one does it."""
         if self.is_ending:
             return
         self.is_ending = True
@@ -295,24 +295,24 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         await super().close(SIGNED_OUT, ending.reason or None)
 
     async def _principal(self, shown: Handshake) -> Principal:
-        """Read the credential; ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
+        """Read the credential. Raises ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
         if shown.ticket:
             return await _ask(_redeem, shown.ticket)
         if not shown.access:
-            # A browser that still has its refresh token gets a new pair from any page.
+            # A browser with a live refresh token gets a new pair from any page.
             raise ExpiredJwt if shown.refresh else NotAuthenticated
         return tokens.decode_access(shown.access)
 
 
 async def _ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call what talks to Redis and MySQL; TimeoutError when they hang."""
+    """Call a function that uses Redis and MySQL. Raises TimeoutError when they hang."""
     async with asyncio.timeout(CHECK_SECONDS):
         answer: R = await database_sync_to_async(function)(*args, **kwargs)
     return answer
 
 
 def _redeem(ticket: str) -> Principal:
-    """Return whose ticket this is; ExpiredJwt for a bad one, as a new one is the remedy."""
+    """Return the principal of a ticket. Raises ExpiredJwt for a bad one, since a new one helps."""
     claims = cache.take_ticket(ticket)
     if claims is None:
         raise ExpiredJwt
@@ -320,9 +320,9 @@ def _redeem(ticket: str) -> Principal:
 
 
 def _look(principal: Principal) -> bool | None:
-    """Check the token's time and floors and note the presence, in one round trip to Redis.
+    """Check the token's expiry and floors and record presence, in one round trip to Redis.
 
-    Returns whether the person could be found until now, None when Redis does not say.
+    Returns whether the person was marked as online until now, None when Redis does not say.
     """
     if principal.expires <= time.time():
         raise ExpiredJwt
@@ -335,9 +335,9 @@ def _look(principal: Principal) -> bool | None:
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:
-    """Return why a device is signed out; None when all it needs is a new access token.
+    """Return why a device was signed out; None when it only needs a new access token.
 
-    Of a browser whose access token is over, the refresh token says so.
+    For a browser whose access token has expired, the refresh token decides.
     """
     match error:
         case BannedAccessToken() if principal is not None:

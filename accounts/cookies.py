@@ -1,7 +1,7 @@
-"""The browser's cookies: two tokens, and where each device may be signed in, which one this is.
+"""Cookies of the browser: the two tokens and, with CLIENT_POLICY=device, a device id.
 
-Both tokens live as long as the refresh token, so that an access token whose time is over is seen as
-expired and not as missing. The id of the device stays when its person logs out.
+Both token cookies live as long as the refresh token, so that an expired access token is seen as
+expired and not as missing. The device id stays after a log-out.
 """
 
 from django.conf import settings
@@ -15,11 +15,11 @@ _PREFIX = "__Host-" if settings.HTTPS else ""
 ACCESS = f"{_PREFIX}access"
 REFRESH = f"{_PREFIX}refresh"
 DEVICE = f"{_PREFIX}device"
-DEVICE_AGE = 400 * 86_400  # browsers keep none longer
+DEVICE_AGE = 400 * 86_400  # the longest time that browsers accept
 
 
 def put(response: HttpResponseBase, pair: TokenPair) -> None:
-    """Give the browser a pair."""
+    """Set the cookies of a pair."""
     age = int(settings.REFRESH_LIFETIME.total_seconds())
     for name, value in ((ACCESS, pair.access), (REFRESH, pair.refresh)):
         response.set_cookie(
@@ -28,23 +28,23 @@ def put(response: HttpResponseBase, pair: TokenPair) -> None:
 
 
 def clear(response: HttpResponseBase) -> None:
-    """Take the pair away."""
+    """Delete the cookies of the pair."""
     for name in (ACCESS, REFRESH):
         response.delete_cookie(name, samesite="Lax")
 
 
 def are_set(response: HttpResponseBase) -> bool:
-    """True when the view decided about the cookies itself."""
+    """Return whether the view itself set or deleted the cookies."""
     return ACCESS in response.cookies
 
 
 def sent(request: HttpRequest) -> tuple[str, str]:
-    """Return the access and refresh token of a request, empty for none."""
+    """Return the access and refresh tokens of a request; empty texts for none."""
     return request.COOKIES.get(ACCESS, ""), request.COOKIES.get(REFRESH, "")
 
 
 def device_of(request: HttpRequest) -> str:
-    """Return the id of the browser that asks: its cookie's, or a new one, the same all request."""
+    """Return the browser's device id from its cookie, or a new one, constant within a request."""
     found: str = request.COOKIES.get(DEVICE, "")
     if not devices.ID.fullmatch(found):
         found = request.COOKIES[DEVICE] = devices.new_id()
@@ -52,7 +52,7 @@ def device_of(request: HttpRequest) -> str:
 
 
 def put_device(response: HttpResponseBase, device: str) -> None:
-    """Let a browser keep its id."""
+    """Set the cookie of the browser's device id."""
     response.set_cookie(
         DEVICE, device, max_age=DEVICE_AGE, secure=settings.HTTPS, httponly=True, samesite="Lax"
     )

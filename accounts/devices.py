@@ -1,10 +1,10 @@
-"""What kind of device speaks to us, which one, what to call it, and from where.
+"""Clients: the kind of a device, its id, its display name and its address.
 
-- The `cli` of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
-- An API client names its kind at login, for a browser it is read from the User-Agent. A phone's
-  browser counts as the phone, so that phone and desktop do not end each other.
-- An id is what the device says of itself, no secret and no credential: an API client keeps its own,
-  a browser has one in a cookie.
+- The `cli` claim of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
+- An API client names its kind at log-in; a browser's kind is read from the User-Agent. A phone's
+  browser counts as the phone, so that phone and desktop do not sign each other out.
+- The id is what the device says, neither a secret nor a credential. An API client stores its own, a
+  browser has one in a cookie.
 """
 
 import ipaddress
@@ -18,12 +18,12 @@ from django.utils.translation import gettext_lazy as _
 from ua_parser import parse_os, parse_user_agent
 
 USER_AGENT_MAX = 300
-NAME_MAX = 80  # what TokenVersion.ended_by holds
+NAME_MAX = 80  # length of TokenVersion.ended_by
 ID = re.compile(r"[A-Za-z0-9_-]{8,40}")
 
 
 class Client(models.TextChoices):
-    """The kinds of device; the `cli` of a token."""
+    """Kinds of device; the `cli` claim of a token."""
 
     ANDROID = "android", "Android"
     IOS = "ios", "iOS"
@@ -37,7 +37,7 @@ class Client(models.TextChoices):
     OTHER = "other", _("Another device")
 
 
-# The first match counts: nearly every browser also claims to be another one.
+# The first match wins: nearly every browser also claims to be another one.
 _BROWSERS = (
     (re.compile(r"iPhone|iPad|iPod"), Client.IOS),
     (re.compile(r"Android"), Client.ANDROID),
@@ -48,7 +48,7 @@ _BROWSERS = (
     (re.compile(r"Version/.*Safari/"), Client.SAFARI),
 )
 
-# What the parser of User-Agents adds to the name of a browser, and people do not.
+# Suffixes that the User-Agent parser adds and people do not say.
 _TAIL = re.compile(r"( Mobile)?( WebView| iOS)?$")
 _FAMILIES = {
     "Mobile Safari": "Safari",
@@ -56,13 +56,13 @@ _FAMILIES = {
     "WeChat Browser": "WeChat",
 }
 _SYSTEMS = {"Mac OS X": "macOS", "Chrome OS": "ChromeOS"}
-# A program begins with its own name; everything that shows pages begins with this.
+# Programs begin with their own name, browsers with this.
 _PAGES = "Mozilla/"
 _PROGRAM = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]{1,31}(?=/|$)")
 
 
 def browser_of(user_agent: str) -> Client:
-    """Return the kind of a browser; `other` for what is not known."""
+    """Return the kind of a browser; `other` for an unknown one."""
     for pattern, client in _BROWSERS:
         if pattern.search(user_agent):
             return client
@@ -70,17 +70,17 @@ def browser_of(user_agent: str) -> Client:
 
 
 def per_device() -> bool:
-    """True when each device may be signed in, false when one of each kind."""
+    """Return whether each device has its own sign-in (True) or each kind of device has one."""
     return str(settings.CLIENT_POLICY) == "device"
 
 
 def new_id() -> str:
-    """Return an id for a device that has none."""
+    """Return a new device id."""
     return secrets.token_urlsafe(18)
 
 
 def client_of(kind: str, device: str) -> str:
-    """Return the `cli` of a kind and a device's id, as the policy wants it."""
+    """Return the `cli` for a kind and a device id, according to CLIENT_POLICY."""
     return f"{kind}:{device}" if per_device() else kind
 
 
@@ -90,18 +90,18 @@ def kind_of(client: str) -> str:
 
 
 def id_of(client: str) -> str:
-    """Return the id in a `cli`, empty for none."""
+    """Return the device id in a `cli`; empty for none."""
     return client.partition(":")[2]
 
 
 def is_client(text: str) -> bool:
-    """True for what can be a `cli`, of either policy."""
+    """Return whether a text is a valid `cli` of either policy."""
     kind, colon, device = text.partition(":")
     return kind in Client.values and (not colon or ID.fullmatch(device) is not None)
 
 
 def name_of(client: str, user_agent: str) -> str:
-    """Return what to call a device before its person: "Chrome, Windows", "Android"."""
+    """Return a device's display name: "Chrome, Windows", "Android"."""
     kind = Client(kind_of(client))
     system = _system(user_agent)
     own = "" if kind == Client.OTHER else str(kind.label)
@@ -110,7 +110,7 @@ def name_of(client: str, user_agent: str) -> str:
     elif kind == Client.OTHER:
         program = _PROGRAM.match(user_agent)
         own = program[0] if program else ""
-    # An Android of the kind Android is not said twice.
+    # Do not repeat "Android" for a client of that kind.
     parts = dict.fromkeys(part for part in (own, system) if part)
     return ", ".join(parts)[:NAME_MAX] or str(Client.OTHER.label)
 
@@ -127,14 +127,14 @@ def _system(user_agent: str) -> str:
 
 
 def user_agent_of(request: HttpRequest) -> str:
-    """Return what the client calls itself, cut to the length that is kept."""
+    """Return the User-Agent, cut to the stored length."""
     return request.META.get("HTTP_USER_AGENT", "")[:USER_AGENT_MAX]
 
 
 def address_of(request: HttpRequest) -> str:
-    """Return the client's IP address: of the entry that our own outermost proxy wrote.
+    """Return the client's IP address, from the entry that our outermost proxy wrote.
 
-    An X-Forwarded-For is believed only as many entries deep as there are proxies of ours.
+    Of X-Forwarded-For, only as many entries count as there are configured proxies.
     """
     address = request.META.get("REMOTE_ADDR") or ""
     if settings.TRUSTED_PROXIES:

@@ -1,7 +1,7 @@
-"""Why a sign-in ended, for its person to read: over the socket, and on the next page they open.
+"""Sign-out reasons: why a sign-in ended, shown over the socket and on the next page.
 
-The tables keep the last ending of each client and the last one of all clients together. What they
-do not know any more is said in general words, never guessed.
+The tables store the last reason of each client and the last one of all clients together. For an
+older sign-in a general sentence is shown; nothing is guessed.
 """
 
 import functools
@@ -17,31 +17,31 @@ from accounts.devices import Client
 from accounts.models import TokenBatch, TokenVersion
 from accounts.tokens import Principal
 
-# Beside the reasons of `TokensRevoked`: the reason is not known; its time was over.
+# In addition to the reasons of `TokensRevoked`: an unknown reason; an expired token.
 REVOKED, EXPIRED = "revoked", "expired"
-# Sentences that a process keeps, for as many kinds of devices in a language.
+# Cached sentences of a process, one entry for each kind of device and language.
 KEPT = 256
 
 
 class Ending(NamedTuple):
-    """A reason, and what the device that did it is called; empty when no device did."""
+    """A reason, and the name of the device that caused it; empty when no device did."""
 
     reason: str
     by: str = ""
 
 
 class Words(NamedTuple):
-    """The sentences of one reason, without and with the device, which stands for `%(by)s`."""
+    """Sentences of one reason, without and with the device's name, the placeholder `%(by)s`."""
 
     plain: str
     named: str = ""
 
 
 def of(principal: Principal) -> Ending | None:
-    """Return why a sign-in ended, by one query; None when it goes on.
+    """Return why a sign-in ended, with one query; None when it goes on.
 
-    It goes on when only access was revoked (T2), and when its client has a newer pair that was
-    issued at once with the revocation: then this token is just an old copy.
+    It goes on when only access was revoked (T2), and when its client got a newer pair together with
+    the revocation: then this token is just an old copy.
     """
     together = TokenBatch.objects.filter(pk=OuterRef("user_id"))
     row = (
@@ -61,14 +61,14 @@ def of(principal: Principal) -> Ending | None:
         )
         return None if renewed else Ending(row["batch_ended"] or REVOKED)
     if principal.version < row["refresh_floor"]:
-        return Ending(REVOKED)  # what the row says is about a later sign-in
+        return Ending(REVOKED)  # the row's reason is that of a later sign-in
     if principal.version == row["refresh_floor"]:
         return Ending(row["ended"] or REVOKED, row["ended_by"])
     return None
 
 
 def words(client: str) -> tuple[tuple[str, Words], ...]:
-    """Return reasons and their sentences for a device of this kind, in the reader's language."""
+    """Return (reason, sentences) pairs for a device of this kind, in the current language."""
     return tuple(_words(get_language(), devices.per_device(), client).items())
 
 
@@ -116,7 +116,7 @@ def _login(client: str) -> Words:
 
 
 def sentence(ending: Ending, client: str) -> str:
-    """Return one ending in the reader's language."""
+    """Return the sentence of one reason in the current language."""
     known = dict(words(client))
     plain, named = known.get(ending.reason) or known[REVOKED]
     return named.replace("%(by)s", ending.by) if named and ending.by else plain

@@ -1,4 +1,4 @@
-"""The way in, for API and pages alike: password, second factor, then a pair for a device."""
+"""Sign-in flow, shared by API and pages: password, second factor, then a pair for a device."""
 
 from django.http import HttpRequest
 
@@ -14,24 +14,25 @@ from socialsite.core.errors import NotFound, OtpRequired
 def log_in(
     request: HttpRequest, username: str, password: str, client: str, otp: str = ""
 ) -> tuple[User, TokenPair]:
-    """Sign in by password and, where it is on, second factor; errors of both steps."""
+    """Sign in by password and, if enabled, second factor. Raises the errors of both steps."""
     user = check_password(request, username, password)
     return user, finish(request, user, client, otp)
 
 
 def check_password(request: HttpRequest, username: str, password: str) -> User:
-    """Take the first step. Raises PasswordNotCorrected; UserBanned after a right password only.
+    """Check the password, the first step of log-in.
 
-    RateLimited after too many failures, whatever the password.
+    Raises PasswordNotCorrected; UserBanned only for a right password; RateLimited after too many
+    failures, whatever the password.
     """
     with attempts.login(request, username):
         return actions.check_password(username, password)
 
 
 def finish(request: HttpRequest, user: User, client: str, otp: str = "") -> TokenPair:
-    """Sign in after a right password: where the second factor is on, by one of its codes.
+    """Sign in after the password check, with a code if the second factor is on.
 
-    Raises OtpRequired without one, OtpNotCorrected, RateLimited after too many wrong ones.
+    Raises OtpRequired without a code, OtpNotCorrected, RateLimited after too many wrong codes.
     """
     coded = second_factor.is_on(user)
     if coded:
@@ -50,10 +51,10 @@ def sign_up(
     client: str,
     email: str = "",
 ) -> tuple[User, TokenPair]:
-    """Make an account and sign in; to the address, if any, goes a link that has it stored.
+    """Create an account and sign in; an e-mail address, if given, gets a confirmation link.
 
-    Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or of new accounts from
-    one place.
+    Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new
+    accounts from one place.
     """
     takes = budgeting.of_sign_up(request, email)
     with attempts.sign_up(request), allowances.spent(takes):
@@ -62,13 +63,13 @@ def sign_up(
 
 
 def sign_in(request: HttpRequest, user: User, client: str, shown: Shown | None = None) -> TokenPair:
-    """Give the device of a request a pair, without asking for anything more."""
+    """Issue a pair for the device of a request, without further checks."""
     user_agent, address = devices.user_agent_of(request), devices.address_of(request)
     return actions.sign_in(user, client, user_agent, address, shown)
 
 
 def refresh(refresh_token: str) -> tuple[User, TokenPair]:
-    """Exchange a refresh token. Errors as `actions.refresh`; RateLimited."""
+    """Exchange a refresh token. Raises the errors of `actions.refresh`; RateLimited."""
     ratelimit.spend(budgets.REFRESH, tokens.decode_refresh(refresh_token).user_id)
     return actions.refresh(refresh_token)
 
@@ -76,9 +77,9 @@ def refresh(refresh_token: str) -> tuple[User, TokenPair]:
 def change_password(
     request: HttpRequest, user: User, principal: Principal, old: str, new: str
 ) -> TokenPair:
-    """Replace the password by the device of a request.
+    """Replace the password from the device of a request.
 
-    Errors as `actions.change_password`; RateLimited after too many wrong old ones.
+    Raises the errors of `actions.change_password`; RateLimited after too many wrong old passwords.
     """
     client, address = principal.client, devices.address_of(request)
     by = _this_device(request, principal)
@@ -89,7 +90,7 @@ def change_password(
 
 
 def begin_second_factor(user: User, password: str) -> SetUp:
-    """Make a new secret. Errors as `actions.begin_second_factor`; RateLimited."""
+    """Create a new secret. Raises the errors of `actions.begin_second_factor`; RateLimited."""
     with attempts.password(user):
         return actions.begin_second_factor(user, password)
 
@@ -97,9 +98,9 @@ def begin_second_factor(user: User, password: str) -> SetUp:
 def confirm_second_factor(
     request: HttpRequest, user: User, principal: Principal, otp: str
 ) -> list[str]:
-    """Turn the second factor on by the device of a request, which stays; returns recovery codes.
+    """Turn the second factor on from the device of a request, which stays signed in.
 
-    Errors as `actions.confirm_second_factor`; RateLimited.
+    Returns the recovery codes. Raises the errors of `actions.confirm_second_factor`; RateLimited.
     """
     client, address = principal.client, devices.address_of(request)
     by = _this_device(request, principal)
@@ -110,21 +111,24 @@ def confirm_second_factor(
 
 
 def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:
-    """Replace the recovery codes. Errors as `actions.renew_recovery_codes`; RateLimited."""
+    """Replace the recovery codes.
+
+    Raises the errors of `actions.renew_recovery_codes`; RateLimited.
+    """
     with attempts.own_code(user):
         return actions.renew_recovery_codes(user, otp, devices.address_of(request))
 
 
 def end_second_factor(request: HttpRequest, user: User, password: str, otp: str) -> None:
-    """Turn the second factor off. Errors as `actions.end_second_factor`; RateLimited."""
+    """Turn the second factor off. Raises the errors of `actions.end_second_factor`; RateLimited."""
     with attempts.password(user), attempts.own_code(user):
         actions.end_second_factor(user, password, otp, devices.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
-    """Send a link to a new address, or forget the old one where the new one is empty.
+    """Send a link to a new address, or remove the old address if the new one is empty.
 
-    Errors as `actions.change_email`; RateLimited after many mails or wrong passwords.
+    Raises the errors of `actions.change_email`; RateLimited after many mails or wrong passwords.
     """
     takes = budgeting.of_mail(request, user) if email.strip() else []
     with allowances.spent(takes), attempts.password(user):
@@ -135,13 +139,13 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
 
 
 def ask_recovery(request: HttpRequest, email: str) -> None:
-    """Have links to set a new password sent. Raises InvalidInput; RateLimited."""
+    """Request password recovery links. Raises InvalidInput; RateLimited."""
     with allowances.spent(budgeting.of_mail(request)):
         actions.ask_recovery(email)
 
 
 def sign_out(request: HttpRequest, user: User, principal: Principal, client: str) -> None:
-    """End the sign-in of one of the person's devices, which may be the one of the request.
+    """End the sign-in of one of the person's devices, possibly of the requesting one.
 
     Raises NotFound when nobody is signed in there.
     """
@@ -155,7 +159,7 @@ def sign_out(request: HttpRequest, user: User, principal: Principal, client: str
 
 
 def sign_out_others(request: HttpRequest, user: User, principal: Principal) -> int:
-    """End all sign-ins but that of the device of a request; returns how many."""
+    """End all sign-ins except that of the requesting device. Returns their number."""
     by, address = _this_device(request, principal), devices.address_of(request)
     return actions.kick_others(user, principal.client, by=by, address=address)
 

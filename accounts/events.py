@@ -1,4 +1,4 @@
-"""What accounts tells."""
+"""Events that the accounts app publishes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from socialsite.core.events import DomainEvent
 
 @dataclass(frozen=True, slots=True)
 class _UserEvent(DomainEvent):
-    """Something about one person."""
+    """An event about one person."""
 
     aggregate_type: ClassVar[str] = "user"
     aggregate_field: ClassVar[str] = "user_id"
@@ -18,45 +18,45 @@ class _UserEvent(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class UserRegistered(_UserEvent):
-    """There is a new person."""
+    """A person signed up."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileChanged(_UserEvent):
-    """What others see of a person changed: nickname, picture, bio."""
+    """A public part of a profile changed: nickname, picture or bio."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserSignedIn(_UserEvent):
-    """A person signed in on a client; an older sign-in of that client has ended."""
+    """A person signed in on a client, whose older sign-in has ended."""
 
     client: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserBanned(_UserEvent):
-    """A person is banned: what they wrote is hidden, every token of theirs is dead."""
+    """A person was banned: their posts and comments are hidden, their tokens revoked."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserUnbanned(_UserEvent):
-    """A person is no longer banned."""
+    """A ban was lifted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolesChanged(_UserEvent):
-    """A person's roles are others now; access tokens with the old ones are dead."""
+    """A person's roles changed; access tokens with the old roles are revoked."""
 
     roles: int
 
 
 @dataclass(frozen=True, slots=True)
 class TokensRevoked(_UserEvent):
-    """Tokens up to a number are dead: a version of one client, or a batch when client is None.
+    """Tokens up to a number were revoked: a version of one client, or a batch if client is None.
 
-    `access_only` says that refresh tokens live on. Reasons: login limit logout kicked password
-    forced ban roles reuse. `by` names the device that did it, `spared` is the client that got a new
-    pair at the same time.
+    `access_only`: refresh tokens stay valid. Reasons: login limit logout kicked password forced ban
+    roles reuse. `by` names the device that did it; `spared` is the client that got a new pair at
+    the same time.
     """
 
     client: str | None
@@ -69,10 +69,11 @@ class TokensRevoked(_UserEvent):
 
 @dataclass(frozen=True, slots=True)
 class MailWanted(DomainEvent):
-    """A mail is to be sent, of a kind that `accounts.mail` knows, in a language.
+    """A mail is to be sent: its kind (see `accounts.mail`) and its language.
 
-    `user_id` is 0 where it is about whoever has the address. A mail that could not be sent is
-    wanted again, at a later time: after so many `tries`. `counted` says that budgets gave for it.
+    `user_id` is 0 if the mail is for every account of the address. A mail that failed is published
+    again for a later time, with the number of `tries` so far. `counted`: its budget tokens are
+    already taken.
     """
 
     aggregate_type: ClassVar[str] = "mail"

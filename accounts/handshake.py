@@ -1,9 +1,9 @@
-"""Who asks for a socket, and from where: the credential and the Origin of a handshake.
+"""WebSocket handshake: reads the credential and checks the Origin.
 
-- A Bearer token beats a one-use ticket, which beats the cookies.
-- A browser sends cookies along for any page that asks, and always says which page that is. So
-  cookies count only with an Origin of ours. A token or a ticket is shown by whoever holds it:
-  a program, which sends no Origin. With a foreign Origin nothing counts.
+- A Bearer token takes precedence over a one-use ticket, a ticket over the cookies.
+- A browser sends cookies for any page and always names the page in the Origin header. So cookies
+  count only with an Origin of this site. A token or a ticket is sent by a program, which sends no
+  Origin. With a foreign Origin nothing counts.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ TICKET_MAX = 100
 
 
 class ForeignPage(Exception):
-    """A page of another site asks, or nobody says which one."""
+    """The Origin is of another site or missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The one credential that counts; `refresh` comes with `access` of a browser only."""
+    """The one credential that counts. Only a browser sends `refresh`, along with `access`."""
 
     access: str = ""
     refresh: str = ""
@@ -34,7 +34,7 @@ class Handshake:
 
 
 class _Addressed(HttpRequest):
-    """What Django needs to say as which site it was spoken to, and whether that host is ours."""
+    """Minimal request for Django's checks of the host and the public address."""
 
     def __init__(self, scope: dict[str, Any], headers: dict[bytes, bytes]) -> None:
         super().__init__()
@@ -49,14 +49,14 @@ class _Addressed(HttpRequest):
 
 
 def address_of(scope: dict[str, Any]) -> str:
-    """Return the client's IP address, as of any request; empty when nobody says."""
+    """Return the client's IP address, as for any request; empty when it is unknown."""
     request = _Addressed(scope, dict(scope["headers"]))
     request.META["REMOTE_ADDR"] = (scope.get("client") or [""])[0]
     return devices.address_of(request)
 
 
 def read(scope: dict[str, Any]) -> Handshake:
-    """Return the credential of a handshake; ForeignPage, or InvalidToken for an odd header."""
+    """Return the credential of a handshake. Raises ForeignPage; InvalidToken for a bad header."""
     headers = dict(scope["headers"])
     origins = [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"]
     if origins and not (len(origins) == 1 and _is_ours(origins[0], scope, headers)):
@@ -74,11 +74,11 @@ def read(scope: dict[str, Any]) -> Handshake:
 
 
 def _is_ours(origin: str, scope: dict[str, Any], headers: dict[bytes, bytes]) -> bool:
-    """True for the public address, and for the one this request was sent to, to the port."""
+    """Return whether the Origin is the public address or the request's own host and port."""
     if origin == settings.SITE_URL:
         return True
     request = _Addressed(scope, headers)
     try:
         return origin == f"{request.scheme}://{request.get_host()}"
-    except (DisallowedHost, KeyError):  # no Host at all: Django would look for a server's name
+    except (DisallowedHost, KeyError):  # without a Host header, Django would use the server's name
         return False

@@ -1,8 +1,8 @@
-"""What a token is worth right now, asked by another service (RFC 7662).
+"""Token introspection for other services (RFC 7662).
 
-A token is active when the site itself would take it at this moment: an access token as a
-credential, a refresh token for an exchange. Asking changes nothing: nobody was here, nothing is
-exchanged, and the old refresh token that would end its sign-in if it were used does not end it.
+A token is active when the site itself would accept it now: an access token as a credential, a
+refresh token for an exchange. Introspection changes nothing: it records no presence and exchanges
+nothing. A reused refresh token does not end its sign-in here.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ from socialsite.core.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 
 
 def active_claims(text: str) -> dict[str, Any] | None:
-    """Return the claims of a live token, with its person's id and name as `sub` and `username`.
+    """Return the claims of a live token, plus the person's id and name as `sub` and `username`.
 
-    None for any other text, whatever is wrong with it.
+    Returns None for any other text, for any reason.
     """
     try:
         token = tokens.decode_any(text)
@@ -41,7 +41,7 @@ def _access_lives(principal: Principal) -> bool:
 
 
 def _refresh_lives(principal: Principal) -> bool:
-    """True when auth/refresh would take it: it is in force, or its exchange may be repeated."""
+    """Return whether auth/refresh would accept it: it is current or its exchange may be retried."""
     user_id, client = principal.user_id, principal.client
     row = TokenVersion.objects.filter(user=user_id, client=client).first()
     if row is None or not _above(principal, cache.stored_floors(user_id, client, "refresh")):

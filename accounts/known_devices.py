@@ -1,8 +1,8 @@
-"""A cookie that says: this browser signed in to these accounts before (OWASP's device cookie).
+"""Cookie with the accounts that signed in on this browser before (OWASP's device cookie).
 
-It lets nobody in. It only gives the browser a budget of failed attempts of its own, so that what
-strangers try with an account does not keep its person out. Signed, bound to the account, sent to
-the pages of the log-in only.
+It is no credential. It only gives the browser its own budget of failed attempts, so that strangers'
+attempts on an account do not lock its person out. It is signed, bound to the account, and sent only
+to the log-in pages.
 """
 
 import secrets
@@ -16,19 +16,19 @@ from django.http.response import HttpResponseBase
 # The path excludes the prefix __Host-.
 COOKIE = "__Secure-known" if settings.HTTPS else "known"
 PATH = "/login"
-MAX_AGE = 400 * 86_400  # browsers keep none longer
+MAX_AGE = 400 * 86_400  # the longest time that browsers accept
 SALT = "accounts.known_devices"
-# The last people of a shared browser; a longer cookie would be sent for nothing.
+# The last people of a shared browser; this bounds the size of the cookie.
 PEOPLE_MAX = 5
 
 
 def mark_of(request: HttpRequest, user_id: int) -> str:
-    """Return the mark that this browser was given for a person, empty for none."""
+    """Return this browser's mark for a person; empty for none."""
     return _read(request).get(str(user_id), "")
 
 
 def remember(request: HttpRequest, response: HttpResponseBase, user_id: int) -> None:
-    """Mark the browser as one in which this person signed in; its old mark stays."""
+    """Mark the browser as one in which this person signed in; an old mark stays."""
     known = _read(request)
     mark = known.pop(str(user_id), "") or secrets.token_urlsafe(12)
     kept = dict(list(known.items())[-(PEOPLE_MAX - 1) :]) | {str(user_id): mark}

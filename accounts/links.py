@@ -1,10 +1,10 @@
-"""What the links of our mails carry: signed, bound to what they are for, good for one use.
+"""Tokens in mailed links: signed, bound to a purpose, valid for one use.
 
-- A link to confirm an address names account and address, and the password and address the account
-  had when it was made: once either has changed (its own use changes the address), it is void.
-- A link to set a new password is Django's own token: void once the password, the address or an hour
+- A link that confirms an address names the account, the address, and the password and address that
+  the account had before. It is void once either changes; its own use changes the address.
+- A recovery link is Django's own token: void once the password or the address changes, or an hour
   has passed.
-- Whatever is wrong with a link is WrongLink.
+- Every invalid link raises WrongLink.
 """
 
 import secrets
@@ -23,7 +23,7 @@ EMAIL_SALT = "accounts.links.email"
 
 
 class EmailLink(NamedTuple):
-    """What a link to confirm an address says."""
+    """Content of a link that confirms an address."""
 
     user_id: int
     address: str
@@ -31,12 +31,12 @@ class EmailLink(NamedTuple):
 
 
 def for_email(user: User, address: str) -> str:
-    """Return the token that confirms an address of an account."""
+    """Return a token that confirms an address of an account."""
     return signing.dumps([user.pk, address, _state(user)], salt=EMAIL_SALT)
 
 
 def read_email(token: str) -> EmailLink:
-    """Return what a token to confirm an address says. Raises WrongLink."""
+    """Return the content of a confirmation token. Raises WrongLink."""
     try:
         return EmailLink(*signing.loads(token, salt=EMAIL_SALT, max_age=EMAIL_SECONDS))
     except signing.BadSignature:
@@ -44,7 +44,7 @@ def read_email(token: str) -> EmailLink:
 
 
 def confirming(token: str) -> EmailLink:
-    """Return what a token to confirm an address says, if it still can be used. Raises WrongLink."""
+    """Return the content of a confirmation token that can still be used. Raises WrongLink."""
     link = read_email(token)
     user = User.objects.filter(pk=link.user_id).first()
     if user is None or not fits(link, user):
@@ -53,7 +53,7 @@ def confirming(token: str) -> EmailLink:
 
 
 def fits(link: EmailLink, user: User) -> bool:
-    """Tell whether an account is still as it was when the link was made."""
+    """Return whether the account has not changed since the link was created."""
     return user.is_active and secrets.compare_digest(link.state, _state(user))
 
 
@@ -62,12 +62,12 @@ def _state(user: User) -> str:
 
 
 def for_recovery(user: User) -> str:
-    """Return the token that sets a new password."""
+    """Return a token that sets a new password."""
     return f"{int_to_base36(user.pk)}-{default_token_generator.make_token(user)}"
 
 
 def recovering(token: str) -> User:
-    """Return the person of a token to set a new password. Raises WrongLink."""
+    """Return the person of a recovery token. Raises WrongLink."""
     number, _, _rest = token.partition("-")
     try:
         user = User.objects.active().filter(pk=base36_to_int(number)).first()
@@ -79,6 +79,6 @@ def recovering(token: str) -> User:
 
 
 def recovers(token: str, user: User) -> bool:
-    """Tell whether a token to set a new password is one of this account, as it is now."""
+    """Return whether a recovery token is valid for this account as it is now."""
     rest = token.partition("-")[2]
     return user.is_active and default_token_generator.check_token(user, rest)

@@ -1,8 +1,8 @@
-"""What the site writes to people, as plain text in their language.
+"""Mails to people, as plain text in their language.
 
-A mail goes only to an address as it is stored, or, to confirm it, as its person typed it; never to
-what merely looks like it. Links hold secrets: they are made here, when the mail is sent, and stand
-in no table and no queue.
+A mail goes only to the address as it is stored, or, to confirm it, as its person typed it; never to
+an address that merely matches it. Links contain secrets, so they are created here at sending time,
+and no table and no queue stores them.
 """
 
 import logging
@@ -30,7 +30,7 @@ ASKED_FOR = ("confirm_email", "recovery")
 
 
 class Later(Exception):
-    """The site has sent as many mails as it may; the next one may go after so many `seconds`."""
+    """The site's mail budget is used up; the next mail may go after `seconds`."""
 
     def __init__(self, seconds: int) -> None:
         self.seconds = seconds
@@ -38,10 +38,10 @@ class Later(Exception):
 
 
 def send(kind: str, user_id: int, address: str, language: str, *, counted: bool = False) -> int:
-    """Write the mails of a `MailWanted`; returns how many. Raises what the mail server raises.
+    """Send the mails of a `MailWanted` event; returns their number. Raises mail server errors.
 
-    `counted` says that the budgets gave for them before. Raises Later when the whole site sent too
-    many.
+    `counted`: their budget tokens are already taken. Raises Later when the site's budget is used
+    up.
     """
     with translation.override(language or settings.LANGUAGE_CODE):
         messages = _WRITERS[kind](user_id, address)
@@ -53,12 +53,12 @@ def send(kind: str, user_id: int, address: str, language: str, *, counted: bool 
 
 
 def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
-    """Count a number of mails; False when their recipient had enough of this kind. Raises Later.
+    """Take budget tokens for mails; False when the recipient's budget is used up. Raises Later.
 
-    Only mails that are written are counted: requests for addresses that no account has must not
-    use up what the site may send. What anybody may ask for and what tells of a change are counted
-    apart, each kind by itself. So are links for one account and links for another at the same
-    address: an account of a stranger must not use up what the owner of the address needs.
+    Only sent mails count: requests for unknown addresses must not use up the site's budget. Mails
+    that anybody may request and mails that report a change are counted apart, each kind by itself.
+    Links for different accounts of one address are counted apart too: a stranger's account must not
+    use up the budget of the address's owner.
     """
     mailbox = address.lower()
     owner = f"{kind} {user_id} {mailbox}"
@@ -73,7 +73,7 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
         return True
     if all(denial.budget is site for denial in denials):
         raise Later(denials[0].seconds)
-    logger.warning("too many mails to one address, a %s is not sent", kind)
+    logger.warning("mail budget of one address used up; %s not sent", kind)
     return False
 
 
@@ -151,7 +151,7 @@ def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
 
 
 def _second_factor_changed(text: Promise) -> Writer:
-    """Return the writer of a mail that says what became of a person's second factor."""
+    """Return the writer of a mail that reports a change of a person's second factor."""
 
     def write(user_id: int, address: str) -> list[EmailMessage]:
         user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
@@ -200,7 +200,7 @@ def _address(page: str, *args: str) -> str:
 
 
 def _message(to: str, subject: str, *paragraphs: str, name: str = "") -> EmailMessage:
-    """Return a mail; `%(site)s` and `%(name)s` of its paragraphs are filled in."""
+    """Return a mail; fills in `%(site)s` and `%(name)s` in its paragraphs."""
     values = {"site": settings.SITE_URL, "name": name}
     filled = [part % values if "%(" in part else part for part in paragraphs]
     return EmailMessage(

@@ -1,7 +1,7 @@
-"""`request.user` of pages and admin, from the cookies (T9).
+"""Sets `request.user` of pages and admin from the cookies (T9).
 
-It is found when first asked for, so addresses that do not ask (health, media, the API, which has
-DRF's authenticator) cost nothing. Then `request.auth` is the Principal, None for guests.
+The user is read on first use, so URLs that do not need it cost nothing: health, media, and the API,
+which has DRF's authenticator. Then `request.auth` is the Principal, None for guests.
 """
 
 from functools import partial
@@ -26,7 +26,7 @@ def _visitor(request: HttpRequest) -> Visitor:
 
 
 def _is_seen(request: HttpRequest) -> bool:
-    """False for what a page asks for in the background."""
+    """Return False for requests that a page sends in the background."""
     return request.method != "HEAD" and not getattr(request, "htmx", False)
 
 
@@ -35,7 +35,7 @@ def _user(request: HttpRequest) -> User | AnonymousUser:
 
 
 class TokenMiddleware(AuthenticationMiddleware):
-    """A subclass, as Django's admin insists on it; no session is read."""
+    """Authenticates pages by token cookies. The admin requires this base class; no sessions."""
 
     def process_request(self, request: HttpRequest) -> None:
         """Prepare `request.user`."""
@@ -48,7 +48,7 @@ class TokenMiddleware(AuthenticationMiddleware):
     def process_response(
         self, request: HttpRequest, response: HttpResponseBase
     ) -> HttpResponseBase:
-        """Set the cookies of a re-minted pair; clear dead ones when their person was told."""
+        """Set the cookies of a refreshed pair; delete dead ones once the person saw the reason."""
         visitor: Visitor | None = getattr(request, "visitor", None)
         if visitor is None or cookies.are_set(response):
             return response

@@ -31,24 +31,24 @@ class UserQuerySet(models.QuerySet["User"]):
 
 
 class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[misc]
-    """Finds people by the case-folded key; making one is `accounts.actions.register`."""
+    """Finds people by their case-folded name; `accounts.actions.register` creates them."""
 
     def get_by_natural_key(self, username: str | None) -> "User":
-        """Return the person of a username, compared without case."""
+        """Return the person with a username, compared case-insensitively."""
         return self.get(username_key=(username or "").lower())
 
 
 class User(AbstractBaseUser):
-    """One person. Nothing is ever deleted: `deleted_at` closes the account."""
+    """One person. Rows are never deleted: `deleted_at` closes the account."""
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     username = models.CharField(max_length=16)
-    # The unique name: lower case ASCII, so that Alice and alice are one (T13).
+    # The unique name: lower-case ASCII, so that Alice and alice are the same (T13).
     username_key = models.CharField(max_length=16, unique=True)
     nickname = models.CharField(max_length=16)
     # Lower case, for search.
     nickname_key = models.CharField(max_length=16, db_index=True)
-    # Confirmed by a link; for recovery only, never shown to others. Several accounts may share one.
+    # Confirmed by a link; used for recovery only, never shown to others. Accounts may share one.
     email = models.EmailField(blank=True, default="")
     # Lower case, to find the accounts of an address.
     email_key = models.CharField(max_length=254, blank=True, default="", db_index=True)
@@ -58,7 +58,7 @@ class User(AbstractBaseUser):
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
-    # Last feed read, refresh or socket; written at most every few minutes.
+    # Last feed read, refresh or socket; written at most once in five minutes.
     last_seen = models.DateTimeField(default=timezone.now, db_index=True)
     last_login = None
 
@@ -71,7 +71,7 @@ class User(AbstractBaseUser):
 
     @classmethod
     def known(cls, user_id: int) -> "User":
-        """Return a person who is known to exist, without a query: the rest is read on first use."""
+        """Return a person known to exist, without a query; reading a field loads the rest."""
         return cls.from_db(DEFAULT_DB_ALIAS, ["id"], [user_id])
 
     def refresh_from_db(
@@ -80,7 +80,7 @@ class User(AbstractBaseUser):
         fields: Iterable[str] | None = None,
         from_queryset: "models.QuerySet[User] | None" = None,
     ) -> None:
-        """Read again; the first deferred field that is asked for brings all of them."""
+        """Read again; reading one deferred field loads all of them."""
         if fields is not None:
             wanted, deferred = set(fields), self.get_deferred_fields()
             fields = wanted | deferred if wanted & deferred else wanted
@@ -92,7 +92,7 @@ class User(AbstractBaseUser):
 
     @property
     def avatar(self) -> str:
-        """Address of the person's picture; empty for none."""
+        """URL of the person's picture; empty for none."""
         return media.url_of(self.avatar_name)
 
     @property
@@ -111,19 +111,20 @@ class User(AbstractBaseUser):
         return self.is_active and bool(self.roles & Role.ADMIN)
 
     def has_perm(self, perm: str, obj: object = None) -> bool:
-        """Staff may view in the admin; admins may do all that the admin offers."""
+        """Return True for admins, and for staff who only view; the admin adds its own limits."""
         action = perm.partition(".")[2].partition("_")[0]
         return self.is_superuser or (self.is_staff and action == "view")
 
     def has_module_perms(self, app_label: str) -> bool:
-        """Staff see every app in the admin."""
+        """Return True for staff, for every app."""
         return self.is_staff
 
 
 class TokenVersion(models.Model):
-    """Numbers of one client (device type) of a person, and what the device said of itself.
+    """Token numbers of one client of a person, and what the device reported about itself.
 
-    `version` is what the next token gets; a token is dead iff its version <= the floor of its kind.
+    `version` is the number of the next token. A token is dead iff its version <= the floor of its
+    kind.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -132,8 +133,8 @@ class TokenVersion(models.Model):
     version = models.PositiveIntegerField(default=1)
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
-    # The refresh token in force, its predecessor and the one before that, so that a lost answer can
-    # be repeated byte for byte: a token is made again from its jti, iat (Unix seconds) and bat.
+    # The current refresh token, its predecessor and the one before. A lost answer can be repeated
+    # byte for byte, since a token is computed from its jti, iat (Unix seconds) and bat.
     refresh_jti = models.CharField(max_length=32, blank=True, default="")
     refresh_iat = models.BigIntegerField(default=0)
     refresh_bat = models.PositiveIntegerField(default=0)
@@ -141,14 +142,14 @@ class TokenVersion(models.Model):
     previous_iat = models.BigIntegerField(default=0)
     previous_bat = models.PositiveIntegerField(default=0)
     oldest_jti = models.CharField(max_length=32, blank=True, default="")
-    # When the token in force was issued, that is when its predecessor was first used (Unix ms).
+    # Issue time of the current token, which is the first use of its predecessor (Unix ms).
     rotated_at = models.BigIntegerField(default=0)
     user_agent = models.CharField(max_length=300, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
-    # When the address was stored, which bounds how long it stays; NULL without an address.
+    # When the address was stored, for its retention; NULL without an address.
     address_at = models.DateTimeField(null=True, blank=True, db_index=True)
     last_seen = models.DateTimeField(default=timezone.now)
-    # Why and from which device the last sign-in of this client was ended, for its person to read.
+    # Why the last sign-in of this client ended and which device ended it, shown to its person.
     ended = models.CharField(max_length=16, blank=True, default="")
     ended_by = models.CharField(max_length=80, blank=True, default="")
 
@@ -160,16 +161,16 @@ class TokenVersion(models.Model):
 
 
 class TokenBatch(models.Model):
-    """Numbers of all clients of a person together."""
+    """Token numbers that all clients of a person share."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True, related_name="+")
     batch = models.PositiveIntegerField(default=1)
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
-    # Why all sign-ins were ended last, for their person to read.
+    # Why all sign-ins ended the last time, shown to their person.
     ended = models.CharField(max_length=16, blank=True, default="")
-    # Versions up to this were used by clients whose rows are gone: what is made anew begins above,
-    # so that no number is ever issued twice, whatever id a client takes.
+    # Versions up to this number were used by clients whose rows are deleted. New rows start above
+    # it, so that no number is ever issued twice, whatever id a client chooses.
     forgotten = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -180,10 +181,10 @@ class TokenBatch(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who did what to whom or what: acts of staff, and of people on their own accounts."""
+    """One act of staff, or of people on their own accounts."""
 
     id = models.BigAutoField(primary_key=True)
-    # Nobody for what a command on the server did.
+    # NULL for a command on the server.
     actor = models.ForeignKey(
         User, null=True, on_delete=models.CASCADE, db_index=False, related_name="+"
     )
@@ -208,14 +209,14 @@ class AuditEntry(models.Model):
 
 
 class Failures(models.Model):
-    """Failed attempts counted under one key, and until when the next one must wait."""
+    """Failed attempts counted under one key, and the time until which the next one must wait."""
 
-    # What is counted: an account at an address, an address, an account; hashed.
+    # Name of the budget and a hash: of an account at an address, an address, or an account.
     key = models.CharField(max_length=64, primary_key=True)
     count = models.PositiveIntegerField(default=0)
-    # Attempts that were let through and are being checked now.
+    # Admitted attempts whose check has not finished.
     pending = models.PositiveIntegerField(default=0)
-    # Unix ms: the first failure that is counted, the last attempt that was let through.
+    # Unix ms of the first counted failure and of the last admitted attempt.
     first_at = models.BigIntegerField(default=0)
     last_at = models.BigIntegerField(default=0, db_index=True)
     wait_until = models.BigIntegerField(default=0)

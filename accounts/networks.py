@@ -1,6 +1,6 @@
-"""What counts as one place: the address of a client, and the network around it.
+"""Networks for counting clients: a client's own prefix, and the larger network around it.
 
-Whoever has an IPv6 address has a /64 of them, so that counts as one address.
+An IPv6 subscriber has a whole /64, so a /64 counts as one client.
 """
 
 import ipaddress
@@ -13,28 +13,28 @@ from accounts import devices
 
 logger = logging.getLogger(__name__)
 
-# Lengths of prefixes, of IPv4 and IPv6: one client, and the network it is part of.
+# Prefix lengths for IPv4 and IPv6: one client, and the network around it.
 CLIENT, AROUND = (32, 64), (24, 48)
 
 
 def client_of(request: HttpRequest) -> str:
-    """Return the address that counts as one client: of IPv6 the network of a household, /64."""
+    """Return the client of a request: its IPv4 address or IPv6 /64."""
     _warn_of_proxy(request)
     return client(devices.address_of(request))
 
 
 def network_of(request: HttpRequest) -> str:
-    """Return the network around a client: /24 of IPv4, /48 of IPv6."""
+    """Return the network around a client: IPv4 /24, IPv6 /48."""
     return network(devices.address_of(request), AROUND)
 
 
 def client(address: str) -> str:
-    """Return the address that counts as one client; empty for none."""
+    """Return the client that an address counts as; empty for an invalid address."""
     return network(address, CLIENT).removesuffix("/32")
 
 
 def network(address: str, lengths: tuple[int, int]) -> str:
-    """Return the network of an address by its prefix, `lengths` of IPv4 and IPv6."""
+    """Return the network of an address; `lengths` are the prefix lengths of IPv4 and IPv6."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -49,7 +49,7 @@ _warned = False
 
 
 def _warn_of_proxy(request: HttpRequest) -> None:
-    """Say once that a proxy seems to stand in front which nobody told us of."""
+    """Warn once that a proxy seems to be in front which TRUSTED_PROXIES does not count."""
     global _warned
     if _warned or settings.TRUSTED_PROXIES or "HTTP_X_FORWARDED_FOR" not in request.META:
         return

@@ -1,6 +1,6 @@
-"""Hashing, bounded: one Argon2 hash takes 100 MiB and 0.2 s of a core.
+"""Password hashing with bounded concurrency: one Argon2 hash takes 100 MiB and 0.2 s of a core.
 
-Never inside a transaction. A caller that would wait too long for its turn is told Unavailable.
+Never call it inside a transaction. Raises Unavailable when the wait for a slot would be too long.
 """
 
 import functools
@@ -32,7 +32,7 @@ def hash_password(raw: str) -> str:
 
 
 def is_right(user: User | None, raw: str) -> bool:
-    """Check a password; the very same work for nobody as for somebody (T14)."""
+    """Check a password; costs the same for an unknown person (T14)."""
     with _slot():
         nobody = _hash_of_nobody(get_hasher().algorithm)
         matches = check_password(
@@ -43,5 +43,5 @@ def is_right(user: User | None, raw: str) -> bool:
 
 @functools.cache
 def _hash_of_nobody(algorithm: str) -> str:
-    """Return a hash that no password has; made at the first check, whoever that is for."""
+    """Return a hash that no password matches, computed on the first check of any person."""
     return make_password(secrets.token_urlsafe(32))

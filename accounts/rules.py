@@ -1,8 +1,8 @@
-"""What usernames, nicknames, passwords and e-mail addresses may be.
+"""Rules of usernames, nicknames, passwords and e-mail addresses.
 
-Every class is spelled out and used with `fullmatch`: `\\d` and `isdigit` take full-width digits,
-`$` takes a newline at the end. PASSWORD_POLICY chooses between the seed's rule for passwords and
-one that ASVS 6.2 asks for: long ones of anything, no composition.
+Character classes are spelled out and used with `fullmatch`: `\\d` and `isdigit` accept full-width
+digits, and `$` accepts a trailing newline. PASSWORD_POLICY selects the classic rule or that of ASVS
+6.2: long passwords of any characters, without composition rules.
 """
 
 import re
@@ -20,8 +20,8 @@ from socialsite.core.errors import RegMatchError
 
 Texts = list[str | Promise]
 
-# 〇, Extension A, Unified Ideographs, Extensions B to H: what names are written with. One code
-# point counts as one character, also above U+FFFF.
+# 〇, Extension A, Unified Ideographs, Extensions B to H: the characters of names. One code point
+# counts as one character, also above U+FFFF.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 
 USERNAME = re.compile(r"[A-Za-z0-9]{4,16}")
@@ -29,12 +29,12 @@ PASSWORD = re.compile(r"[A-Za-z0-9@#$&.]{6,16}")
 NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,16}}")
 DIGITS = re.compile(r"[0-9]+")
 ASVS_MIN, ASVS_MAX = 8, 128
-# Control characters, half surrogates, private and unassigned ones, breaks of lines and paragraphs.
+# Control characters, surrogates, private and unassigned characters, line and paragraph separators.
 UNPRINTABLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
 SITE_NAME = "socialsite"
 EMAIL_MAX = 254
 
-# Names that a page, a role or the site itself could be mistaken for; compared in lower case.
+# Names that could be mistaken for a page, a role or the site itself; compared in lower case.
 _RESERVED = """
     about abuse account accounts admin administrator anonymous blocked comments devices docs
     everyone feed feeds healthz help home hostmaster info login logout mail media metrics moderator
@@ -46,7 +46,7 @@ RESERVED = frozenset(_RESERVED.split())
 
 
 def username(value: str) -> Texts:
-    """Return what is wrong with a username; nothing when it is fine."""
+    """Return the mistakes of a username; none when it is valid."""
     if not USERNAME.fullmatch(value):
         return [_("4 to 16 letters (A-Z, a-z) and digits.")]
     if value.lower() in RESERVED:
@@ -55,7 +55,7 @@ def username(value: str) -> Texts:
 
 
 def nickname(value: str) -> Texts:
-    """Return what is wrong with a nickname."""
+    """Return the mistakes of a nickname."""
     if not NICKNAME.fullmatch(value):
         return [_("4 to 16 Chinese characters, letters and digits.")]
     if DIGITS.fullmatch(value):
@@ -64,7 +64,7 @@ def nickname(value: str) -> Texts:
 
 
 def password(value: str, username: str, nickname: str) -> Texts:
-    """Return what is wrong with a password (A15, or ASVS), for the person of these names."""
+    """Return the mistakes of a password (A15, or ASVS) for a person with these names."""
     value = normal_password(value) if _asvs() else value
     if not _has_shape(value):
         return [password_hint()]
@@ -76,19 +76,19 @@ def password(value: str, username: str, nickname: str) -> Texts:
 
 
 def normal_password(value: str) -> str:
-    """Return a password as it is hashed: one form of what keyboards write in several (NFKC)."""
+    """Return a password in the one normal form (NFKC) that is hashed; keyboards write several."""
     return unicodedata.normalize("NFKC", value)
 
 
 def password_hint() -> str | Promise:
-    """Return what a new password may be, in words."""
+    """Return the rule for new passwords in words."""
     if _asvs():
         return _("8 to 128 characters of any kind, spaces too.")
     return _("6 to 16 letters, digits and @ # $ & .")
 
 
 def password_min() -> int:
-    """Return the least number of characters of a new password."""
+    """Return the minimum length of a new password in characters."""
     return ASVS_MIN if _asvs() else 6
 
 
@@ -104,20 +104,20 @@ def _has_shape(value: str) -> bool:
 
 
 def email(value: str) -> Texts:
-    """Return what is wrong with an e-mail address."""
+    """Return the mistakes of an e-mail address."""
     value = normal_email(value)
     try:
         validate_email(value)
     except ValidationError:
         return [_("This is not an e-mail address.")]
-    # Few servers take names beyond ASCII; Django lets some of those pass, dotless i among them.
+    # Few servers accept names beyond ASCII; Django accepts some of them, such as a dotless i.
     if len(value) > EMAIL_MAX or not value.rpartition("@")[0].isascii():
         return [_("This is not an e-mail address.")]
     return []
 
 
 def normal_email(value: str) -> str:
-    """Return an address as it is stored: without blanks around it, the domain in lower case."""
+    """Return an address as it is stored: stripped, with the domain in lower case."""
     name, at, domain = value.strip(" ").rpartition("@")
     return f"{name}{at}{domain.lower()}"
 
@@ -132,12 +132,12 @@ def _is_common(value: str) -> bool:
 
 @cache
 def _common_passwords() -> CommonPasswordValidator:
-    """Django's list, loaded on first use."""
+    """Return Django's list of common passwords, loaded on first use."""
     return CommonPasswordValidator()
 
 
 def check(**found: Texts) -> None:
-    """Raise RegMatchError with the fields that have something wrong with them."""
+    """Raise RegMatchError with the fields that have mistakes."""
     fields = {name: texts for name, texts in found.items() if texts}
     if fields:
         raise RegMatchError(fields=fields)

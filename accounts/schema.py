@@ -1,4 +1,4 @@
-"""How the OpenAPI document describes our two credentials."""
+"""OpenAPI description of the Bearer and cookie credentials."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from accounts import cookies
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Bearer for API clients; the site's own cookie with a CSRF token for pages."""
+    """Describes Bearer tokens for API clients, and the site's cookie with CSRF token for pages."""
 
     target_class = "accounts.authentication.TokenAuthentication"
     name = ["bearer", "cookie"]
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
-        """Either of the two."""
+        """Return both schemes as alternatives."""
         return [{name: []} for name in self.name]
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
-        """Describe both."""
+        """Return the definitions of both schemes."""
         return [
             {
                 "type": "http",

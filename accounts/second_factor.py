@@ -1,12 +1,12 @@
-"""The second factor: what is known of it, and how its secrets are kept.
+"""Two-factor authentication: its state and the encryption of its secrets.
 
-- Devices are rows of django-otp (`otp_totp`, and `otp_static` for the recovery codes); its
+- Devices are rows of django-otp (`otp_totp`, and `otp_static` for the recovery codes). Its
   middleware, sessions and throttling are not used: `accounts.attempts` bounds the guesses.
-- The secret of an authenticator has to be read again, so it is encrypted (AES-256-GCM, by a key
-  that is derived from SECRET_KEY, bound to its person): who gets hold of the database or a backup
-  can compute no codes, and who can write to it cannot give one account the secret of another.
-  Recovery codes are only compared: what is stored is a keyed hash.
-- SECRET_KEY_FALLBACKS are keys that still open what was sealed before SECRET_KEY was replaced.
+- The secret of an authenticator has to be read again. So it is encrypted with AES-256-GCM, with a
+  key derived from SECRET_KEY and bound to its person. Read access to the database or a backup is
+  not enough to compute codes; write access is not enough to copy a secret to another account.
+- Recovery codes are only compared, so a keyed hash is stored.
+- SECRET_KEY_FALLBACKS are previous keys: decrypt only.
 """
 
 import base64
@@ -30,32 +30,32 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.models import User
 from socialsite.core.errors import TwoFactorNeeded
 
-SECRET_BYTES = 20  # what RFC 4226 recommends, and every app takes
+SECRET_BYTES = 20  # RFC 4226 recommends this length, and every app accepts it
 NONCE_BYTES = 12
 RECOVERY_CODES = 10
-RECOVERY_BYTES = 10  # 16 characters of base32, as many as a row of django-otp holds
-RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # none that look like each other
+RECOVERY_BYTES = 10  # 16 characters of base32, the maximum of a django-otp row
+RECOVERY_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # no characters that look alike
 RECOVERY_LENGTH = 10
-# A set-up that was not confirmed in this time is forgotten.
+# A set-up that is not confirmed within this time expires.
 SET_UP_TIME = timedelta(hours=1)
 
 TOTP_CODE = re.compile(r"[0-9]{6}")
 
 
 class SetUp(NamedTuple):
-    """What an authenticator app is told: the secret in base32, and the same as an address."""
+    """Data for an authenticator app: the secret in base32, and the same as an otpauth URL."""
 
     secret: str
     url: str
 
 
 def is_on(user: User) -> bool:
-    """True when signing in takes a code."""
+    """Return whether log-in asks for a code."""
     return TOTPDevice.objects.filter(user=user.pk, confirmed=True).exists()
 
 
 def is_missing(user: User) -> bool:
-    """True for staff who lack the second factor that the site asks of staff (STAFF_TOTP)."""
+    """Return whether a staff member lacks the second factor that STAFF_TOTP requires."""
     return settings.STAFF_TOTP and user.is_staff and not is_on(user)
 
 
@@ -66,12 +66,12 @@ def check_staff(user: User) -> None:
 
 
 def codes_left(user: User) -> int:
-    """Return how many recovery codes were not used yet."""
+    """Return the number of unused recovery codes."""
     return StaticToken.objects.filter(device__user=user.pk).count()
 
 
 def begun(user: User) -> TOTPDevice | None:
-    """Return the device that was begun and not confirmed yet, if its secret can still be read."""
+    """Return the unconfirmed device, if its secret can still be decrypted."""
     since = timezone.now() - SET_UP_TIME
     rows = TOTPDevice.objects.filter(user=user.pk, confirmed=False, created_at__gte=since)
     device = rows.order_by("-id").first()
@@ -79,39 +79,39 @@ def begun(user: User) -> TOTPDevice | None:
 
 
 def set_up(device: TOTPDevice, user: User) -> SetUp:
-    """Return what to tell the app of a device that `begun` returned."""
+    """Return the data for the app from a device that `begun` returned."""
     secret = unseal(device.key, user.pk) or b""
-    shown = TOTPDevice(user=user, key=secret.hex())  # django-otp's address reads a plain key
+    shown = TOTPDevice(user=user, key=secret.hex())  # django-otp builds its URL from a plain key
     return SetUp(base64.b32encode(secret).decode(), shown.config_url)
 
 
 def new_device(user: User) -> TOTPDevice:
-    """Return a device with a new secret, not saved."""
+    """Return a device with a new secret; does not save it."""
     key = seal(secrets.token_bytes(SECRET_BYTES), user.pk)
     return TOTPDevice(user_id=user.pk, name="", key=key, confirmed=False)
 
 
 def step_of(device: TOTPDevice, code: str) -> int | None:
-    """Return the time step that a code belongs to, None for a wrong one or one used before.
+    """Return the time step of a code; None for a wrong or used one.
 
-    Taken are the codes of now and of one step (30 s) before and after; each step once only, and
-    none before a step that was used.
+    Accepts the codes of the current step (30 s) and of one step before and after, each step once,
+    and no step before a used one.
     """
     secret = unseal(device.key, device.user_id)
     if secret is None or not TOTP_CODE.fullmatch(code):
         return None
     totp = TOTP(secret, device.step, device.t0, device.digits)
-    totp.time = totp.time  # one moment for all that follows
+    totp.time = totp.time  # one fixed moment for the checks below
     return totp.t() if totp.verify(int(code), device.tolerance, device.last_t + 1) else None
 
 
 def cleaned(code: str) -> str:
-    """Return a code as it is compared: full-width digits made plain, blanks and hyphens dropped."""
+    """Return a code in the form that is compared: ASCII digits, no blanks or hyphens."""
     return re.sub(r"[\s-]", "", unicodedata.normalize("NFKC", code)).lower()
 
 
 def new_recovery_codes() -> list[str]:
-    """Return new codes as they are shown: two groups of five."""
+    """Return new codes as they are shown: two groups of five characters."""
     half = RECOVERY_LENGTH // 2
     found = set[str]()
     while len(found) < RECOVERY_CODES:
@@ -129,7 +129,7 @@ def store_recovery_codes(user: User, codes: list[str]) -> None:
 
 
 def use_recovery_code(user: User, code: str) -> bool:
-    """Take an unused recovery code out; False when there is no such code."""
+    """Delete an unused recovery code; False when there is none like it."""
     if len(code) != RECOVERY_LENGTH:
         return False
     marks = list(_marks(user.pk, code))
@@ -139,23 +139,23 @@ def use_recovery_code(user: User, code: str) -> bool:
 
 
 def forget(user: User) -> bool:
-    """Drop all devices and codes of a person; True when the second factor was on."""
+    """Delete all devices and codes of a person; True when the second factor was on."""
     was_on = is_on(user)
     TOTPDevice.objects.filter(user=user.pk).delete()
     StaticDevice.objects.filter(user=user.pk).delete()
     return was_on
 
 
-# --- keeping secrets ----------------------------------------------------------------------------
+# --- encryption -----------------------------------------------------------------------------------
 def seal(secret: bytes, user_id: int) -> str:
-    """Encrypt a secret for its person; 64 characters for 20 bytes."""
+    """Encrypt a secret for its person; 20 bytes give 64 characters."""
     nonce = secrets.token_bytes(NONCE_BYTES)
     sealed = AESGCM(next(_keys("secret"))).encrypt(nonce, secret, _owner(user_id))
     return base64.urlsafe_b64encode(nonce + sealed).decode()
 
 
 def unseal(text: str, user_id: int) -> bytes | None:
-    """Decrypt a secret of this person; None when no key of ours opens it."""
+    """Decrypt a secret of this person; None when no configured key decrypts it."""
     try:
         data = base64.urlsafe_b64decode(text.encode())
     except ValueError:
@@ -169,7 +169,7 @@ def unseal(text: str, user_id: int) -> bytes | None:
 
 
 def _marks(user_id: int, code: str) -> Iterator[str]:
-    """Yield what is stored of a recovery code, by the key of now first."""
+    """Yield the stored hashes of a recovery code, that of the current key first."""
     for key in _keys("recovery"):
         digest = hmac.digest(key, _owner(user_id) + code.encode(), sha256)
         yield base64.b32encode(digest[:RECOVERY_BYTES]).decode().lower()
@@ -180,6 +180,6 @@ def _owner(user_id: int) -> bytes:
 
 
 def _keys(purpose: str) -> Iterator[bytes]:
-    """Yield a key of 32 bytes for a purpose from SECRET_KEY, then from those before it."""
+    """Yield a 32-byte key for a purpose, derived from SECRET_KEY, then from each previous key."""
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
         yield hmac.digest(secret.encode(), b"accounts.second_factor " + purpose.encode(), sha256)

@@ -1,4 +1,4 @@
-"""API shapes of accounts. Bodies are plain dicts; the outputs are their schema.
+"""API shapes of accounts. Responses are plain dicts; the output serializers are their schema.
 
 Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name (T13).
 """
@@ -14,7 +14,7 @@ from accounts.devices import Client
 from relations.serializers import RelationSerializer
 from socialsite.core.ids import MAX_ID
 
-# Far above every rule, so that the rules' own message is what people read.
+# Far above every rule, so that people read the rule's own message.
 INPUT_MAX = 200
 EMAIL_MAX = 320
 TOKEN_MAX = 4096
@@ -32,7 +32,7 @@ class _ClientField(serializers.ChoiceField):
 
 
 class _DeviceSerializer(serializers.Serializer[Any]):
-    """What signs in: its kind, and where each device may be signed in, which one it is."""
+    """The device that signs in: its kind and, with CLIENT_POLICY=device, its id."""
 
     client = _ClientField()
     device = _Text(
@@ -45,7 +45,7 @@ class _DeviceSerializer(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Make one `client` of the two."""
+        """Combine both into one `client`."""
         device = attrs.pop("device") or devices.new_id()
         if devices.per_device() and not devices.ID.fullmatch(device):
             raise serializers.ValidationError({"device": _("8 to 40 letters, digits, - and _.")})
@@ -53,7 +53,7 @@ class _DeviceSerializer(serializers.Serializer[Any]):
 
 
 class RegisterSerializer(_DeviceSerializer):
-    """Input of auth/register; the rules of names are checked by the action."""
+    """Input of auth/register; the action checks the rules of names."""
 
     username = _Text(allow_blank=True)
     nickname = _Text(allow_blank=True)
@@ -83,27 +83,27 @@ class RefreshSerializer(serializers.Serializer[Any]):
 
 
 class PasswordSerializer(serializers.Serializer[Any]):
-    """Input of auth/password; the rule of passwords is checked by the action."""
+    """Input of auth/password; the action checks the rules of passwords."""
 
     old_password = _Text()
     new_password = _Text(allow_blank=True)
 
 
 class EmailSerializer(serializers.Serializer[Any]):
-    """Input of auth/email; an empty address removes the one there is."""
+    """Input of auth/email; an empty address removes the current one."""
 
     email = _Text(allow_blank=True, max_length=EMAIL_MAX)
     password = _Text()
 
 
 class EmailStateSerializer(serializers.Serializer[Any]):
-    """One's own address, empty for none; a new one counts once its link was opened."""
+    """One's own address, empty for none; a new address is stored once its link was opened."""
 
     email = serializers.CharField(allow_blank=True)
 
 
 class LinkSerializer(serializers.Serializer[Any]):
-    """Input of auth/email/confirm: what the link of the mail ends with."""
+    """Input of auth/email/confirm: the token at the end of the mailed link."""
 
     token = _Text(max_length=TOKEN_MAX)
 
@@ -115,7 +115,7 @@ class RecoverSerializer(serializers.Serializer[Any]):
 
 
 class RecoverConfirmSerializer(LinkSerializer):
-    """Input of auth/recover/confirm; the rule for passwords is checked by the action."""
+    """Input of auth/recover/confirm; the action checks the rules of passwords."""
 
     new_password = _Text(allow_blank=True)
 
@@ -139,27 +139,27 @@ class TotpEndSerializer(TotpBeginSerializer):
 
 
 class TotpStateSerializer(serializers.Serializer[Any]):
-    """Whether the second factor is on."""
+    """State of the second factor."""
 
     on = serializers.BooleanField()
     recovery_codes_left = serializers.IntegerField()
 
 
 class TotpSecretSerializer(serializers.Serializer[Any]):
-    """What to tell an authenticator app."""
+    """Data for an authenticator app."""
 
     secret = serializers.CharField(help_text="base32")
     url = serializers.CharField(help_text="otpauth address, to show as a QR code")
 
 
 class RecoveryCodesSerializer(serializers.Serializer[Any]):
-    """Recovery codes, shown this once; each lets in once instead of a code."""
+    """Recovery codes, shown only now; each replaces a code of the app once."""
 
     recovery_codes = serializers.ListField(child=serializers.CharField())
 
 
 class ProfileSerializer(serializers.Serializer[Any]):
-    """Input of PATCH users/me: what is given changes."""
+    """Input of PATCH users/me; only the given fields change."""
 
     nickname = _Text(required=False, allow_blank=True)
     bio = _Text(required=False, allow_blank=True, max_length=BIO_MAX)
@@ -173,7 +173,7 @@ class ProfileSerializer(serializers.Serializer[Any]):
 
 
 class PairSerializer(serializers.Serializer[Any]):
-    """Two tokens."""
+    """An access token and a refresh token."""
 
     access = serializers.CharField()
     refresh = serializers.CharField()
@@ -186,13 +186,13 @@ class TicketSerializer(serializers.Serializer[Any]):
 
 
 class IntrospectSerializer(serializers.Serializer[Any]):
-    """Input of auth/introspect: any text, as none but a live token means anything."""
+    """Input of auth/introspect: any text; only a live token has a meaning."""
 
     token = serializers.CharField(trim_whitespace=False, allow_blank=True)
 
 
 class ClaimsSerializer(serializers.Serializer[Any]):
-    """What a token says, if it is live; otherwise nothing but `active`."""
+    """Claims of a live token; otherwise only `active`."""
 
     active = serializers.BooleanField()
     typ = serializers.ChoiceField(choices=["access", "refresh"], required=False)
@@ -246,7 +246,7 @@ class DeviceSerializer(serializers.Serializer[Any]):
 
 
 class DevicePageSerializer(serializers.Serializer[Any]):
-    """All devices that are signed in, those seen last first; there is one page only."""
+    """All signed-in devices, most recently seen first; there is only one page."""
 
     items = DeviceSerializer(many=True)
     next = serializers.CharField(allow_null=True)

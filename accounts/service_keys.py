@@ -1,7 +1,7 @@
-"""Who asks in the name of another service: the keys of SERVICE_KEYS (RFC 7662, section 2.1).
+"""Authenticates other services by the keys of SERVICE_KEYS (RFC 7662, section 2.1).
 
-A key is shown as `Authorization: Bearer <key>`, or by HTTP Basic as the password of the service's
-name. No other credential counts: who is signed in as a person is no service.
+A key is sent as `Authorization: Bearer <key>`, or with HTTP Basic as the password of the service's
+name. No other credential counts: a signed-in person is not a service.
 """
 
 import base64
@@ -27,17 +27,16 @@ CHALLENGE = 'Bearer realm="services", Basic realm="services"'
 
 
 class _Shown(NamedTuple):
-    """A key that was shown, and the name beside it; None where the way has none."""
+    """A key that was sent, and its name; None for a Bearer key."""
 
     key: str
     name: str | None = None
 
 
 def service_of(header: bytes) -> Service | None:
-    """Return the service whose key an Authorization header shows, None for no right key.
+    """Return the service whose key an Authorization header contains, None for a wrong key.
 
-    Every key is compared, each in the same time whatever is shown. A key without a name may come
-    with any.
+    Compares every configured key in constant time. A key without a name matches any name.
     """
     shown, found = _shown(header), None
     services: list[Service] = settings.SERVICE_KEYS
@@ -54,7 +53,7 @@ def _digest(text: str) -> bytes:
 
 
 def _shown(header: bytes) -> list[_Shown]:
-    """Return what a header may mean: of HTTP Basic as it stands, and decoded (RFC 6749, 2.3.1)."""
+    """Return the meanings of a header: HTTP Basic as it stands, and decoded (RFC 6749, 2.3.1)."""
     scheme, _space, rest = header.decode("latin-1").strip().partition(" ")
     if scheme.lower() == "bearer":
         return [_Shown(rest.strip())]
@@ -69,13 +68,13 @@ def _shown(header: bytes) -> list[_Shown]:
 
 
 class ServiceAuthentication(BaseAuthentication):
-    """DRF's authenticator for services. `request.auth` is the Service, the user is nobody."""
+    """DRF authenticator for services. `request.auth` is the Service, the user is anonymous."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, Service]:
-        """Return the service; NotAuthenticated, or RateLimited after many wrong keys.
+        """Return the service. Raises NotAuthenticated, or RateLimited after many wrong keys.
 
-        A right key is never refused: it cannot be guessed, so that others at its address do not
-        matter.
+        A right key is never refused: it cannot be guessed, so failures of others at its address do
+        not matter.
         """
         header = get_authorization_header(request)
         service = service_of(header)
@@ -88,22 +87,22 @@ class ServiceAuthentication(BaseAuthentication):
         return AnonymousUser(), service
 
     def authenticate_header(self, request: Request) -> str:
-        """Name the schemes of a 401."""
+        """Return the schemes that a 401 names."""
         return CHALLENGE
 
 
 class ServiceScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """How the OpenAPI document describes the key of a service."""
+    """OpenAPI description of service keys."""
 
     target_class = "accounts.service_keys.ServiceAuthentication"
     name = ["serviceKey", "serviceBasic"]
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
-        """Either of the two."""
+        """Return both schemes as alternatives."""
         return [{name: []} for name in self.name]
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
-        """Describe both."""
+        """Return the definitions of both schemes."""
         return [
             {"type": "http", "scheme": "bearer", "description": "A key of SERVICE_KEYS."},
             {

@@ -1,8 +1,8 @@
-"""Messages to the sockets of people, and who is connected: hints, never relied on.
+"""Live hints to people's sockets, and presence. Neither is reliable by design.
 
-`push` speaks the channel layer's own wire format over the one Redis client of the site: a pipeline
-of PUBLISH for any number of people, with its timeouts and its breaker. What Redis does not take now
-is sent when it is back.
+`push` writes the channel layer's wire format through the site's one Redis client: a pipeline of
+PUBLISH for any number of people, with its timeouts and its circuit breaker. Messages that Redis
+refuses now are sent when it is back.
 """
 
 import functools
@@ -21,7 +21,7 @@ from socialsite.core import redis
 logger = logging.getLogger(__name__)
 
 ONLINE = "online"
-# A socket tells every few seconds that it is there; three times missed, it is gone.
+# A socket reports its presence every few seconds; after three misses it counts as gone.
 ONLINE_MS = 15_000
 CHUNK = 1000
 
@@ -32,14 +32,15 @@ def group(user_id: int) -> str:
 
 
 def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
-    """Send a JSON message to people's sockets; never raises, may be late, twice or lost."""
+    """Send a JSON message to people's sockets; never raises, may be late, repeated or lost."""
     _send(user_ids, {"type": "session.message", "message": message})
 
 
 def kick(event: TokensRevoked) -> None:
-    """Close the sockets whose token is at or below a floor: of a client, or of all by batch.
+    """Close the sockets whose token is at or below a floor: of one client, or of all by batch.
 
-    Called after the floors are committed: a lost kick costs seconds, the socket looks itself (T7).
+    Call it after the floors are committed. A lost kick delays the close by seconds, since the
+    socket checks its token regularly (T7).
     """
     _send([event.user_id], {"type": "session.kick", **asdict(event)})
 
@@ -50,19 +51,19 @@ def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
         prefix = f"{settings.CHANNEL_PREFIX}__group__"
         redis.tell([("PUBLISH", prefix + group(user_id), body) for user_id in user_ids])
     except Exception:
-        # Whatever it is, the fact that this only hints at is committed.
-        logger.exception("sockets were not told %s", event["type"])
+        # The fact behind the hint is committed, so no error may reach the caller.
+        logger.exception("%s not sent to sockets", event["type"])
 
 
 def heartbeat(batch: redis.Batch, user_id: int) -> redis.Promise[bytes | None]:
-    """Note that a person has a socket open; the answer is for `was_found`."""
+    """Record that a person has a socket open; pass the answer to `was_found`."""
     before: redis.Promise[bytes | None] = batch.add("ZSCORE", ONLINE, user_id)
     batch.add("ZADD", ONLINE, _now_ms(), user_id)
     return before
 
 
 def was_found(before: redis.Promise[bytes | None]) -> bool | None:
-    """Tell whether whoever looked found the person connected; None when Redis does not answer."""
+    """Return whether the person was marked as online before; None without Redis."""
     try:
         score = before.value
     except redis.RedisDown:
@@ -71,12 +72,12 @@ def was_found(before: redis.Promise[bytes | None]) -> bool | None:
 
 
 def online(user_ids: Iterable[int]) -> set[int]:
-    """Return those of these people who have a socket open; nobody when Redis does not answer."""
+    """Return those of these people who have a socket open; nobody without Redis."""
     return _online(user_ids, unknown=False)
 
 
 def perhaps_online(user_ids: Iterable[int]) -> set[int]:
-    """Return those of these people who have a socket open; all when Redis does not answer."""
+    """Return those of these people who have a socket open; all of them without Redis."""
     return _online(user_ids, unknown=True)
 
 
@@ -103,7 +104,7 @@ def _scores(ids: list[int], connection: Any) -> list[float | None]:
 
 
 def anyone_perhaps_online() -> bool:
-    """True when anybody has a socket open, and when Redis does not answer."""
+    """Return True when anybody has a socket open, and without Redis."""
     batch = redis.Batch()
     batch.add("ZREMRANGEBYSCORE", ONLINE, 0, _now_ms() - 2 * ONLINE_MS)
     count: redis.Promise[int] = batch.add("ZCARD", ONLINE)
@@ -115,7 +116,7 @@ def anyone_perhaps_online() -> bool:
 
 
 def all_online() -> set[int]:
-    """Return everybody who has a socket open; nobody when Redis does not answer."""
+    """Return everybody who has a socket open; nobody without Redis."""
     now = _now_ms()
     batch = redis.Batch()
     batch.add("ZREMRANGEBYSCORE", ONLINE, 0, now - 2 * ONLINE_MS)

@@ -1,4 +1,4 @@
-"""What the admin shows of a person: devices and why they ended, and the audit trail in words."""
+"""Data of the admin's page of a person: devices, sign-out reasons, and the audit trail in words."""
 
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from accounts.actions.revocation import is_live
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 
 DEVICES, ACTS = 50, 20
-# Where a thing that something was done to is shown.
+# Admin page of each kind of audited thing.
 PAGES = {
     "user": "admin:accounts_user_change",
     "post": "admin:feeds_post_change",
@@ -25,7 +25,7 @@ PAGES = {
 
 
 class Device(NamedTuple):
-    """One client of a person, for staff to read."""
+    """One client of a person, as shown to staff."""
 
     name: str
     client: str
@@ -47,7 +47,7 @@ class Line(NamedTuple):
 
 
 def devices_of(user: User, viewer: User) -> list[Device]:
-    """Return a person's clients as staff see them, the last seen first, signed in or not."""
+    """Return a person's clients as staff see them, signed in or not, most recently seen first."""
     batch = TokenBatch.objects.filter(pk=user.pk).first() or TokenBatch(user=user)
     rows = TokenVersion.objects.filter(user=user).order_by("-last_seen")[:DEVICES]
     return [_device(row, batch, viewer) for row in rows]
@@ -72,7 +72,7 @@ def _over(row: TokenVersion) -> bool:
 
 
 def _reason(reason: str) -> str:
-    """Say why a sign-in ended."""
+    """Return a sign-out reason in words."""
     return {
         "login": _("replaced by a later sign-in"),
         "logout": _("logged out"),
@@ -86,10 +86,10 @@ def _reason(reason: str) -> str:
 
 
 def acts_about(user: User, viewer: User) -> list[Line]:
-    """Return the last acts by a person and about them as staff see them, newest first."""
+    """Return the latest acts by a person and on them, as staff see them, newest first."""
     rows = AuditEntry.objects.select_related("actor").order_by("-id")
     about = rows.filter(subject_type="user", subject_id=user.pk)[:ACTS]
-    # Two reads, each by its index; one with OR would walk the table.
+    # Two reads, each with its own index; one query with OR would scan the table.
     found = {entry.pk: entry for part in (about, rows.filter(actor=user)[:ACTS]) for entry in part}
     latest = [found[key] for key in sorted(found, reverse=True)[:ACTS]]
     ids = {entry.subject_id for entry in latest if entry.subject_type == "user"}
@@ -108,19 +108,19 @@ def acts_about(user: User, viewer: User) -> list[Line]:
 
 
 def act_name(entry: AuditEntry) -> str:
-    """Name the act in the reader's language."""
+    """Return the name of the act in the current language."""
     return str(Act(entry.action).label) if entry.action in Act.values else entry.action
 
 
 def actor_link(entry: AuditEntry) -> SafeString | str:
-    """Return a link to who did it; a command on the server has no page."""
+    """Return a link to the actor, or a text for a command on the server."""
     if entry.actor is None:
         return _("a command on the server")
     return _link("user", entry.actor.pk, str(entry.actor))
 
 
 def subject_link(entry: AuditEntry, username: str) -> SafeString | str:
-    """Return a link to whom or what it was done to; nothing for what people did to themselves."""
+    """Return a link to the person or thing acted on; empty for acts of people on themselves."""
     if entry.subject_type == "user":
         if entry.subject_id == entry.actor_id:
             return "-"

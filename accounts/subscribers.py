@@ -1,4 +1,4 @@
-"""What accounts does when it, or a lower app, told a fact."""
+"""Event handlers of accounts, for its own events and those of lower apps."""
 
 from collections.abc import Sequence
 
@@ -20,14 +20,14 @@ from socialsite.core.registry import on
 
 @media_use.asked_before_sweeping
 def is_avatar(picture: Media) -> bool:
-    """Return whether somebody shows a picture of theirs as their own."""
+    """Return whether a person uses this picture as their avatar."""
     people = User.objects.filter(pk=picture.owner_id)
     return people.filter(avatar_name__in=(picture.name, picture.thumb_name)).exists()
 
 
 @media_use.seen_by_all
 def avatars(pictures: Sequence[Media]) -> set[str]:
-    """Return the files that are avatars of open accounts: everybody sees those."""
+    """Return the files that are avatars of open accounts; these are public."""
     people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
     shown = set(people.exclude(avatar_name="").values_list("pk", "avatar_name"))
     return {
@@ -40,31 +40,31 @@ def avatars(pictures: Sequence[Media]) -> set[str]:
 
 @on(UserBanned, UserUnbanned, after=True)
 def arrange_pictures(event: UserBanned | UserUnbanned) -> None:
-    """Make the pictures of a banned person private; public again when the ban is lifted."""
+    """Make the pictures of a banned person private, and public again when the ban is lifted."""
     media_use.arrange_all(event.user_id)
 
 
 @on(TokensRevoked, after=True)
 def announce_again(event: TokensRevoked) -> None:
-    """Repeat what follows the commit of a revocation: that process may have died in between."""
+    """Repeat the steps after the commit of a revocation, in case its process died before them."""
     actions.announce(event)
 
 
 @on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, after=True)
 def forget_card_again(event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned) -> None:
-    """Repeat what follows the commit of a change: that process may have died in between."""
+    """Repeat the steps after the commit of a change, in case its process died before them."""
     cache.PEOPLE.forget([event.user_id])
 
 
 @on(UserBanned, UserUnbanned, after=True)
 def renew_standing_again(event: UserBanned | UserUnbanned) -> None:
-    """Repeat what follows the commit of a ban, or of its end."""
+    """Repeat the steps after the commit of a ban or unban, in case its process died before them."""
     cache.STANDING.renew()
 
 
 @on(TokensRevoked, within=True)
 def write_of_new_password(event: TokensRevoked) -> None:
-    """Tell a person by mail that their password was changed."""
+    """Notify a person by mail that their password was changed."""
     changed = event.client is None and event.reason == "password"
     if changed and User.objects.filter(pk=event.user_id).exclude(email="").exists():
         actions.want_mail("password_changed", event.user_id, "")
@@ -72,10 +72,10 @@ def write_of_new_password(event: TokensRevoked) -> None:
 
 @on(MailWanted, after=True)
 def hand_to_worker(event: MailWanted) -> None:
-    """Let a worker send the mail, as a mail server may be slow; without a broker try again later.
+    """Enqueue the mail for a worker, as a mail server may be slow; retry later without a broker.
 
-    Until the broker has it the mail is in the outbox, and again after a try that failed. While it
-    is sent, a worker that is killed or a broker that is emptied loses it.
+    The outbox stores the mail until the broker accepts it, and again after a failed try. While it
+    is being sent, it is lost if the worker is killed or the broker is emptied.
     """
     message = (event.kind, event.user_id, event.address, event.language)
     if not doorbell.ring("accounts.send_mail", *message, event.tries, event.counted):

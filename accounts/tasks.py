@@ -1,4 +1,4 @@
-"""Celery entry points of accounts."""
+"""Celery tasks of accounts."""
 
 import logging
 from smtplib import SMTPException
@@ -14,21 +14,21 @@ from socialsite.core.ids import new_id
 logger = logging.getLogger(__name__)
 
 MAIL_TRIES = 6
-# Of a mail that is too much for the whole site: almost three hours.
+# Tries for a mail beyond the site's budget: almost three hours.
 LATER_TRIES = 11
 MAIL_PAUSE_SECONDS = 10
 
 
 @shared_task(name="accounts.purge_attempts")
 def purge_attempts() -> None:
-    """Forget failed attempts of more than a day ago."""
+    """Delete failed attempts that are more than a day old."""
     while attempts.purge():
         pass
 
 
 @shared_task(name="accounts.erase_addresses")
 def erase_addresses() -> None:
-    """Erase the IP addresses that were stored for IP_DAYS."""
+    """Erase IP addresses older than IP_DAYS."""
     while addresses.erase_old():
         pass
 
@@ -37,17 +37,17 @@ def erase_addresses() -> None:
 def send_mail(
     kind: str, user_id: int, address: str, language: str, tries: int = 0, counted: bool = False
 ) -> None:
-    """Send what a `MailWanted` asked for, again after 10, 20, 40 … s when the server fails.
+    """Send the mails of a `MailWanted` event; retry after 10, 20, 40 … s when the server fails.
 
-    Also when the site has sent too many mails. A mail that waits is in the outbox: no worker keeps
-    it in its memory, where a restart would lose it.
+    It also retries when the site's mail budget is used up. A waiting mail is in the outbox, not in
+    a worker's memory, where a restart would lose it.
     """
     try:
         mail.send(kind, user_id, address, language, counted=counted)
         return
     except (SMTPException, OSError) as error:
         failure: Exception = error
-        # Waiting for the site's budget used up none of the tries at the mail server.
+        # Waiting for the site's budget used none of the tries at the mail server.
         tries, counted, most, pause = tries if counted else 0, True, MAIL_TRIES, 0
     except mail.Later as error:
         failure, most, pause = error, LATER_TRIES, error.seconds
@@ -55,7 +55,7 @@ def send_mail(
     if tries >= most:
         logger.error("mail given up after %d tries (%s): %s", tries, kind, failure)
         return
-    logger.warning("mail failed, to be tried again (%s): %s", kind, failure)
+    logger.warning("mail failed; retrying (%s): %s", kind, failure)
     again = MailWanted(new_id(), kind, user_id, address, language, tries, counted)
     _put_off(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
 

@@ -1,11 +1,12 @@
-"""Access and refresh tokens: minting, reading, and the check against the floors.
+"""Access and refresh tokens: minting, decoding, and the comparison with the floors.
 
-- Whatever is wrong with a token is InvalidToken; ExpiredJwt is one that is right but for its time.
-- The key is found by its `kid` in JWT_KEYS, and the algorithm is the key's: the first signs, all
-  verify.
-- A refresh token can be made again byte for byte from its `Mark`: no key here signs by chance.
-- What an access token says may be remembered in the process, as it never changes. Whether it
-  still counts is asked every time.
+- Every invalid token raises InvalidToken; ExpiredJwt is for a valid token whose time is over.
+- The key is found by its `kid` in JWT_KEYS and determines the algorithm. The first key signs, all
+  keys verify.
+- A refresh token can be computed again byte for byte from its `Mark`, since no algorithm here signs
+  with random numbers.
+- A process may cache the claims of an access token, as they never change. Revocation is checked on
+  every request.
 """
 
 import base64
@@ -33,20 +34,20 @@ from socialsite.core.ids import MAX_ID
 MAX_LENGTH = 4096
 MAX_NUMBER = 2**31 - 1
 CLIENT_MAX = 64
-# Access tokens whose claims a process remembers; one takes about a kilobyte.
+# Access tokens whose claims a process caches; each takes about a kilobyte.
 REMEMBERED = 4096
 COMPACT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
 
 
 class TokenPair(NamedTuple):
-    """What a person gets at sign-in and refresh."""
+    """The tokens issued by sign-in and refresh."""
 
     access: str
     refresh: str
 
 
 class Mark(NamedTuple):
-    """What tells one refresh token of a client from another: its id, time (Unix seconds), batch."""
+    """Identifies a refresh token of a client: its id, issue time (Unix seconds) and batch."""
 
     jti: str
     iat: int
@@ -55,7 +56,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """What a valid token says: who, on which client, with which numbers. `rol` is a hint."""
+    """Claims of a valid token: person, client, numbers. `roles` is only a hint."""
 
     user_id: int
     client: str
@@ -67,7 +68,7 @@ class Principal:
 
 
 class KeyRing(TokenBackend):
-    """simplejwt's backend with several keys, of which each has its own algorithm."""
+    """simplejwt's backend with several keys, each with its own algorithm."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         options = settings.SIMPLE_JWT
@@ -91,12 +92,12 @@ class KeyRing(TokenBackend):
         )
 
     def decode(self, token: Any, verify: bool = True) -> dict[str, Any]:
-        """Return the payload of a token signed by one of the keys; its time is not looked at.
+        """Return the payload of a token signed by a known key; does not check its expiry.
 
-        A header must be what the key of its `kid` would write, so that no token chooses an
-        algorithm or brings along a key, or an address of one. Raises TokenError.
+        The header must equal the one that the key of its `kid` writes, so that a token cannot
+        choose an algorithm or bring a key or a key's URL. Raises TokenError.
         """
-        # PyJWT also takes a padded signature, a second spelling of the same token.
+        # PyJWT also accepts a padded signature, a second spelling of the same token.
         if not COMPACT.fullmatch(token):
             raise TokenError
         try:
@@ -127,7 +128,7 @@ def key_id(text: str) -> str:
 
 
 class _SiteToken(Token):
-    """Claims both kinds carry: uid cli ver bat typ exp iat jti iss aud."""
+    """Claims of both kinds: uid cli ver bat typ exp iat jti iss aud."""
 
     claims: ClassVar[dict[str, tuple[int, int]]] = {
         "ver": (1, MAX_NUMBER),
@@ -137,12 +138,12 @@ class _SiteToken(Token):
     }
 
     def get_token_backend(self) -> TokenBackend:
-        """Use our ring of keys."""
+        """Return our key ring."""
         return key_ring()
 
     @classmethod
     def make(cls, user_id: int, client: str, version: int, mark: Mark) -> Self:
-        """Make a token; its lifetime counts from the mark's time."""
+        """Create a token; its lifetime starts at the mark's time."""
         token = cls()
         token.payload = {
             "uid": str(user_id),
@@ -157,7 +158,7 @@ class _SiteToken(Token):
         return token
 
     def verify(self) -> None:
-        """Check type and shape of the claims, but not the time; raises TokenError."""
+        """Check type and shape of the claims, but not the expiry. Raises TokenError."""
         self.verify_token_type()
         for name, (low, high) in self.claims.items():
             value = self.payload.get(name)
@@ -189,7 +190,7 @@ class _SiteToken(Token):
 
 
 class AccessToken(_SiteToken):
-    """The token of every request; also carries the roles, `rol`."""
+    """Token of every request; also contains the roles, `rol`."""
 
     token_type = "access"  # noqa: S105  (a kind, not a secret)
     lifetime = settings.ACCESS_LIFETIME
@@ -197,7 +198,7 @@ class AccessToken(_SiteToken):
 
 
 class RefreshToken(_SiteToken):
-    """The token that fetches new access tokens; no roles inside."""
+    """Token that fetches new access tokens; contains no roles."""
 
     token_type = "refresh"  # noqa: S105  (a kind, not a secret)
     lifetime = settings.REFRESH_LIFETIME
@@ -228,17 +229,17 @@ def mint(user: User, client: str, version: int, batch: int, refresh: Mark) -> To
 
 
 def decode_access(token: str) -> Principal:
-    """Read an access token; InvalidToken or ExpiredJwt. Says nothing about revocation."""
+    """Decode an access token; does not check revocation. Raises InvalidToken or ExpiredJwt."""
     return _in_time(_remembered(key_ring(), token))
 
 
 def decode_refresh(token: str) -> Principal:
-    """Read a refresh token; InvalidToken or ExpiredJwt. Says nothing about revocation."""
+    """Decode a refresh token; does not check revocation. Raises InvalidToken or ExpiredJwt."""
     return _in_time(_read(RefreshToken, token).principal)
 
 
 def decode_any(token: str) -> AccessToken | RefreshToken:
-    """Read a token of either kind; InvalidToken or ExpiredJwt, as above."""
+    """Decode a token of either kind. Raises InvalidToken or ExpiredJwt, as above."""
     found: AccessToken | RefreshToken
     try:
         found = _read(AccessToken, token)
@@ -271,7 +272,7 @@ def _in_time(principal: Principal) -> Principal:
 def compare(principal: Principal, floors: Floors | None) -> None:
     """Raise BannedAccessToken when the token is at or below a floor: batch, then version.
 
-    No floors mean that there is no such client.
+    `floors` is None for an unknown client, which raises too.
     """
     if floors is None or principal.batch <= floors.batch or principal.version <= floors.version:
         raise BannedAccessToken

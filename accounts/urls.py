@@ -1,4 +1,4 @@
-"""Pages of accounts. The admin's own login pages are replaced: these addresses come before its."""
+"""Page URLs of accounts. They come before the admin's, to replace its own log-in pages."""
 
 from django.urls import path
 

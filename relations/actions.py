@@ -1,10 +1,10 @@
-"""Following and blocking: one transition of a pair in one transaction, told by events.
+"""Follow, unfollow, block, unblock: each is one transition of a pair in one transaction.
 
-All four actions return the actor's relation afterwards and raise SelfRelation or UserNotFound; a
-follow also UserBanned, Blacklisted or FollowLimit. A banned or closed account cannot be followed,
-but whoever follows it may leave, or its place below the cap would be lost, and anyone may block it.
-Repeating an action changes and tells nothing. Each real transition raises the pair's version by one
-on both rows and leaves one line in RelationLog.
+All four actions publish events, return the actor's relation afterwards and raise SelfRelation or
+UserNotFound; a follow also UserBanned, Blacklisted or FollowLimit. A banned or closed account
+cannot be followed. Its followers may unfollow it, or its place below the cap would be lost, and
+anyone may block it. A repeated action changes and publishes nothing. Each real transition raises
+the pair's version by one on both rows and adds one line to RelationLog.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,22 @@ _WRITTEN = ["relation", "followed_at", "fan_since", "blocked_at", "version", "co
 
 
 def follow(user: User, target: User) -> Relation | None:
-    """Follow someone (A32). Someone the actor blocks stays blocked: the relation is unchanged."""
+    """Follow a person (A32). If the actor blocks them, the relation stays unchanged."""
     return _act(user.pk, target.pk, Action.FOLLOW)
 
 
 def unfollow(user: User, target: User) -> Relation | None:
-    """Stop following someone; whoever follows the actor goes on doing so."""
+    """Stop following a person; their follow of the actor stays."""
     return _act(user.pk, target.pk, Action.UNFOLLOW)
 
 
 def block(user: User, target: User) -> Relation | None:
-    """Block someone, also someone who blocks the actor; ends the follows of both directions."""
+    """Block a person, even one who blocks the actor; ends the follows of both directions."""
     return _act(user.pk, target.pk, Action.BLOCK)
 
 
 def unblock(user: User, target: User) -> Relation | None:
-    """Stop blocking someone; the follows that the block ended stay ended."""
+    """Stop blocking a person; the follows that the block ended stay ended."""
     return _act(user.pk, target.pk, Action.UNBLOCK)
 
 
@@ -48,12 +48,13 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
     if actor == target:
         raise SelfRelation
     _check(target, action)
-    # Without a lock first: most repeats end here and neither wait nor leave rows behind.
+    # First without a lock: most repeats end here, without waiting and without new rows.
     seen = Relationship.objects.filter(from_user=actor, to_user=target).first()
     state = states.of(seen)
     if states.transition(state, action).mine is state:
         return state
-    # A block may end follows of both, an unblock none; `following` moves under its owner's lock.
+    # A block may end follows of both people, an unblock ends none. `following` changes under its
+    # owner's lock.
     counters = locks.counters((actor, target) if action is Action.BLOCK else (actor,))
     mine, other = locks.pair(actor, target, make=seen is None)
     before = states.Pair(states.of(mine), states.of(other))
@@ -83,7 +84,7 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
 
 
 def _check(target: int, action: Action) -> None:
-    """Raise what keeps anybody from doing this to the target."""
+    """Raise the error that forbids this action on the target for everybody."""
     columns = User.objects.filter(pk=target).values_list("banned_at", "deleted_at")
     account = columns.first()
     if account is None:
@@ -102,14 +103,15 @@ def _write(
     now: int,
     counters: Mapping[int, RelationCount],
 ) -> None:
-    """Give both locked rows their new state, their times (ms) and the pair's next number.
+    """Store the new states, times (ms) and version in both locked rows.
 
-    Only locked counters move here: who is not among them has no follow that changes.
+    Only locked counters change here: a person without a locked counter loses no follow.
     """
     version = mine.version + 1
     for row, state in zip((mine, other), after, strict=True):
         row.relation, row.version = state, version
-        # A time stands while its state holds: a follow back does not move the first follow.
+        # A time is set while its state holds: a follow back does not change the time of the first
+        # follow.
         row.followed_at = (row.followed_at or now) if states.follows(state) else None
         row.fan_since = (row.fan_since or now) if states.is_followed(state) else None
         row.blocked_at = (row.blocked_at or now) if states.blocks(state) else None
@@ -122,7 +124,7 @@ def _write(
 
 
 def _tell(row: Relationship, before: states.State, after: states.State) -> None:
-    """Publish what changed in the direction of one row."""
+    """Publish the changes in the direction of one row."""
     fact = (row.pk, row.from_user_id, row.to_user_id, row.version)
     if states.follows(before) != states.follows(after):
         publish((FollowCreated if states.follows(after) else FollowCanceled)(*fact))

@@ -1,6 +1,6 @@
-"""Admin of relations: to look at only; a change goes through the actions.
+"""Admin of relations, read-only; changes go through the actions.
 
-Everything is found by person, by an index: the rows of a pair mirror each other, so the rows of one
+Every search is by person, with an index. The rows of a pair mirror each other, so the rows of one
 person are all of their relations.
 """
 
@@ -23,23 +23,23 @@ NOBODY = -1
 
 
 class ByPersonAdmin(ReadOnlyAdmin):
-    """Rows are found by their people: a name or an id for each of `people`, in that order."""
+    """Finds rows by people: by a name or an id for each field of `people`, in that order."""
 
     people: tuple[str, ...] = ()
     search_help_text = "a username or an id; the names of two people find their pair"
 
     def get_list_select_related(self, request: HttpRequest) -> tuple[str, ...]:
-        """Bring the people along."""
+        """Join the people."""
         return self.people
 
     def get_search_fields(self, request: HttpRequest) -> tuple[str, ...]:
-        """Ask for the field to search in; what is searched is below."""
+        """Show the search field; `get_search_results` does the search."""
         return self.people
 
     def get_search_results(
         self, request: HttpRequest, queryset: "QuerySet[Any]", search_term: str
     ) -> "tuple[QuerySet[Any], bool]":
-        """Filter by equality of ids: a comparison of texts would read the whole table."""
+        """Filter by equal ids: a comparison of texts would scan the table."""
         words = search_term.split()
         if len(words) > len(self.people):
             return queryset.none(), False
@@ -77,22 +77,22 @@ class RelationshipAdmin(ByPersonAdmin):
 
     @admin.display(description="follows since")
     def follows_since(self, row: Relationship) -> str:
-        """Since when from_user follows to_user."""
+        """Return since when from_user follows to_user."""
         return _time(row.followed_at)
 
     @admin.display(description="is followed since")
     def followed_since(self, row: Relationship) -> str:
-        """Since when to_user follows from_user."""
+        """Return since when to_user follows from_user."""
         return _time(row.fan_since)
 
     @admin.display(description="blocks since")
     def blocks_since(self, row: Relationship) -> str:
-        """Since when from_user blocks to_user."""
+        """Return since when from_user blocks to_user."""
         return _time(row.blocked_at)
 
     @admin.display(description="history of the pair, the latest first")
     def history(self, row: Relationship) -> SafeString | str:
-        """What each did about the other, with the actor's relation before and after."""
+        """Return the transitions by both people, with the actor's relation before and after."""
         pair = Q(actor=row.from_user_id, target=row.to_user_id)
         mirrored = Q(actor=row.to_user_id, target=row.from_user_id)
         found = RelationLog.objects.filter(pair | mirrored).order_by("-version")
@@ -122,7 +122,7 @@ class RelationshipAdmin(ByPersonAdmin):
 
 @admin.register(RelationLog)
 class RelationLogAdmin(ByPersonAdmin):
-    """What people did, the latest first."""
+    """Transitions, the latest first."""
 
     people = ("actor", "target")
     list_display = ("id", "time", "actor", "action", "target", "before", "after", "version")
@@ -131,7 +131,7 @@ class RelationLogAdmin(ByPersonAdmin):
 
     @admin.display(description="at")
     def time(self, line: RelationLog) -> str:
-        """When it was done."""
+        """Return when it happened."""
         return _time(line.at)
 
 

@@ -43,28 +43,28 @@ Action = Callable[[User, User], Relation | None]
 
 
 def _change(request: Request, user_id: str, action: Action) -> Response:
-    """Act on the person of an address and answer with the relation afterwards."""
-    target = User(pk=api.parse_id(user_id))  # which accounts may be meant, the action knows
+    """Apply an action to the person in the URL; answer with the new relation."""
+    target = User(pk=api.parse_id(user_id))  # the action checks the account
     return Response({"relation": queries.name(action(request.user, target))})
 
 
 class Follow(APIView):
-    """Following one person; both methods have one budget."""
+    """Follow of one person; both methods share one budget."""
 
     takes = {"POST": (budgets.FOLLOW,), "DELETE": (budgets.FOLLOW,)}
 
     @extend_schema(request=None, responses=CHANGED)
     def post(self, request: Request, user_id: str) -> Response:
-        """Follow. Someone whom I block stays blocked: 200, and `relation` is what it was.
+        """Follow. If I block the person, nothing changes: 200 with the current `relation`.
 
-        Refused with 12 for oneself, 1 where there is nobody, 3 for a banned account, 9 where they
-        block me, 10 above the cap, 11 above the budget.
+        Error 12 for oneself, 1 for an unknown person, 3 for a banned account, 9 if they block me,
+        10 above the cap, 11 above the budget.
         """
         return _change(request, user_id, actions.follow)
 
     @extend_schema(responses=CHANGED)
     def delete(self, request: Request, user_id: str) -> Response:
-        """Unfollow, also a banned or closed account; whoever follows me goes on doing so."""
+        """Unfollow, even a banned or closed account; their follow of me stays."""
         return _change(request, user_id, actions.unfollow)
 
 
@@ -72,13 +72,13 @@ BLOCKED = {status: shape for status, shape in CHANGED.items() if status != 409}
 
 
 class Block(APIView):
-    """Blocking one person."""
+    """Block of one person."""
 
     takes = {"POST": (budgets.BLOCK,), "DELETE": (budgets.BLOCK,)}
 
     @extend_schema(request=None, responses=BLOCKED)
     def post(self, request: Request, user_id: str) -> Response:
-        """Block, also a banned or closed account; ends the follows of both directions."""
+        """Block, even a banned or closed account; ends the follows of both directions."""
         return _change(request, user_id, actions.block)
 
     @extend_schema(responses=BLOCKED)
@@ -88,7 +88,7 @@ class Block(APIView):
 
 
 class People(APIView):
-    """One list of a person, chosen by `kind` in the addresses."""
+    """One list of a person; the URLs choose it by `kind`."""
 
     permission_classes = [AllowAny]
     takes = {"GET": PEOPLE}
@@ -98,7 +98,7 @@ class People(APIView):
         parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 404: Errors}
     )
     def get(self, request: Request, user_id: str) -> Response:
-        """Return a page, newest first; 404 where one of the two blocks the other."""
+        """Return a page, newest first; 404 if one of the two blocks the other."""
         person = accounts.by_id(api.parse_id(user_id))
         if queries.is_blocked(request.user.pk, person.pk):
             raise errors.UserNotFound
@@ -116,11 +116,11 @@ class People(APIView):
 
 @extend_schema_view(get=extend_schema(parameters=[*LIST_PAGE, SEARCH]))
 class SearchablePeople(People):
-    """A list that its owner may search: it is never longer than FOLLOW_LIMIT."""
+    """A list that its owner may search; FOLLOW_LIMIT bounds its length."""
 
 
 class BlockedPeople(APIView):
-    """The people whom I block."""
+    """The people I block."""
 
     takes = {"GET": PEOPLE}
 
@@ -135,7 +135,7 @@ class BlockedPeople(APIView):
 
 
 class Relations(APIView):
-    """The states of several pairs from my side."""
+    """My relations to several people."""
 
     takes = {"GET": (budgets.RELATION_READ,)}
 
@@ -148,7 +148,7 @@ class Relations(APIView):
         responses={200: UserRelationListSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:
-        """Return my relation to each, told truly also where they block me."""
+        """Return my true relation to each, even to those who block me."""
         ids = _ids(request.GET.get("ids", ""))
         found = queries.relations_of(request.user.pk, ids)
         items: list[dict[str, Any]] = [

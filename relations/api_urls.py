@@ -1,4 +1,4 @@
-"""API addresses of relations."""
+"""API URLs of relations."""
 
 from django.urls import path
 

@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class RelationsConfig(AppConfig):
-    """Registers what relations listens to."""
+    """Registers the subscribers of relations."""
 
     name = "relations"
 

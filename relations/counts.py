@@ -1,8 +1,9 @@
-"""Counters that follow the facts: each row knows what it has been counted as (T22).
+"""Counters of relations: each row stores how it has been counted (T22).
 
-`counted` keeps a bit per counter of `from_user`. Settling a pair moves the counters by the
-difference between what the rows say and what was counted, in one transaction with the bits: exactly
-once, whatever events are repeated or out of order, and never through a negative number.
+`counted` has one bit for each counter of `from_user`. Settling a pair changes the counters by the
+difference between the state and the bits, in one transaction with the bits. So each row counts
+exactly once, even if events are repeated or reordered, and no counter passes through a negative
+number.
 """
 
 import logging
@@ -15,12 +16,12 @@ from socialsite.core import db
 logger = logging.getLogger(__name__)
 
 FOLLOWING, FOLLOWER, FRIEND, BLOCKED = 1, 2, 4, 8
-# FOLLOWING moves with the fact, since it gates the cap (T23); the others are settled by event.
+# FOLLOWING changes with the follow, since it enforces the cap (T23); events settle the others.
 BITS = {"following": FOLLOWING, "followers": FOLLOWER, "friends": FRIEND, "blocked": BLOCKED}
 
 
 def bits(state: states.State) -> int:
-    """Return what a row in this state counts as for its `from_user`."""
+    """Return the bits that a row in this state counts as for its `from_user`."""
     return (
         FOLLOWING * states.follows(state)
         | FOLLOWER * states.is_followed(state)
@@ -31,7 +32,7 @@ def bits(state: states.State) -> int:
 
 @db.atomic
 def settle(one: int, two: int) -> None:
-    """Make the counters of both people agree with the rows of the pair."""
+    """Update the counters of both people from the rows of the pair."""
     counters = locks.counters((one, two))
     for row in locks.pair(one, two):
         now = bits(states.of(row))
@@ -45,15 +46,15 @@ def settle(one: int, two: int) -> None:
 
 
 def move(count: RelationCount, changes: Mapping[str, int]) -> None:
-    """Move locked counters by so much.
+    """Change locked counters by these amounts.
 
-    One that would fall below nothing has drifted by what is not ours, a restored table say: nobody
-    must be kept from leaving or blocking by that. It stays at nothing, and `recount` mends it.
+    A counter that would become negative has drifted, for example in a restored table. That must not
+    keep anybody from unfollowing or blocking: it stays at zero, and `recount` repairs it.
     """
     for name, change in changes.items():
         value = getattr(count, name) + change
         if value < 0:
-            logger.error("%s of %s would fall to %s: recount", name, count.pk, value)
+            logger.error("%s of user %s would fall to %s; run recount", name, count.pk, value)
         setattr(count, name, max(0, value))
     RelationCount.objects.filter(pk=count.pk).update(
         **{name: getattr(count, name) for name in changes}

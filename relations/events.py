@@ -1,7 +1,8 @@
-"""What relations tell. Type names and payload fields of D5 stand: type, fromUserId, toUserId, id.
+"""Events that the relations app publishes.
 
-An event is published on a real 0 <-> 1 transition of one direction only (T19): a block between
-friends ends two follows, so it tells two FollowCanceled and one Blocked.
+Type names and payload fields are those of D5: type, fromUserId, toUserId, id. An event is published
+only for a real 0 <-> 1 transition of one direction (T19): a block between friends ends two follows,
+so it publishes two FollowCanceled and one Blocked.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from socialsite.core.events import DomainEvent
 
 @dataclass(frozen=True, slots=True)
 class _PairEvent(DomainEvent):
-    """A real transition; `id` is the row of (from_user, to_user), `version` the pair's after it."""
+    """A transition; `id` is the row of (from_user, to_user), `version` the pair's new version."""
 
     aggregate_type: ClassVar[str] = "following"
     aggregate_field: ClassVar[str] = "id"
@@ -25,23 +26,23 @@ class _PairEvent(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class FollowCreated(_PairEvent):
-    """from_user follows to_user now."""
+    """from_user started to follow to_user."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowCanceled(_PairEvent):
-    """from_user no longer follows to_user, by unfollowing or by a block of either side."""
+    """from_user stopped following to_user: by unfollowing, or by a block of either side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked(_PairEvent):
-    """from_user blocks to_user now."""
+    """from_user blocked to_user."""
 
     aggregate_type: ClassVar[str] = "blocking"
 
 
 @dataclass(frozen=True, slots=True)
 class Unblocked(_PairEvent):
-    """from_user no longer blocks to_user."""
+    """from_user unblocked to_user."""
 
     aggregate_type: ClassVar[str] = "blocking"

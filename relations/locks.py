@@ -1,9 +1,9 @@
-"""Locks of relations in their one global order: counters by user id, then the rows of the pair.
+"""Locks of relations in one global order: counters by user id, then the rows of the pair.
 
-The lower user id comes first in both steps; every writer of these tables takes its locks here, so
-that two writers never wait for each other. Rows are never deleted, hence no gap locks. (Fan-out
-reads them with share locks; where it meets a writer crosswise, the database ends one of the two and
-`core.db.atomic` runs it again.)
+In both steps the lower user id comes first. Every writer of these tables takes its locks here, so
+two writers never deadlock. Rows are never deleted, hence no gap locks. (Fan-out takes share locks
+on them; if it deadlocks with a writer, the database aborts one of the two and `core.db.atomic`
+retries it.)
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from socialsite.core import db
 
 
 def counters(user_ids: Iterable[int]) -> dict[int, RelationCount]:
-    """Lock the counters of these people, made on first use, and return them by user id."""
+    """Lock the counters of these people and return them by user id; creates missing ones."""
     return {user_id: _counter(user_id) for user_id in sorted(set(user_ids))}
 
 
@@ -31,9 +31,9 @@ def _counter(user_id: int) -> RelationCount:
 def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relationship]:
     """Lock both rows of a pair; returns (one's row, two's row).
 
-    With `make` the rows are made when missing, by an upsert that changes nothing: on InnoDB, unlike
+    With `make`, missing rows are created by an upsert that changes nothing. On InnoDB, unlike
     INSERT IGNORE, it takes the exclusive lock at once, so hot pairs do not deadlock. The column it
-    names must never be `relation`. Without `make` both rows must exist.
+    names must never be `relation`. Without `make`, both rows must exist.
     """
     low, high = sorted((one, two))
     if make:
@@ -53,9 +53,9 @@ def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relat
 
 
 def row(locked: Relationship) -> "QuerySet[Relationship]":
-    """Return a locked row for writing, by the whole key it was locked by.
+    """Return a queryset of a locked row for writing, by its whole unique key.
 
-    Not by its id: the owner says which shard has the row. Nor by id and owner: MariaDB may then
-    read, and lock, all rows of the owner, and hot pairs deadlock.
+    Not by id alone: the owner determines the shard. Not by id and owner: MariaDB may then read and
+    lock all rows of the owner, and hot pairs deadlock.
     """
     return Relationship.objects.filter(from_user=locked.from_user_id, to_user=locked.to_user_id)

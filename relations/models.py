@@ -1,4 +1,4 @@
-"""Relations between two people: one table, two mirrored rows a pair."""
+"""Relations between two people: one table, two mirrored rows for each pair."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from socialsite.core.ids import new_id
 
 
 class Relation(models.IntegerChoices):
-    """State of a pair from the side of `from_user`. FOLLOWING is 0: compare with `is None`."""
+    """State of a pair as seen by `from_user`. FOLLOWING is 0, so compare with `is None`."""
 
     FOLLOWING = 0
     FOLLOWED = 1
@@ -16,17 +16,17 @@ class Relation(models.IntegerChoices):
     BI_BLACKLISTING = 5
 
 
-# What a row of mine says: I follow them; they follow me; one of us blocks the other.
+# States of my row: I follow them; they follow me; one of us blocks the other.
 I_FOLLOW = (Relation.FOLLOWING, Relation.BI_FOLLOWING)
 FOLLOWS_ME = (Relation.FOLLOWED, Relation.BI_FOLLOWING)
 BLOCKED = (Relation.BLACKLISTING, Relation.BLACKLISTED, Relation.BI_BLACKLISTING)
 
 
 class Relationship(models.Model):
-    """What a pair is, from one side. Rows are never deleted; no relation is NULL.
+    """State of a pair, seen from one side. Rows are never deleted; no relation is NULL.
 
     Both rows of a pair change in one transaction under the lock of the pair. Times are Unix ms and
-    stand only while the state they date holds.
+    are set only while their state holds.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -37,14 +37,15 @@ class Relationship(models.Model):
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     relation = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
-    # Kept apart, so that a follow back does not move the row in the other list.
+    # Separate columns, so that a follow back does not move the row in the other list.
     followed_at = models.BigIntegerField(null=True, help_text="since when from follows to")
     fan_since = models.BigIntegerField(null=True, help_text="since when to follows from")
     blocked_at = models.BigIntegerField(null=True, help_text="since when from blocks to")
-    # Raised by every real transition of the pair; both rows carry the same number.
+    # Raised by every transition of the pair; both rows have the same number.
     version = models.PositiveIntegerField(default=0)
-    # What the counters of from_user have been told of this row (T22): a bit each for following,
-    # follower, friend, blocked. Counters move by the difference, so order does not matter.
+    # How the row is counted in the counters of from_user (T22): one bit each for following,
+    # follower, friend, blocked. Counters change by the difference, so the order of events does not
+    # matter.
     counted = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
@@ -68,7 +69,7 @@ class Relationship(models.Model):
 
 
 class RelationCount(models.Model):
-    """Counters of one person. `following` moves under the row's lock and gates the cap (T23)."""
+    """Counters of one person. `following` changes under the row's lock and bounds follows (T23)."""
 
     user = models.OneToOneField(
         "accounts.User",
@@ -87,7 +88,7 @@ class RelationCount(models.Model):
 
 
 class RelationLog(models.Model):
-    """Every real transition of a pair, for people who ask why; appended in its transaction."""
+    """Every transition of a pair, to explain a state; added in its transaction."""
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     actor = models.ForeignKey(
@@ -110,7 +111,7 @@ class RelationLog(models.Model):
 
 
 class CountCheck(models.Model):
-    """What one run of `recount` found: how far each counter was off, summed over people."""
+    """Result of one run of `recount`: the drift of each counter, summed over people."""
 
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")

@@ -1,8 +1,8 @@
-"""Reads of relations: the state of pairs, the lists of a person, counts.
+"""Reads of relations: states of pairs, lists of a person, counts.
 
 Every query names the person whose rows it reads (`from_user`), so that the table can be sharded by
-it. Lists are newest first by (time of the follow, id of the other person), from covering indexes;
-the newest rows of big people's from `cache`.
+person. Lists are newest first, by (time of the follow, id of the other person), and come from
+covering indexes; the newest rows of big people's lists come from `cache`.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,20 +29,20 @@ from socialsite.core.pagination import Page, Position, before, cut
 
 Person = dict[str, Any]
 
-# A list page reads on past people it must not show, at most so often; then it is short.
+# A page skips people it must not show; after this many rounds of reads it may be short.
 ROUNDS = 5
 
 
 # --- pairs --------------------------------------------------------------------------------------
 def relation(user_id: int | None, target_id: int) -> Relation | None:
-    """Return the pair's state from the side of `user_id`; None for no relation and for guests."""
+    """Return the pair's state as seen by `user_id`; None for no relation and for guests."""
     if user_id is None:
         return None
     return states.of(Relationship.objects.filter(from_user=user_id, to_user=target_id).first())
 
 
 def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation | None]:
-    """Return the state towards each of `ids` from the side of `user_id`, in one query."""
+    """Return the state towards each of `ids` as seen by `user_id`, in one query."""
     found: dict[int, Relation | None] = dict.fromkeys(ids)
     if user_id is None or not found:
         return found
@@ -53,17 +53,17 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
 
 
 def is_blocked(user_id: int | None, other_id: int) -> bool:
-    """True when one of the two blocks the other, so that neither may see what the other has."""
+    """Return whether one of the two blocks the other: neither may see the other's content."""
     return states.blocked_either_way(relation(user_id, other_id))
 
 
 def name(state: Relation | None) -> str | None:
-    """Return the name of a state, as the API and the pages say it."""
+    """Return the name of a state as used by API and pages."""
     return None if state is None else state.name
 
 
 def locked_follow(viewer_id: int, author_id: int) -> bool:
-    """True when viewer follows author, and nobody can change that before this transaction ends."""
+    """Return whether viewer follows author, and lock that fact until the transaction ends."""
     if not connection.in_atomic_block:
         raise RuntimeError("locked_follow() needs a transaction")
     rows = Relationship.objects.filter(from_user=viewer_id, to_user=author_id)
@@ -73,29 +73,29 @@ def locked_follow(viewer_id: int, author_id: int) -> bool:
 
 # --- sets, for composition ----------------------------------------------------------------------
 def follows_queryset(viewer_id: int) -> "QuerySet[Relationship]":
-    """Return the rows of those whom the viewer follows now."""
+    """Return the rows of the people whom the viewer follows."""
     return Relationship.objects.filter(from_user=viewer_id, relation__in=I_FOLLOW)
 
 
 def following_ids(user_id: int) -> "QuerySet[Relationship, int]":
-    """Return the ids of those whom the person follows now, in no order."""
+    """Return the ids of the people whom the person follows, unordered."""
     return follows_queryset(user_id).values_list("to_user_id", flat=True)
 
 
 def follower_ids(author_id: int) -> "QuerySet[Relationship, int]":
-    """Return the ids of those who follow the author now, by id ascending."""
+    """Return the ids of the author's followers, ascending."""
     rows = Relationship.objects.filter(from_user=author_id, relation__in=FOLLOWS_ME)
     return rows.order_by("to_user_id").values_list("to_user_id", flat=True)
 
 
 def ties(user_id: int) -> "QuerySet[Relationship, tuple[int, bool]]":
-    """Return whom the person follows, with True, and with whom there is a block, with False."""
+    """Return (id, True) for each followed person and (id, False) for each block, either way."""
     rows = Relationship.objects.filter(from_user=user_id, relation__in=(*I_FOLLOW, *BLOCKED))
     return rows.annotate(follows=Q(relation__in=I_FOLLOW)).values_list("to_user_id", "follows")
 
 
 def blocked_ids(user_id: int) -> "QuerySet[Relationship, int]":
-    """Return the ids of those whom the person blocks or who block the person."""
+    """Return the ids of people whom the person blocks or who block the person."""
     rows = Relationship.objects.filter(from_user=user_id, relation__in=BLOCKED)
     return rows.values_list("to_user_id", flat=True)
 
@@ -104,8 +104,8 @@ def blocked_ids(user_id: int) -> "QuerySet[Relationship, int]":
 def profile(viewer: User | AnonymousUser, person: User) -> Person:
     """Return a person's card with the viewer's `relation` to them and their `counts`.
 
-    Raises UserNotFound when the person blocks the viewer. Someone whom the viewer blocks is told as
-    BLACKLISTING: show nothing of theirs but the way to unblock.
+    Raises UserNotFound when the person blocks the viewer. For a person whom the viewer blocks,
+    `relation` is BLACKLISTING: show only the name and the unblock button.
     """
     state = relation(viewer.pk, person.pk)
     card = accounts.cards([person.pk]).get(person.pk)
@@ -115,9 +115,9 @@ def profile(viewer: User | AnonymousUser, person: User) -> Person:
 
 
 def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]:
-    """Return the cards of those of these people whom the viewer may see, with `relation`, by id.
+    """Return the cards of these people with `relation`, by id, as far as the viewer may see them.
 
-    Left out are closed accounts and those with a block either way. Two queries at most.
+    Omits closed accounts and those with a block in either direction. At most two queries.
     """
     states_by_id = relations_of(viewer_id, ids)
     shown = [one for one, state in states_by_id.items() if not states.blocked_either_way(state)]
@@ -130,7 +130,7 @@ def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]
 def search_people(
     viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:
-    """Return people whose name begins with a text, without those with a block either way."""
+    """Return people whose name begins with a text; omits those with a block in either direction."""
     hidden = None if viewer.pk is None else blocked_ids(viewer.pk)
     page = accounts.people(text, cursor, size, hidden)
     relations = relations_of(viewer.pk, [int(card["id"]) for card in page.items])
@@ -141,7 +141,7 @@ def search_people(
 
 # --- lists --------------------------------------------------------------------------------------
 def _dated_rows(user_id: int, time: str) -> "QuerySet[Relationship]":
-    # A time stands iff its state holds; asking for the time alone keeps to the covering index.
+    # A time is set iff its state holds; filtering by the time alone uses the covering index.
     return Relationship.objects.filter(from_user=user_id, **{f"{time}__isnull": False})
 
 
@@ -156,10 +156,10 @@ def _friend_rows(user_id: int) -> "QuerySet[Relationship]":
 def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
-    """Return whom a person follows, the latest follow first.
+    """Return the people whom a person follows, the latest follow first.
 
-    To that person themselves also banned and closed accounts, by name: they count below the cap, so
-    it must be possible to leave them.
+    That person also sees banned and closed accounts, by name: they count towards the cap, so it
+    must be possible to unfollow them.
     """
     listing = _big_list("following", user_id, viewer_id)
     return _people(listing, cursor, size, show_closed=user_id == viewer_id)
@@ -168,24 +168,24 @@ def following(
 def followers(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
-    """Return who follows a person, friends included, the latest follower first."""
+    """Return a person's followers, friends included, the latest follower first."""
     return _people(_big_list("followers", user_id, viewer_id), cursor, size)
 
 
 def friends(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
-    """Return whom a person follows and is followed by, by the person's own follow, latest first."""
+    """Return the people with a mutual follow, by the person's own follow, latest first."""
     return _people(_Listing(_friend_rows(user_id), "followed_at", viewer_id), cursor, size)
 
 
 def search_own(
     user_id: int, kind: str, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:
-    """Return those of a person's own list, one of SEARCHED, whose name begins with a text.
+    """Return the people in a person's own list, one of SEARCHED, whose name begins with a text.
 
-    In the order of the list, three queries a page. What is read is bounded by the rows of the list,
-    so by FOLLOW_LIMIT; followers have no such bound and no search.
+    In the order of the list; three queries a page. The list is bounded by FOLLOW_LIMIT; followers
+    have no such bound and no search.
     """
     named = accounts.named(text).filter(pk=OuterRef("to_user"))
     rows = SEARCHED[kind](user_id).filter(Exists(named))
@@ -199,9 +199,9 @@ SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
 
 
 def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Page[Person]:
-    """Return whom a person blocks, the latest first; for that person only.
+    """Return the people whom a person blocks, latest first; for that person only.
 
-    Of all of them just the name, so that it can be undone.
+    Shows only their names, so that the person can unblock them.
     """
     rows = Relationship.objects.filter(
         from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
@@ -214,7 +214,7 @@ def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Pag
 def page_rows(
     rows: "QuerySet[Relationship]", time: str, cursor: Position | None
 ) -> "QuerySet[Relationship, tuple[int, int]]":
-    """Return (time, other person) of the rows after a position, all from one covering index."""
+    """Return (time, other person) of the rows after a position, from one covering index."""
     older = rows.filter(before(cursor, time, "to_user_id"))
     return older.order_by(f"-{time}", "-to_user_id").values_list(time, "to_user_id")
 
@@ -227,7 +227,7 @@ LISTS: dict[str, Callable[[int, Position | None, int, int | None], Page[Person]]
 
 
 class _Round(NamedTuple):
-    """Some rows of a list with the reader's relation to each; where to go on, None at the end."""
+    """Some rows of a list with the reader's relation to each; the next position or None."""
 
     positions: list[Position]
     relations: dict[int, Relation | None]
@@ -251,10 +251,10 @@ class _Listing:
 
 
 class _BigListing(_Listing):
-    """The same rows from the cache where it knows them; what the reader did is in them at once.
+    """The same rows from the cache where possible; the reader's own follow is in them at once.
 
-    The cache follows a little later than the commit. The reader's own place in the list is taken
-    from the reader's row, which is read for the relations anyway.
+    The cache lags a little behind the commit. So the reader's own place in the list is taken from
+    the reader's row, which is read for the relations anyway.
     """
 
     def __init__(
@@ -266,7 +266,7 @@ class _BigListing(_Listing):
         self.mirror = "followed_at" if kind == "followers" else "fan_since"
 
     def read(self, place: Position | None, want: int) -> _Round:
-        """Return the next `want` rows, one more or less for the reader; no `last` is the end."""
+        """Return the next `want` rows, give or take the reader's own; `last` is None at the end."""
         found, lease = cache.page(self.kind, self.owner, place, want)
         if found is None:
             answer = super().read(place, want)
@@ -291,7 +291,7 @@ class _BigListing(_Listing):
         place: Position | None,
         last: Position | None,
     ) -> list[Position]:
-        """Put the reader where their own row says, if that is between `place` and `last`."""
+        """Insert the reader where their own row says, if that is between `place` and `last`."""
         viewer = self.viewer_id or 0
         others = [row for row in found if row.id != viewer]
         if since is None:
@@ -302,7 +302,7 @@ class _BigListing(_Listing):
         return sorted([*others, own], reverse=True)
 
     def _fill(self, lease: str, *, full: bool) -> None:
-        """Cache a list of a person with many followers; the lease is older than these reads."""
+        """Fill the cached list of a person with many followers; the lease precedes these reads."""
         if full and follower_count(self.owner) >= cache.BIG_FROM:
             cache.fill(self.kind, self.owner, lease, self._table(None, cache.CAP + 1))
         else:
@@ -310,7 +310,7 @@ class _BigListing(_Listing):
 
 
 def _big_list(kind: cache.Kind, owner: int, viewer_id: int | None) -> _Listing:
-    """Return a list that is cached for big people; their own lists they read from the table."""
+    """Return the cached listing for big people; owners read their own lists from the table."""
     time = cache.TIME[kind]
     rows = _dated_rows(owner, time)
     if viewer_id == owner:
@@ -326,12 +326,12 @@ def _people(
     show_blocked: bool = False,
     show_closed: bool = False,
 ) -> Page[Person]:
-    """Return a page of cards with `relation`, the viewer's state towards each by name or None.
+    """Return a page of cards with `relation`, the name of the viewer's state towards each, or None.
 
-    Leaves out closed accounts and those with a block either way to the viewer, unless they are to
-    be shown, and reads on until the page is full: three queries a round, fewer where caches know
-    the rows or the cards, each round twice as wide. After ROUNDS rounds the page may be short; its
-    cursor then goes on from the last row examined (T39).
+    Omits closed accounts and those with a block in either direction to the viewer, unless they are
+    requested, and reads on until the page is full: three queries a round, fewer with cache hits,
+    each round twice as wide. After ROUNDS rounds the page may be short; its cursor then continues
+    after the last row examined (T39).
     """
     people: list[tuple[Position, Person]] = []
     place = cursor
@@ -358,6 +358,6 @@ def counts(user_id: int) -> dict[str, int]:
 
 
 def follower_count(author_id: int) -> int:
-    """Return how many follow the author, as counted so far."""
+    """Return the author's number of followers, as counted so far."""
     row = RelationCount.objects.filter(pk=author_id).values_list("followers", flat=True)
     return row.first() or 0

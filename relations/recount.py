@@ -1,15 +1,16 @@
-"""Counters held against the facts: drift is found, and mended while people go on.
+"""Compares counters with rows: finds drift, and repairs it while the site runs.
 
-Each row carries what it has been counted as (`counts`). So two things can be wrong: a counter that
-is not the number of its marked rows, and a row whose mark is not its state although no event waits
-that would settle it.
+Each row stores how it was counted (`counts`). So two things can be wrong: a counter differs from
+the number of its marked rows, or a row's mark differs from its state although no pending event
+would settle it.
 
-- Looking takes no lock: a counter and its rows are read in one snapshot of the database, and every
-  writer moves both in one transaction, so their difference is drift, whatever is going on.
-- A counter is mended by that difference, under its lock: writers meanwhile move it and their rows
-  alike, so it never shows a number that the rows do not. Then lost rows are settled as by an event.
-- Rows are read ROWS at a time; a person with more is read in pieces of one snapshot. Only one run
-  may mend at a time, or a difference would be taken off twice.
+- Checking takes no lock. A counter and its rows are read in one snapshot of the database, and every
+  writer changes both in one transaction, so any difference is drift.
+- A repair subtracts that difference under the counter's lock. Concurrent writers change the counter
+  and their rows alike, so the counter never shows a number that the rows do not. Then lost rows are
+  settled as an event would do.
+- Rows are read ROWS at a time; a person with more is read in parts of one snapshot. Only one run
+  may repair at a time, or a difference would be subtracted twice.
 """
 
 import contextlib
@@ -43,7 +44,7 @@ class AlreadyRunning(Exception):
 
 @dataclass
 class Report:
-    """What a run found: people looked at, of those wrong, and drift by counter (absolute)."""
+    """Result of a run: people checked, people wrong, and drift by counter (absolute)."""
 
     people: int = 0
     wrong: int = 0
@@ -51,7 +52,7 @@ class Report:
 
 
 class _Person(NamedTuple):
-    """One person's counters less their marked rows, and (state, mark) of rows that differ."""
+    """One person's counters minus their marked rows, and (state, mark) of rows that differ."""
 
     user_id: int
     differences: dict[str, int]
@@ -59,7 +60,7 @@ class _Person(NamedTuple):
 
 
 class _Lost(NamedTuple):
-    """A row that nothing will settle."""
+    """A row that no pending event will settle."""
 
     other: int
     state: states.State
@@ -67,9 +68,10 @@ class _Lost(NamedTuple):
 
 
 def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: None) -> Report:
-    """Look at everybody, mend what is wrong with `fix`, keep and log what was found.
+    """Check everybody, repair with `fix`, store and log the result.
 
-    `progress` is told how many rows were read. AlreadyRunning when another run is at work.
+    `progress` is called with the number of rows read. Raises AlreadyRunning when another run is
+    active.
     """
     report = Report()
     with _alone():
@@ -96,7 +98,7 @@ def _judge(person: _Person, report: Report, *, fix: bool) -> None:
         report.wrong += 1
         report.drift.update({name: abs(number) for name, number in off.items()})
         if report.wrong <= LOGGED:
-            logger.warning("counters of %d are off by %s", person.user_id, off)
+            logger.warning("counters of user %d are wrong by %s", person.user_id, off)
     if fix:
         if person.differences:
             _mend(person.user_id, person.differences)
@@ -104,9 +106,12 @@ def _judge(person: _Person, report: Report, *, fix: bool) -> None:
             counts.settle(person.user_id, row.other)
 
 
-# --- looking ------------------------------------------------------------------------------------
+# --- checking -----------------------------------------------------------------------------------
 def _ranges() -> Iterator[tuple[int, int, bool]]:
-    """Yield ranges of user ids (after, up to and with) of at most ROWS rows; True: one giant."""
+    """Yield ranges of user ids (exclusive, inclusive) of at most ROWS rows.
+
+    The third value is True for a range of one person with more rows.
+    """
     after = 0
     while True:
         rows = Relationship.objects.filter(from_user__gt=after)
@@ -122,7 +127,7 @@ def _ranges() -> Iterator[tuple[int, int, bool]]:
 
 
 def _look(after: int, upto: int, giant: bool) -> tuple[list[_Person], int]:
-    """Return everybody in a range, and how many rows they have."""
+    """Return everybody in a range, and the number of their rows."""
     marked: dict[int, Counter[str]] = {}
     unsettled: dict[int, list[tuple[int | None, int]]] = {}
     total = 0
@@ -147,7 +152,7 @@ def _look(after: int, upto: int, giant: bool) -> tuple[list[_Person], int]:
 
 
 def _pieces(after: int, upto: int, giant: bool) -> "Iterator[QuerySet[Relationship]]":
-    """Yield the rows of a range; those of a giant ROWS at a time."""
+    """Yield the rows of a range; the rows of one big person in parts of ROWS."""
     rows = Relationship.objects.filter(from_user__gt=after, from_user__lte=upto)
     low = -1
     while giant:
@@ -162,7 +167,7 @@ def _pieces(after: int, upto: int, giant: bool) -> "Iterator[QuerySet[Relationsh
 
 
 def _lost_rows(person: _Person) -> Iterator[_Lost]:
-    """Yield the rows whose mark is not their state and for which no event waits."""
+    """Yield the rows whose mark differs from their state and which no pending event will settle."""
     differs = Q()
     for relation, counted in person.unsettled:
         same = Q(relation__isnull=True) if relation is None else Q(relation=relation)
@@ -175,10 +180,10 @@ def _lost_rows(person: _Person) -> Iterator[_Lost]:
 
 
 def _without_event(rows: list[Relationship]) -> list[_Lost]:
-    """Return those of a person's unsettled rows that stay so: an event of either row settles both.
+    """Return a person's unsettled rows without a pending event; an event settles both rows.
 
-    The events are read before the rows once more: an event that is done by then has settled its
-    row, and one that was told since has raised the version.
+    The events are read before the rows are read again: a handled event has settled its row by then,
+    and a newer one has raised the version.
     """
     owner = rows[0].from_user_id
     mirrors = dict(
@@ -207,10 +212,10 @@ def _without_event(rows: list[Relationship]) -> list[_Lost]:
     ]
 
 
-# --- mending ------------------------------------------------------------------------------------
+# --- repairing ----------------------------------------------------------------------------------
 @db.atomic
 def _mend(user_id: int, differences: dict[str, int]) -> None:
-    """Take the drift off a person's counters."""
+    """Subtract the drift from a person's counters."""
     locks.counters((user_id,))
     changes = {name: F(name) - number for name, number in differences.items()}
     RelationCount.objects.filter(pk=user_id).update(**changes)
@@ -218,7 +223,7 @@ def _mend(user_id: int, differences: dict[str, int]) -> None:
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """Keep other runs out; commands of the embedded mode are alone by its own lock."""
+    """Exclude other runs. A command of the embedded mode is alone by the lock of that mode."""
     if not db.is_mysql():
         yield
         return
@@ -236,7 +241,7 @@ def _alone() -> Iterator[None]:
 
 @db.atomic
 def _keep(report: Report, *, fix: bool) -> None:
-    """Keep what was found for the metric, and forget the oldest."""
+    """Store the result for the metric, and delete the oldest results."""
     drift = {name: report.drift[name] for name in counts.BITS}
     check = CountCheck.objects.create(
         finished_at=db.now_ms(), people=report.people, wrong=report.wrong, fixed=fix, **drift

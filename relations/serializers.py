@@ -1,4 +1,4 @@
-"""API shapes of relations. Bodies are plain dicts; these are their schema."""
+"""API shapes of relations. Responses are plain dicts; these serializers are their schema."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from relations.models import Relation
 
 
 class RelationSerializer(serializers.Serializer[Any]):
-    """My relation to someone."""
+    """The reader's relation to a person."""
 
     relation = serializers.ChoiceField(
         choices=Relation.names, allow_null=True, help_text="from the reader's side; null for none"
@@ -33,12 +33,12 @@ class PersonPageSerializer(serializers.Serializer[Any]):
 
 
 class UserRelationSerializer(RelationSerializer):
-    """The state of one pair from the reader's side."""
+    """The state of one pair as seen by the reader."""
 
     user_id = serializers.CharField()
 
 
 class UserRelationListSerializer(serializers.Serializer[Any]):
-    """The states asked for, in the order of the ids."""
+    """The requested states, in the order of the ids."""
 
     items = UserRelationSerializer(many=True)

@@ -1,6 +1,6 @@
-"""The six-state machine of a pair as one pure table (A32); no relation is None.
+"""State machine of a pair with six states, as one pure table (A32); no relation is None.
 
-The two rows of a pair always mirror each other, so a cell needs my row only: 7 states x 4 actions.
+The two rows of a pair always mirror each other, so a cell needs only my row: 7 states x 4 actions.
 Seven pairs are legal, and every transition leads from a legal pair to a legal pair.
 """
 
@@ -18,7 +18,7 @@ _FRIENDS, _BOTH_BLOCKING = Relation.BI_FOLLOWING, Relation.BI_BLACKLISTING
 
 
 class Action(enum.StrEnum):
-    """What one person may do about another."""
+    """An action of one person on another."""
 
     FOLLOW = "follow"
     UNFOLLOW = "unfollow"
@@ -27,13 +27,13 @@ class Action(enum.StrEnum):
 
 
 class Pair(NamedTuple):
-    """What the two rows of a pair say."""
+    """States of both rows of a pair."""
 
     mine: State
     other: State
 
 
-# The other row for each row of mine.
+# The other person's row for each row of mine.
 MIRROR: dict[State, State] = {
     None: None,
     _FOLLOWING: _FOLLOWED,
@@ -44,8 +44,8 @@ MIRROR: dict[State, State] = {
     _BOTH_BLOCKING: _BOTH_BLOCKING,
 }
 
-# My row before -> my row after follow, unfollow, block, unblock. The one refused cell is in
-# `transition`. Unfollowing never removes a follower; unblocking never brings an old follow back.
+# My row before -> my row after follow, unfollow, block, unblock. `transition` refuses one cell.
+# Unfollowing never removes a follower; unblocking never restores an old follow.
 _AFTER: dict[State, tuple[State, State, State, State]] = {
     None: (_FOLLOWING, None, _BLOCKING, None),
     _FOLLOWING: (_FOLLOWING, None, _BLOCKING, _FOLLOWING),
@@ -59,19 +59,19 @@ _COLUMN = {action: column for column, action in enumerate(Action)}
 
 
 def of(row: Relationship | None) -> State:
-    """Return what a row says; no row is no relation."""
+    """Return the state of a row; no row means no relation."""
     return None if row is None else read(row.relation)
 
 
 def read(value: int | None) -> State:
-    """Return the state that a column holds."""
+    """Return the state of a column value."""
     return None if value is None else Relation(value)
 
 
 def transition(mine: State, action: Action) -> Pair:
     """Return both rows after `action` by the owner of `mine`; the same rows when nothing changes.
 
-    Raises Blacklisted for the follow of someone who blocks the actor and is not blocked back.
+    Raises Blacklisted for a follow of a person who blocks the actor and is not blocked back.
     """
     if mine is _BLOCKED_BY and action is Action.FOLLOW:
         raise Blacklisted
@@ -80,25 +80,25 @@ def transition(mine: State, action: Action) -> Pair:
 
 
 def follows(state: State) -> bool:
-    """True when the owner of the row follows the other person."""
+    """Return whether the owner of the row follows the other person."""
     return state in (_FOLLOWING, _FRIENDS)
 
 
 def is_followed(state: State) -> bool:
-    """True when the other person follows the owner of the row."""
+    """Return whether the other person follows the owner of the row."""
     return state in (_FOLLOWED, _FRIENDS)
 
 
 def blocks(state: State) -> bool:
-    """True when the owner of the row blocks the other person."""
+    """Return whether the owner of the row blocks the other person."""
     return state in (_BLOCKING, _BOTH_BLOCKING)
 
 
 def is_blocked(state: State) -> bool:
-    """True when the other person blocks the owner of the row."""
+    """Return whether the other person blocks the owner of the row."""
     return state in (_BLOCKED_BY, _BOTH_BLOCKING)
 
 
 def blocked_either_way(state: State) -> bool:
-    """True when one of the two blocks the other: neither shows up for the other."""
+    """Return whether one of the two blocks the other, so that each is hidden from the other."""
     return blocks(state) or is_blocked(state)

@@ -1,4 +1,4 @@
-"""What relations does when a fact was told, by itself or by a lower app."""
+"""Event handlers of relations."""
 
 from relations import cache, counts
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
@@ -7,12 +7,12 @@ from socialsite.core.registry import on
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked)
 def count(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
-    """Let the counters of both people follow the pair."""
+    """Update the counters of both people."""
     counts.settle(event.from_user_id, event.to_user_id)
 
 
 @on(FollowCreated, FollowCanceled, after=True)
 def cached_lists(event: FollowCreated | FollowCanceled) -> None:
-    """Let the cached lists of both people follow the pair."""
+    """Update the cached lists of both people."""
     one, two = event.from_user_id, event.to_user_id
     cache.sync([("followers", two, one), ("following", one, two)])

@@ -1,4 +1,4 @@
-"""Celery entry points of relations."""
+"""Celery tasks of relations."""
 
 import logging
 
@@ -11,8 +11,8 @@ logger = logging.getLogger(__name__)
 
 @shared_task(name="relations.check_counts")
 def check_counts() -> None:
-    """Hold the counters against the facts; a person mends them with `manage.py recount --fix`."""
+    """Check the counters; `manage.py recount --fix` repairs them."""
     try:
         recount.run()
     except recount.AlreadyRunning as error:
-        logger.info("counters are not checked: %s", error)
+        logger.info("counters not checked: %s", error)

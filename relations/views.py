@@ -1,13 +1,13 @@
-"""Pages of relations: the lists of a person, the buttons that follow and block, whom I block.
+"""Pages of relations: lists of a person, follow and block buttons, the list of blocked people.
 
-The buttons are plain forms; htmx gets the control in its new state. On the profile of a person a
-block changes the whole page, so there the browser is sent to it anew. Of somebody whom I block the
-profile shows the name and the way to unblock.
+The buttons are plain forms; htmx replaces the button by its new state. On a profile a block changes
+the whole page, so there the browser loads it again. The profile of a person I block shows only the
+name and the unblock button.
 
-Somebody is hidden from me who blocks me, is banned, or closed the account. These pages answer for
-them as for a name that nobody has (docs/moderation.md), except where the answer is about what I did
-myself: whom I follow I can leave, and whom I block I can unblock. Blocking takes every name, and
-answers the same whoever has it; `/settings/blocked` is the way to block somebody hidden.
+A person is hidden from me who blocks me, is banned, or closed the account. For them these pages
+answer as for an unknown name (docs/moderation.md), except about my own acts: I can unfollow whom I
+follow, and unblock whom I block. Blocking accepts every name, with the same answer for all;
+`/settings/blocked` is the way to block a hidden person.
 """
 
 from typing import Any
@@ -33,9 +33,9 @@ PAGE_SIZE = 20
 @require_safe
 @takes(GET=PEOPLE)
 def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
-    """A list of one person; whoever blocks that person is sent to the profile, to unblock.
+    """Show one list of a person; redirect a reader who blocks that person to the profile.
 
-    `?q=` searches where the list is one's own and bounded; elsewhere there is nothing to ask it.
+    `?q=` searches one's own bounded lists; other lists ignore it.
     """
     person = accounts.by_name(username)
     profile = queries.profile(request.user, person)
@@ -69,9 +69,9 @@ def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
 @require_safe
 @takes(GET=PEOPLE)
 def blocked(request: HttpRequest) -> HttpResponse:
-    """The people whom I block. `?username=` leads to blocking somebody by name.
+    """Show the people I block. `?username=` redirects to blocking a person by name.
 
-    That is the way to block someone who blocks me, whose pages I cannot see.
+    That is the way to block a person who blocks me, whose pages I cannot see.
     """
     me = _member(request)
     cursor, size = api.page_params(request, default=PAGE_SIZE)
@@ -101,16 +101,16 @@ def blocked(request: HttpRequest) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.FOLLOW,))
 def follow(request: HttpRequest, username: str) -> HttpResponse:
-    """Follow or unfollow by the field `follow` = 1 or 0."""
+    """Follow or unfollow, by the field `follow` = 1 or 0."""
     me = _member(request)
     wanted = _flag(request, "follow")
     found = _Named(me, username)
-    # One's own follow of somebody hidden counts below the cap, so it can be ended.
+    # One's own follow of a hidden person counts towards the cap, so it can be ended.
     if found.person is None or (found.is_hidden and (wanted or not states.follows(found.state))):
         raise errors.UserNotFound
     try:
         found.state = (actions.follow if wanted else actions.unfollow)(me, found.person)
-    except (errors.Blacklisted, errors.UserBanned):  # this very moment
+    except (errors.Blacklisted, errors.UserBanned):  # since the check above
         raise errors.UserNotFound from None
     return _changed(request, found, reverse("home"))
 
@@ -118,7 +118,7 @@ def follow(request: HttpRequest, username: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.BLOCK,))
 def block(request: HttpRequest, username: str) -> HttpResponse:
-    """Block or unblock by the field `block` = 1 or 0; the page asks, for lack of JavaScript."""
+    """Block or unblock, by the field `block` = 1 or 0; GET shows a page that asks to confirm."""
     me = _member(request)
     if request.method == "POST":
         wanted = _flag(request, "block")
@@ -138,10 +138,10 @@ def block(request: HttpRequest, username: str) -> HttpResponse:
 
 
 class _Named:
-    """Whom a name means to a reader: somebody shown, somebody hidden, or nobody."""
+    """Meaning of a name for a reader: a visible person, a hidden person, or nobody."""
 
     def __init__(self, me: User, typed: str) -> None:
-        """Look the name up; UserNotFound for what nobody can be called, SelfRelation."""
+        """Look up a name. Raises UserNotFound for an impossible name, SelfRelation."""
         if not accounts.is_name(typed):
             raise errors.UserNotFound
         self.typed, self.person = typed, accounts.any_by_name(typed)
@@ -151,13 +151,13 @@ class _Named:
 
     @property
     def is_hidden(self) -> bool:
-        """True for whoever the reader must not see, and for nobody."""
+        """True for a person whom the reader must not see, and for nobody."""
         person = self.person
         return person is None or not person.is_active or states.is_blocked(self.state)
 
     @property
     def username(self) -> str:
-        """The name as its person writes it, of somebody hidden as the reader does."""
+        """The name as its person spells it; of a hidden person as the reader typed it."""
         shown = None if self.is_hidden else self.person
         return self.typed if shown is None else shown.username
 
@@ -169,7 +169,7 @@ def _member(request: HttpRequest) -> User:
 
 
 def _flag(request: HttpRequest, name: str) -> bool:
-    """Read a field that is 1 or 0; InvalidInput when it is neither."""
+    """Read a field that is 1 or 0. Raises InvalidInput for any other value."""
     value = request.POST.get(name)
     if value not in ("0", "1"):
         raise errors.InvalidInput(fields={name: [_("Must be 0 or 1.")]})
@@ -177,7 +177,7 @@ def _flag(request: HttpRequest, name: str) -> bool:
 
 
 def _back(request: HttpRequest, found: _Named, instead: str) -> str:
-    """Return where the form came from on this site; `instead` of the profile of somebody hidden."""
+    """Return the page of this site that sent the form; `instead` of a hidden person's profile."""
     profile = reverse("profile", args=[found.username])
     wanted = addresses.own(request, request.POST.get("next") or request.GET.get("next")) or profile
     if found.is_hidden and addresses.own_path(request, wanted).lower() == profile.lower():
@@ -186,7 +186,7 @@ def _back(request: HttpRequest, found: _Named, instead: str) -> str:
 
 
 def _changed(request: HttpRequest, found: _Named, instead: str) -> HttpResponse:
-    """Answer with the new state: htmx gets the control, others go back to where they were."""
+    """Answer with the new state: htmx gets the button, other clients a redirect to their page."""
     back = _back(request, found, instead)
     if not request.htmx:
         return HttpResponseRedirect(back, status=303)
@@ -197,7 +197,7 @@ def _changed(request: HttpRequest, found: _Named, instead: str) -> HttpResponse:
     relation = queries.name(found.state)
     at_list = came_from == reverse("blocked")
     if "block" in request.POST and found.is_hidden:
-        # One's own side of it, and nothing to be done but this.
+        # The reader's own side, derived from this action alone.
         relation = Relation.BLACKLISTING.name if _flag(request, "block") else None
         at_list = True
     ident = "" if found.person is None else str(found.person.pk)

@@ -1,4 +1,4 @@
-"""Writes of people and their sign-ins."""
+"""Writes of the accounts app: people, credentials, sign-ins, moderation."""
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password

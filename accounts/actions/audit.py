@@ -1,8 +1,9 @@
-"""The audit trail: who did what to whom.
+"""Audit trail: records who did which act to whom.
 
-- A note is written in the transaction of the act: an act without its note does not exist, nor the
-  other way round. Notes are only ever added.
-- A note never holds a secret, nor what a person wrote: only what was done, and from where.
+- An entry is written in the transaction of the act, so neither exists without the other. Entries
+  are only ever added.
+- An entry never contains a secret or a text that a person wrote. It contains the act, its people
+  and the IP address.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ from accounts.models import AuditEntry, User
 
 
 class Act(models.TextChoices):
-    """What is noted. The values stand in the table and never change."""
+    """Acts that are recorded. The values are stored in the table and never change."""
 
     BAN = "ban", _("banned")
     UNBAN = "unban", _("lifted the ban")
@@ -46,9 +47,9 @@ def note(
     detail: dict[str, Any] | None = None,
     address: str = "",
 ) -> None:
-    """Write down an act; call it in the act's transaction. No actor: a command on the server.
+    """Record an act, in the act's transaction. `actor` is None for a command on the server.
 
-    `detail` holds a few plain values that the act itself does not tell: roles, a client.
+    `detail` holds a few plain values that the kind of act does not say: roles, a client.
     """
     stored, stored_at = addresses.stored(address)
     AuditEntry.objects.create(

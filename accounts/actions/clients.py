@@ -1,13 +1,12 @@
-"""Which sign-ins of a person may stand beside each other, and making room for a new one.
+"""Concurrent sign-ins of a person: which clients may coexist, and how a new one gets room.
 
-- With CLIENT_POLICY=type there is one sign-in of each kind of device, with device one of each
-  device, LIVE_MAX at most. Sign-ins from before a change of the policy live on; the next one of
-  their kind, or device, ends them.
-- Rows do not grow without bound: beyond ROWS_MAX the rows of clients that are signed out are
-  deleted. A client chooses its own id and may come back with an old one. What it is given then lies
-  above every number of a deleted row (`TokenBatch.forgotten`), so old tokens stay dead without any
-  look at the clock.
-- Everything here happens under the lock of the person's batch.
+- CLIENT_POLICY=type allows one sign-in for each kind of device. CLIENT_POLICY=device allows one for
+  each device, LIVE_MAX at most. After a change of the policy, old sign-ins go on until the next
+  sign-in of their kind or device ends them.
+- The number of rows is bounded: beyond ROWS_MAX, rows of signed-out clients are deleted. A client
+  chooses its own id and may return with an old one. Its new version is above every number of a
+  deleted row (`TokenBatch.forgotten`), so old tokens stay dead, whatever the clock says.
+- All functions here run under the lock of the person's TokenBatch row.
 """
 
 from accounts import devices
@@ -25,9 +24,9 @@ def live_rows(batch: TokenBatch) -> list[TokenVersion]:
 
 
 def live_row(batch: TokenBatch, client: str, version: int | None = None) -> TokenVersion:
-    """Return the row of a client that is signed in; BannedAccessToken when it is not (any more).
+    """Return the row of a signed-in client. Raises BannedAccessToken when it is not signed in.
 
-    With `version`, only of that sign-in.
+    With `version`, the row must be of that sign-in.
     """
     for row in live_rows(batch):
         if row.client == client and version in (None, row.version):
@@ -36,11 +35,11 @@ def live_row(batch: TokenBatch, client: str, version: int | None = None) -> Toke
 
 
 def take_place(batch: TokenBatch, client: str, by: str) -> TokenVersion:
-    """Return the row that a client signs in with, after ending what may not stand beside it.
+    """Return the row for a client's new sign-in, after ending the sign-ins that may not coexist.
 
-    Where the sign-in before was ended the number is a new one already, and why it ended stays
-    readable. Where only the batch ended it, it is not: with the same number the old tokens would
-    look like copies of the new ones from before they were renewed.
+    If the row's previous sign-in was ended, its version was raised then, and the reason stays
+    readable. If only the batch ended it, the version is raised here: with the same version, the old
+    tokens would look like earlier copies of the new ones.
     """
     rows = _rows(batch)
     for row in rows:
@@ -63,19 +62,19 @@ def _replaces(client: str, other: str) -> bool:
         return True
     if not devices.per_device():
         return devices.kind_of(client) == devices.kind_of(other)
-    # A browser that shows itself as another kind is still the same device.
+    # A browser that reports another kind is still the same device.
     return devices.id_of(client) != "" and devices.id_of(client) == devices.id_of(other)
 
 
 def _keep_to_the_limit(batch: TokenBatch, rows: list[TokenVersion], by: str) -> None:
-    """Make room for one more sign-in: end those that were not seen for longest."""
+    """Make room for one more sign-in: end the sign-ins with the oldest `last_seen`."""
     live = [row for row in rows if is_live(row, batch)]
     for row in live[: max(0, len(live) - LIVE_MAX + 1)]:
         revoke_version(row, "limit", by)
 
 
 def _forget(batch: TokenBatch, rows: list[TokenVersion]) -> None:
-    """Make room for one more row: delete those of the clients that are signed out for longest."""
+    """Make room for one more row: delete the rows that have been signed out for longest."""
     surplus = max(0, len(rows) - ROWS_MAX + 1)
     gone = [row for row in rows if not is_live(row, batch)][:surplus]
     if gone:
@@ -85,5 +84,5 @@ def _forget(batch: TokenBatch, rows: list[TokenVersion]) -> None:
 
 
 def _rows(batch: TokenBatch) -> list[TokenVersion]:
-    """Return the rows of a person's clients, those seen last at the end."""
+    """Return the rows of a person's clients, the most recently seen last."""
     return list(TokenVersion.objects.filter(user=batch.user_id).order_by("last_seen", "pk"))

@@ -1,9 +1,9 @@
-"""Changing passwords.
+"""Password changes.
 
-- A hash is never computed inside a transaction. What was checked outside is compared again under
-  the lock of the person's tokens, so of two changes at once one wins, and a refresh either comes
-  before the change and dies with it, or after it and is refused.
-- Who changes a password stays signed in on that client, with a new pair; all else has ended.
+- A hash is never computed inside a transaction. The stored hash is compared again under the lock of
+  the person's tokens, so one of two concurrent changes wins. A concurrent refresh runs either
+  before the change, and its tokens are revoked, or after it, and is refused.
+- The client that changes the password stays signed in, with a new pair. All other sign-ins end.
 """
 
 from django.utils.translation import gettext_lazy as _
@@ -28,11 +28,11 @@ def change_password(
     by: str = "",
     address: str = "",
 ) -> TokenPair:
-    """Replace a person's password by one of their own clients, and sign out all others.
+    """Replace a person's password from one of their own clients, and sign out all others.
 
-    `version` is that of the client's token; `by` is what to call the client to the others.
+    `version` is the version of the client's token; `by` is the device name shown to the others.
     Raises RegMatchError for the new password; PasswordNotCorrected for the old one, also when it
-    was replaced meanwhile; BannedAccessToken when the client was signed out meanwhile.
+    was replaced in the meantime; BannedAccessToken when the client was signed out in the meantime.
     """
     known = User.objects.get(pk=user.pk)
     wrong = rules.password(new, known.username, known.nickname)
@@ -67,7 +67,7 @@ def _change(
 
 
 def set_password(user: User, new: str) -> None:
-    """Give a person another password by a command on the server; all sign-ins end.
+    """Set a person's password by a command on the server; all sign-ins end.
 
     Raises RegMatchError.
     """
@@ -84,7 +84,7 @@ def _set(user: User, hashed: str) -> None:
 
 
 def store_password(user: User, hashed: str) -> None:
-    """Write the hash of a new password; the caller holds the lock and revokes."""
+    """Store the hash of a new password. The caller holds the lock and revokes the tokens."""
     user.password = hashed
     user.save(update_fields=["password"])
 

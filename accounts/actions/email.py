@@ -1,6 +1,6 @@
-"""The e-mail address of an account: stored once its link was opened, never before.
+"""E-mail address of an account: stored only after its link was opened.
 
-Of two links at once one wins: what a link says of the account is compared again under its lock.
+One of two concurrent links wins: the link's data is compared with the account again under its lock.
 """
 
 from django.utils.translation import get_language
@@ -17,7 +17,7 @@ from socialsite.core.ids import new_id
 
 
 def change_email(user: User, new: str, password: str) -> None:
-    """Send a link to a person's new address; the old one stays until it is opened.
+    """Send a link to a person's new address; the old address stays until the link is opened.
 
     Raises InvalidInput for the address, PasswordNotCorrected.
     """
@@ -33,14 +33,17 @@ def change_email(user: User, new: str, password: str) -> None:
 
 
 def remove_email(user: User, password: str, *, address: str = "") -> None:
-    """Forget a person's address; `address` is the IP of who asks. Raises PasswordNotCorrected."""
+    """Remove a person's address. `address` is the IP address of the request.
+
+    Raises PasswordNotCorrected.
+    """
     known = User.objects.get(pk=user.pk)
     _check(known, password)
     _store(known, "", known.password, address)
 
 
 def confirm_email(token: str, *, address: str = "") -> User:
-    """Store the address of a link; `address` is the IP of who opened it. Raises WrongLink."""
+    """Store the address of a link. `address` is the IP address of the request. Raises WrongLink."""
     link = links.read_email(token)
     return _confirm(link, address)
 
@@ -78,14 +81,14 @@ def _ask(user_id: int, new: str) -> None:
 
 
 def want_mail(kind: str, user_id: int, address: str) -> None:
-    """Have a mail sent, in the language of who acts; in the transaction of its reason."""
+    """Publish a MailWanted event in the current language, in the transaction of its cause."""
     publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
 
 
 def write_of(act: Act, user: User) -> None:
-    """Tell a person by mail what was done to their account, in the transaction of the act.
+    """Notify a person by mail of an act on their account, in the transaction of the act.
 
-    Who has no address is not told.
+    Does nothing for a person without an address.
     """
     if User.objects.filter(pk=user.pk).exclude(email="").exists():
         want_mail(act.value, user.pk, "")

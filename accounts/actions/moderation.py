@@ -1,11 +1,10 @@
-"""What staff do to people: ban, un-ban, force offline, roles, lost second factors.
+"""Staff acts on people: ban, unban, force offline, set roles, reset the second factor.
 
-- `actor` is who does it, None for a command on the server, which may do everything. What the actor
-  may do is looked up under the lock of both people: a role in a token is a hint, and of two
-  admins who take each other's role the second one is no admin any more, so one is always left.
-- Nobody acts on themselves; only admins act on staff, give roles and reset second
-  factors.
-- Each act that changes something leaves one note in the audit trail.
+- `actor` is the staff member, or None for a command on the server, which may do everything. The
+  actor's rights are read under the lock of both people: a role in a token is only a hint. If two
+  admins remove each other's role at once, the second is refused, so one admin always remains.
+- Nobody acts on themselves. Only admins act on staff, set roles and reset second factors.
+- Each act that changes something adds one entry to the audit trail.
 """
 
 from django.utils import timezone
@@ -22,9 +21,9 @@ from socialsite.core.events import publish
 
 @fenced
 def ban(user: User, actor: User | None = None, address: str = "") -> User:
-    """Ban: every token is dead, logins are refused, what they wrote is hidden.
+    """Ban a person: revoke every token, refuse log-ins, hide everything they wrote.
 
-    Raises Forbidden or TwoFactorNeeded, as all of these do.
+    Like all of these acts, raises Forbidden or TwoFactorNeeded.
     """
     batch = locked_batch(user)
     _check_authority(actor, user)
@@ -41,7 +40,7 @@ def ban(user: User, actor: User | None = None, address: str = "") -> User:
 
 @fenced
 def unban(user: User, actor: User | None = None, address: str = "") -> User:
-    """Lift a ban; new sign-ins live, old tokens stay dead."""
+    """Lift a ban. New sign-ins work; old tokens stay dead."""
     locked_batch(user)
     _check_authority(actor, user)
     user.refresh_from_db()
@@ -56,7 +55,7 @@ def unban(user: User, actor: User | None = None, address: str = "") -> User:
 
 @fenced
 def force_offline(user: User, actor: User | None = None, address: str = "") -> None:
-    """End all sign-ins of a person, access and refresh; they may log in again at once."""
+    """End all sign-ins of a person, access and refresh tokens; they may log in again at once."""
     batch = locked_batch(user)
     _check_authority(actor, user)
     revoke_batch(batch, "forced")
@@ -65,9 +64,9 @@ def force_offline(user: User, actor: User | None = None, address: str = "") -> N
 
 @fenced
 def promote(user: User, roles: int, actor: User | None = None, address: str = "") -> User:
-    """Give a person exactly these roles.
+    """Set a person's roles to exactly these.
 
-    Access tokens with other roles are dead; refresh tokens live and fetch new ones.
+    Access tokens with other roles are revoked. Refresh tokens stay valid and fetch new ones.
     """
     batch = locked_batch(user)
     _check_authority(actor, user, as_admin=True)
@@ -84,9 +83,10 @@ def promote(user: User, roles: int, actor: User | None = None, address: str = ""
 
 @fenced
 def reset_second_factor(user: User, actor: User | None = None, address: str = "") -> None:
-    """Take the second factor of somebody away who lost device and codes; admins only.
+    """Remove the second factor of a person who lost device and recovery codes; admins only.
 
-    The sign-ins go on: they are no weaker than before. The next one takes the password alone.
+    The sign-ins go on, since they are no weaker than before. The next log-in needs only the
+    password.
     """
     locked_batch(user)
     _check_authority(actor, user, as_admin=True)
@@ -96,12 +96,12 @@ def reset_second_factor(user: User, actor: User | None = None, address: str = ""
 
 
 def role_names(roles: int) -> list[str]:
-    """Spell out the bits of `User.roles`."""
+    """Return the names of the bits in `User.roles`."""
     return [role.name.lower() for role in Role if roles & role]
 
 
 def _check_authority(actor: User | None, user: User, *, as_admin: bool = False) -> None:
-    """Raise Forbidden unless this actor may act on this person now; both rows stay locked."""
+    """Raise Forbidden unless the actor may act on this person now; both rows stay locked."""
     if actor is None:
         return
     if actor.pk == user.pk:

@@ -23,12 +23,12 @@ def register(
     unconfirmed: str = "",
     password_hash: str = "",
 ) -> User:
-    """Make an account; raises RegMatchError with its fields or DuplicatedUser.
+    """Create an account. Raises RegMatchError with its fields, or DuplicatedUser.
 
-    `email` is an address that is known to be the person's; to one that is `unconfirmed` goes a link
-    that has it stored.
-    `password_hash` is one that `passwords.hash_password` made of this password before: who makes
-    hundreds of accounts with one password hashes it once.
+    `email` is an address known to belong to the person. An `unconfirmed` address gets a link
+    instead, which stores it when opened.
+    `password_hash` is the result of `passwords.hash_password` for this password. A caller that
+    creates hundreds of accounts with one password computes it once.
     """
     rules.check(
         username=rules.username(username),
@@ -60,7 +60,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         raise _duplicated() from None
     TokenBatch.objects.create(user=user)
     publish(UserRegistered(user.pk))
-    cache.card_changed(user.pk)  # the id may have been asked for before there was anybody
+    cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id
     if unconfirmed:
         want_mail("confirm_email", user.pk, unconfirmed)
     return user
@@ -74,9 +74,9 @@ def _duplicated() -> DuplicatedUser:
 def edit_profile(
     user: User, *, nickname: str | None = None, bio: str | None = None, avatar: int | None = None
 ) -> User:
-    """Change what is given of a person's profile; `avatar` is the id of a picture of theirs, or 0.
+    """Change the given fields of a profile. `avatar` is the id of a picture of the person, or 0.
 
-    Raises RegMatchError for the nickname, InvalidInput for the others.
+    Raises RegMatchError for the nickname, InvalidInput for the other fields.
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     before = (row.nickname, row.bio, row.avatar_name)

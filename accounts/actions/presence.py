@@ -1,4 +1,4 @@
-"""Noting who is here (T31b)."""
+"""Records that a person is active."""
 
 from datetime import datetime, timedelta
 
@@ -10,9 +10,9 @@ SEEN_EVERY = timedelta(minutes=5)
 
 
 def touch(user_id: int, client: str, last_seen: datetime) -> None:
-    """Note that a person is here on a client, at most once in five minutes.
+    """Record that a person is active on a client, at most once in five minutes.
 
-    `last_seen` is what the client's row said a moment ago, so that most calls cost nothing.
+    `last_seen` is the value just read from the client's row, so most calls run no query.
     """
     now = timezone.now()
     if now - last_seen < SEEN_EVERY:

@@ -1,7 +1,8 @@
-"""A new password by e-mail, for who forgot theirs.
+"""Password recovery by e-mail.
 
-Asking does the same whether or not an account has the address: what differs is done later, by a
-worker. A link lets in nobody: it sets the password, and the log-in asks for the second factor.
+A request takes the same steps whether or not an account has the address; a worker does the rest
+later. A recovery link does not sign in. It only sets the password, and log-in still asks for the
+second factor.
 """
 
 from accounts import links, passwords, rules
@@ -16,7 +17,7 @@ from socialsite.core.errors import InvalidInput, WrongLink
 
 @db.atomic
 def ask_recovery(email: str) -> None:
-    """Have links for all accounts of an address sent there. Raises InvalidInput."""
+    """Request recovery mails for all accounts with this address. Raises InvalidInput."""
     wrong = rules.email(email)
     if wrong:
         raise InvalidInput(fields={"email": wrong})
@@ -24,7 +25,7 @@ def ask_recovery(email: str) -> None:
 
 
 def recover(token: str, new: str, *, address: str = "") -> User:
-    """Set the password by a link, and end all sign-ins; `address` is the IP of who does it.
+    """Set the password by a link and end all sign-ins. `address` is the IP address of the request.
 
     Raises WrongLink, RegMatchError.
     """

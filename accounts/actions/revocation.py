@@ -1,9 +1,9 @@
-"""What all ways of ending sign-ins are made of.
+"""Building blocks of every revocation.
 
-- Every change of a person's tokens happens under the lock of that person's TokenBatch row, so
-  logins, refreshes and revocations of one person come one after the other.
-- To revoke: floor := current, current += 1. What is issued afterwards lives (T1).
-- `@fenced` actions send readers to MySQL before they commit; call them outside of transactions.
+- Every change of a person's tokens happens under the lock of that person's TokenBatch row. So
+  log-ins, refreshes and revocations of one person are serialized.
+- To revoke: floor := current, current += 1. Tokens issued afterwards are valid (T1).
+- `@fenced` actions make readers use MySQL until the commit. Call them outside of transactions.
 """
 
 import functools
@@ -36,7 +36,7 @@ def fenced(
 
 
 def locked_batch(user: User) -> TokenBatch:
-    """Lock a person's numbers; made on first use for people who were not made by `register`."""
+    """Lock a person's TokenBatch row. Creates it for people that `register` did not create."""
     rows = TokenBatch.objects.select_for_update()
     row = rows.filter(pk=user.pk).first()
     if row is None:
@@ -46,9 +46,9 @@ def locked_batch(user: User) -> TokenBatch:
 
 
 def is_live(row: TokenVersion, batch: TokenBatch) -> bool:
-    """True when the client of a row has a refresh token above both floors; its time may be over.
+    """Return whether a client has a refresh token above both floors; it may have expired.
 
-    A version that is revoked has its refresh token taken away, so the row's own floor is below.
+    Revoking a version removes its refresh token, so the row's own floor needs no check.
     """
     return bool(row.refresh_jti) and row.refresh_bat > batch.refresh_floor
 
@@ -61,7 +61,7 @@ def revoke_batch(
     by: str = "",
     spared: str | None = None,
 ) -> None:
-    """Kill the tokens of all clients; the caller holds the lock, and signs `spared` in again."""
+    """Revoke the tokens of all clients. The caller holds the lock, and signs `spared` in again."""
     row.access_floor = row.batch
     if not access_only:
         row.refresh_floor, row.ended = row.batch, reason
@@ -71,9 +71,9 @@ def revoke_batch(
 
 
 def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
-    """Kill the tokens of one client; the caller holds the lock of the batch.
+    """Revoke the tokens of one client. The caller holds the lock of the batch.
 
-    Without a refresh token in force the row says that nobody is signed in there.
+    A row without a current refresh token means that nobody is signed in on that client.
     """
     next_version(row)
     row.ended, row.ended_by = reason, by
@@ -82,20 +82,20 @@ def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
 
 
 def next_version(row: TokenVersion) -> None:
-    """Put a client's tokens at or below its floors, without a word about it; does not save."""
+    """Revoke a client's tokens without publishing an event; does not save."""
     row.access_floor = row.refresh_floor = row.version
     row.version += 1
     row.refresh_jti = row.previous_jti = row.oldest_jti = ""
 
 
 def _tell(event: TokensRevoked) -> None:
-    """Publish, and act on it right after the commit: the event repeats it after a crash."""
+    """Publish the event, and announce it after the commit; the event's handler repeats that."""
     publish(event)
     transaction.on_commit(lambda: announce(event))
 
 
 def announce(event: TokensRevoked) -> None:
-    """Make a committed revocation felt at once: the cached floors, then the open sockets (T7)."""
+    """Apply a committed revocation at once: raise the cached floors, close the sockets (T7)."""
     if event.client is None:
         cache.raise_floors(event.user_id, event.floor, {})
     else:

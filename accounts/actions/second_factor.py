@@ -1,12 +1,13 @@
-"""Turning the second factor on and off, and asking for its codes.
+"""Two-factor authentication: turning it on and off, and checking codes.
 
-- Every code counts once, also for two who send it at the same moment: it is looked at under the
-  lock of its device.
-- Whoever turns the factor on or off gives the password too: a stolen sign-in alone must neither
-  shut its person out nor take their protection away.
-- Turning it on signs out all other devices: they came in by the password alone, and doubt about
-  who else has that is the usual reason. Turning it off ends nothing: it takes password and code.
-- Each of these acts, and the use of a recovery code, is told to the e-mail address of the account.
+- Every code is accepted once, even if two requests send it at the same moment: it is checked under
+  the lock of its device.
+- Turning the factor on or off requires the password too. A stolen sign-in alone must neither lock
+  the person out nor remove their protection.
+- Turning it on signs out all other devices. They signed in by password alone, and the usual reason
+  for turning it on is doubt about who else knows the password. Turning it off ends no sign-in,
+  since it takes password and code.
+- Each of these acts, and each use of a recovery code, is reported to the account's e-mail address.
 """
 
 from django.utils.translation import gettext_lazy as _
@@ -28,7 +29,7 @@ from socialsite.core.errors import (
 
 
 def begin_second_factor(user: User, password: str) -> SetUp:
-    """Make a new secret, which counts once it is confirmed; what was begun before is dropped.
+    """Create a new secret, which takes effect once it is confirmed; replaces an unconfirmed one.
 
     Raises PasswordNotCorrected, and InvalidInput when the second factor is on.
     """
@@ -57,11 +58,12 @@ def confirm_second_factor(
     by: str = "",
     address: str = "",
 ) -> list[str]:
-    """Turn the second factor on by a first code; returns the recovery codes, shown this once.
+    """Turn the second factor on with a first code. Returns the recovery codes, shown only now.
 
-    All clients but `client`, whose token has this `version`, are signed out; `by` names it to them.
-    Raises OtpNotCorrected; InvalidInput when nothing was begun; BannedAccessToken when the client
-    was signed out meanwhile, as by a new password: it must not shut its person out then.
+    Signs out all clients but `client`, whose token has this `version`; `by` is its name as shown to
+    the others. Raises OtpNotCorrected; InvalidInput when no set-up was begun; BannedAccessToken
+    when the client was signed out in the meantime, as by a new password: it must not lock its
+    person out then.
     """
     batch = locked_batch(user)
     live_row(batch, client, version)
@@ -85,9 +87,9 @@ def confirm_second_factor(
 
 @db.atomic
 def check_second_factor(user: User, code: str, address: str = "") -> None:
-    """Use up a code of the authenticator or a recovery code; nothing to do where it is off.
+    """Consume a code of the authenticator or a recovery code; does nothing where the factor is off.
 
-    Raises OtpNotCorrected for a wrong code or one used before.
+    Raises OtpNotCorrected for a wrong or used code.
     """
     rows = TOTPDevice.objects.select_for_update().filter(user=user.pk, confirmed=True)
     device, code = rows.first(), second_factor.cleaned(code)
@@ -105,7 +107,7 @@ def check_second_factor(user: User, code: str, address: str = "") -> None:
 
 @db.atomic
 def renew_recovery_codes(user: User, code: str, address: str = "") -> list[str]:
-    """Replace the recovery codes; returns the new ones, shown this once.
+    """Replace the recovery codes. Returns the new ones, shown only now.
 
     Raises OtpNotCorrected, and InvalidInput when the second factor is off.
     """
@@ -138,7 +140,7 @@ def _end(user: User, checked: str, code: str, address: str) -> None:
 
 
 def _checked(user: User, password: str) -> User:
-    """Return the person as read now, after a right password."""
+    """Return a fresh copy of the person after checking the password."""
     known = User.objects.get(pk=user.pk)
     if not passwords.is_right(known, password):
         raise _wrong_password()
@@ -146,7 +148,7 @@ def _checked(user: User, password: str) -> User:
 
 
 def _locked(user: User, checked: str) -> User:
-    """Lock a person's numbers; PasswordNotCorrected when the password was replaced meanwhile."""
+    """Lock the person's batch. Raises PasswordNotCorrected if the password changed meanwhile."""
     locked_batch(user)
     current = User.objects.get(pk=user.pk)
     if current.password != checked:

@@ -30,7 +30,7 @@ GRACE_MS = 10_000
 
 
 class Shown(NamedTuple):
-    """What a person showed before they sign in: a password of this hash, and whether a code too."""
+    """Proof shown before a sign-in: the checked password's hash; whether a code was checked."""
 
     password: str
     code: bool
@@ -39,17 +39,17 @@ class Shown(NamedTuple):
 def login(
     username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
 ) -> tuple[User, TokenPair]:
-    """Sign in by password alone; errors as `check_password`."""
+    """Sign in by password alone. Raises the errors of `check_password`."""
     user = check_password(username, password)
     return user, sign_in(user, client, user_agent, address, Shown(user.password, code=False))
 
 
 def check_password(username: str, password: str) -> User:
-    """Return the person of a name and a password.
+    """Return the person with this name and password.
 
-    Raises PasswordNotCorrected, also when there is nobody of that name, at the same cost (T14);
-    with LOGIN_ERRORS=separate UserNotFound then, still at that cost. UserBanned only when the
-    password is right.
+    Raises PasswordNotCorrected, also for an unknown name, at the same cost (T14); with
+    LOGIN_ERRORS=separate, UserNotFound for an unknown name, still at that cost. Raises UserBanned
+    only when the password is right.
     """
     user = queries.any_by_name(username)
     right = passwords.is_right(user, password)
@@ -71,11 +71,11 @@ def sign_in(
     address: str = "",
     shown: Shown | None = None,
 ) -> TokenPair:
-    """Issue a pair for a client; what may not stand beside it ends.
+    """Issue a pair for a client; sign-ins that may not coexist with it end.
 
-    What was `shown` before must still be enough under the lock: a login that began with the old
-    password ends with its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired or
-    UserBanned for what happened meanwhile.
+    The proof in `shown` must still be valid under the lock: a log-in that began with the old
+    password fails after its change, like a refresh (T5). Raises PasswordNotCorrected, OtpRequired
+    or UserBanned for changes in the meantime.
     """
     batch = locked_batch(user)
     row = take_place(batch, client, devices.name_of(client, user_agent))
@@ -93,7 +93,7 @@ def sign_in(
 
 
 def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
-    """Put a new refresh token of a client in force and return the pair; the caller locks."""
+    """Activate a new refresh token of a client and return the pair. The caller holds the lock."""
     mark = tokens.new_mark(batch.batch)
     row.refresh_jti, row.refresh_iat, row.refresh_bat = mark
     row.previous_jti = row.oldest_jti = ""
@@ -104,10 +104,10 @@ def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
 
 
 def refresh(refresh_token: str) -> tuple[User, TokenPair]:
-    """Exchange a refresh token for a new pair with the batch and the roles of now (T4, T5).
+    """Exchange a refresh token for a new pair with the current batch and roles (T4, T5).
 
-    The token before the one in force gets the same successor again, until that was used and ten
-    seconds beyond; an older one ends the sign-in of its client (T15).
+    The previous refresh token gets the same successor again, until ten seconds after the successor
+    was first used. An older one ends the sign-in of its client (T15).
     Raises InvalidToken, ExpiredJwt or BannedRefreshToken.
     """
     principal = tokens.decode_refresh(refresh_token)
@@ -121,7 +121,7 @@ def refresh(refresh_token: str) -> tuple[User, TokenPair]:
 
 @db.atomic
 def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
-    """Validate and mint under the lock; None when the token was already replaced."""
+    """Validate and mint under the lock; None when the token was reused."""
     user, batch, row = _locked_sign_in(principal)
     current = Mark(row.refresh_jti, row.refresh_iat, row.refresh_bat)
     now = db.now_ms()
@@ -154,14 +154,14 @@ def _end_reused(principal: Principal) -> None:
 
 
 def _locked_sign_in(principal: Principal) -> tuple[User, TokenBatch, TokenVersion]:
-    """Lock the rows of a refresh token; BannedRefreshToken when it is at or below a floor."""
+    """Lock the rows of a refresh token. Raises BannedRefreshToken at or below a floor."""
     user = User.objects.filter(pk=principal.user_id).first()
     if user is None:
         raise BannedRefreshToken
     batch = locked_batch(user)
     rows = TokenVersion.objects.filter(user=user, client=principal.client)
     row = rows.first()
-    # Roles and ban as of the lock: what changes them revokes under it.
+    # Roles and ban as of the lock: every act that changes them revokes under it.
     user.refresh_from_db()
     if (
         not user.is_active

@@ -1,4 +1,4 @@
-"""Ending sign-ins by the person's own devices: log-out, one kicked, all others kicked."""
+"""Ending sign-ins from the person's own devices: log out, sign out one device, or all others."""
 
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_rows
@@ -9,9 +9,9 @@ from socialsite.core.errors import NotFound
 
 @fenced
 def log_out(user: User, client: str, version: int | None = None) -> bool:
-    """End the sign-in of a client, access and refresh, by itself.
+    """End the sign-in of a client, access and refresh tokens, at its own request.
 
-    With `version`, only a sign-in that is not newer than that. Returns whether one was ended.
+    With `version`, end it only if it is not newer. Returns whether a sign-in was ended.
     """
     row = _live(locked_batch(user), client)
     if row is None or (version is not None and row.version > version):
@@ -22,9 +22,9 @@ def log_out(user: User, client: str, version: int | None = None) -> bool:
 
 @fenced
 def kick(user: User, client: str, *, by: str = "", address: str = "") -> None:
-    """End the sign-in of another client of the same person; NotFound when there is none.
+    """End the sign-in of another client of the same person. Raises NotFound when there is none.
 
-    `by` is what to call the client that does it.
+    `by` is the name of the device that does it.
     """
     row = _live(locked_batch(user), client)
     if row is None:
@@ -35,9 +35,9 @@ def kick(user: User, client: str, *, by: str = "", address: str = "") -> None:
 
 @fenced
 def kick_others(user: User, client: str, *, by: str = "", address: str = "") -> int:
-    """End every sign-in of a person but that of one client, whose tokens live on; returns how many.
+    """End every sign-in of a person except that of `client`. Returns their number.
 
-    Device by device, as a revocation of the batch would take the tokens of that client too.
+    Revokes client by client, since a revocation of the batch would end that client's tokens too.
     """
     others = [row for row in live_rows(locked_batch(user)) if row.client != client]
     for row in others:

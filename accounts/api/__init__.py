@@ -1,1 +1,1 @@
-"""API of accounts: signing in and out, people."""
+"""API of accounts: sign-up, sign-in, sign-out, people."""

@@ -12,13 +12,13 @@ from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Devices(APIView):
-    """One's own devices."""
+    """The devices of the requesting person."""
 
     takes = {"GET": (budgets.DEVICES,), "DELETE": (budgets.DEVICES,)}
 
     @extend_schema(responses={200: serializers.DevicePageSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
-        """Return the devices that are signed in, those seen last first."""
+        """Return the signed-in devices, most recently seen first."""
         user, principal = signed_in(request)
         found = queries.devices(user.pk, principal.client)
         return Response({"items": found, "next": None})
@@ -28,20 +28,20 @@ class Devices(APIView):
         responses={204: None, 401: Errors, 403: Errors, 503: Errors},
     )
     def delete(self, request: Request) -> Response:
-        """Sign out all devices but the one that asks."""
+        """Sign out all devices except the requesting one."""
         user, principal = signed_in(request)
         entry.sign_out_others(request._request, user, principal)
         return Response(status=204)
 
 
 class Device(APIView):
-    """One of one's own devices."""
+    """One device of the requesting person."""
 
     takes = {"DELETE": (budgets.DEVICES,)}
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors, 503: Errors})
     def delete(self, request: Request, client: str) -> Response:
-        """Sign out a device; one's own is logged out."""
+        """Sign out a device; for the requesting device this is a log-out."""
         user, principal = signed_in(request)
         entry.sign_out(request._request, user, principal, client)
         return Response(status=204)

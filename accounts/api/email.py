@@ -1,4 +1,4 @@
-"""API of one's e-mail address."""
+"""API of the requesting person's e-mail address."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -13,13 +13,13 @@ from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Email(APIView):
-    """One's own address."""
+    """The requesting person's address."""
 
     takes = {"GET": (budgets.READ,), "POST": (budgets.ACCOUNT,)}
 
     @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
-        """Return the address of the person who asks."""
+        """Return the requesting person's address."""
         user, _principal = signed_in(request)
         return Response({"email": user.email})
 
@@ -36,7 +36,7 @@ class Email(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Send a link to a new address (202), or remove the one there is (200)."""
+        """Send a link to a new address (202), or remove the current one (200)."""
         data = api.read(serializers.EmailSerializer, request.data)
         user, _principal = signed_in(request)
         entry.change_email(request._request, user, **data)
@@ -46,7 +46,7 @@ class Email(APIView):
 
 
 class EmailConfirm(OpenView):
-    """Opening the link of a mail."""
+    """Confirmation of an address by a mailed link."""
 
     takes = {"POST": (budgets.LINK,)}
 

@@ -1,4 +1,4 @@
-"""API for other services: is this token live?"""
+"""API for other services: token introspection."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.parsers import FormParser
@@ -14,7 +14,7 @@ from socialsite.core.json import OrjsonParser
 
 
 class Introspect(OpenView):
-    """What a token is worth now (RFC 7662)."""
+    """Token introspection (RFC 7662)."""
 
     authentication_classes = (ServiceAuthentication,)
     takes = {"POST": (budgets.INTROSPECT,)}
@@ -25,17 +25,17 @@ class Introspect(OpenView):
         responses={200: serializers.ClaimsSerializer, 400: Errors, 401: Errors, 503: Errors},
     )
     def post(self, request: Request) -> Response:
-        """Say what a live access or refresh token stands for, else only that it is not active.
+        """Return the claims of a live access or refresh token, otherwise only `active: false`.
 
-        Services may ask, by their keys, about any token; nothing changes by asking. Why a token is
-        not active is not told.
+        A service may ask about any token with its key; the request changes nothing. The answer does
+        not say why a token is not active.
         """
         data = api.read(serializers.IntrospectSerializer, request.data)
         claims = introspection.active_claims(data["token"])
         return Response({"active": False} if claims is None else {"active": True, **claims})
 
     def handle_exception(self, exc: Exception) -> Response:
-        """Answer as everywhere; a 401 names both ways to show a key."""
+        """Return the usual error envelope; a 401 names both schemes for a service key."""
         response = super().handle_exception(exc)
         if response.status_code == 401:
             response.headers["WWW-Authenticate"] = CHALLENGE

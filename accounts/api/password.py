@@ -12,7 +12,7 @@ from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Password(APIView):
-    """One's own password."""
+    """The requesting person's password."""
 
     takes = {"POST": (budgets.ACCOUNT,)}
 

@@ -25,7 +25,7 @@ Body = dict[str, Any]
 
 
 def user_body(viewer: Any, person: User) -> Body:
-    """Return a person as the viewer may see them; UserNotFound when they block the viewer."""
+    """Return a person as the viewer may see them. Raises UserNotFound if they block the viewer."""
     body: Body = relations.profile(viewer, person)
     if body["relation"] in BLOCKING:
         return body | {"bio": "", "counts": None}
@@ -34,13 +34,13 @@ def user_body(viewer: Any, person: User) -> Body:
 
 
 class Me(APIView):
-    """The person who asks."""
+    """The requesting person."""
 
     takes = {"GET": READS, "PATCH": (budgets.PROFILE,)}
 
     @extend_schema(responses={200: serializers.UserSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
-        """Return the person who asks."""
+        """Return the requesting person."""
         user, _principal = signed_in(request)
         return Response(user_body(user, user))
 
@@ -86,7 +86,7 @@ class UserByName(APIView):
 
 
 class Users(APIView):
-    """Search of people."""
+    """Search for people."""
 
     permission_classes = (AllowAny,)
     takes = {"GET": (budgets.SEARCH,)}
@@ -100,7 +100,7 @@ class Users(APIView):
         responses={200: PersonPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:
-        """Find people whose username or nickname begins with `q`, the newest account first."""
+        """Find people whose username or nickname begins with `q`, newest accounts first."""
         text = request.GET.get("q", "").strip()
         if not text:
             raise errors.InvalidInput(fields={"q": [_("Say what to look for.")]})

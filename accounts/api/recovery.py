@@ -1,4 +1,4 @@
-"""API of setting a new password by e-mail."""
+"""API of password recovery by e-mail."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -11,21 +11,21 @@ from socialsite.core.api import ErrorSerializer as Errors
 
 
 class Recover(OpenView):
-    """Asking for a link."""
+    """Request for a recovery link."""
 
     @extend_schema(
         request=serializers.RecoverSerializer,
         responses={204: None, 400: Errors, 429: Errors, 503: Errors},
     )
     def post(self, request: Request) -> Response:
-        """Have links sent for all accounts of an address; the answer does not say if there are."""
+        """Send links for all accounts of an address. The answer does not say if there are any."""
         data = api.read(serializers.RecoverSerializer, request.data)
         entry.ask_recovery(request._request, data["email"])
         return Response(status=204)
 
 
 class RecoverConfirm(OpenView):
-    """Using a link."""
+    """Use of a recovery link."""
 
     takes = {"POST": (budgets.LINK,)}
 
@@ -34,7 +34,7 @@ class RecoverConfirm(OpenView):
         responses={204: None, 400: Errors, 503: Errors},
     )
     def post(self, request: Request) -> Response:
-        """Set the password; all sign-ins end, and this does not sign in."""
+        """Set the password. All sign-ins end, and this request does not sign in."""
         data = api.read(serializers.RecoverConfirmSerializer, request.data)
         address = devices.address_of(request._request)
         actions.recover(data["token"], data["new_password"], address=address)

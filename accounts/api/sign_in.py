@@ -1,4 +1,4 @@
-"""API of signing up, in and out."""
+"""API of sign-up, log-in, refresh and log-out."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ Body = dict[str, Any]
 
 
 class OpenView(APIView):
-    """A view that looks at no credential: a dead one must not keep anyone from signing in."""
+    """A view that ignores credentials, so that a dead token never blocks a sign-in."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
 
 class Register(OpenView):
-    """Making an account."""
+    """Sign-up."""
 
     @extend_schema(
         request=serializers.RegisterSerializer,
@@ -40,14 +40,14 @@ class Register(OpenView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Make an account and sign in."""
+        """Create an account and sign in."""
         data = api.read(serializers.RegisterSerializer, request.data)
         user, pair = entry.sign_up(request._request, **data)
         return Response(_answer(user, pair), status=201)
 
 
 class Login(OpenView):
-    """Signing in."""
+    """Log-in."""
 
     takes = {"POST": (budgets.LOGIN,)}
 
@@ -71,7 +71,7 @@ class Login(OpenView):
 
 
 class Refresh(OpenView):
-    """Exchanging a refresh token."""
+    """Exchange of a refresh token."""
 
     @extend_schema(
         request=serializers.RefreshSerializer,
@@ -84,19 +84,19 @@ class Refresh(OpenView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Get a new pair; the old refresh token may be repeated until the new one is used."""
+        """Return a new pair. The old refresh token may be sent again until the new one is used."""
         data = api.read(serializers.RefreshSerializer, request.data)
         return Response(entry.refresh(data["refresh"])[1]._asdict())
 
 
 class Logout(APIView):
-    """Signing out."""
+    """Log-out."""
 
     takes = {"POST": (budgets.DEVICES,)}
 
     @extend_schema(request=None, responses={204: None, 401: Errors, 403: Errors, 503: Errors})
     def post(self, request: Request) -> Response:
-        """End the sign-in of this device: its access and refresh tokens are dead."""
+        """End the sign-in of this device: revoke its access and refresh tokens."""
         user, principal = signed_in(request)
         actions.log_out(user, principal.client, principal.version)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""API of the second factor."""
+"""API of two-factor authentication."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -14,7 +14,7 @@ REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
 
 
 class Totp(APIView):
-    """One's own second factor."""
+    """The requesting person's second factor."""
 
     takes = {
         "GET": (budgets.READ,),
@@ -24,7 +24,7 @@ class Totp(APIView):
 
     @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
-        """Tell whether the second factor is on, and how many recovery codes are left."""
+        """Return whether the second factor is on, and how many recovery codes are left."""
         user, _principal = signed_in(request)
         left = second_factor.codes_left(user)
         return Response({"on": second_factor.is_on(user), "recovery_codes_left": left})
@@ -34,14 +34,14 @@ class Totp(APIView):
         responses={200: serializers.TotpSecretSerializer, **REFUSED},
     )
     def post(self, request: Request) -> Response:
-        """Make a new secret for an authenticator app; it counts once it is confirmed."""
+        """Create a new secret for an authenticator app; it takes effect once it is confirmed."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpBeginSerializer, request.data)
         return Response(entry.begin_second_factor(user, data["password"])._asdict())
 
     @extend_schema(request=serializers.TotpEndSerializer, responses={204: None, **REFUSED})
     def delete(self, request: Request) -> Response:
-        """Turn the second factor off, by the password and a code or recovery code."""
+        """Turn the second factor off, with the password and a code or recovery code."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpEndSerializer, request.data)
         entry.end_second_factor(request._request, user, data["password"], data["otp"])
@@ -49,7 +49,7 @@ class Totp(APIView):
 
 
 class TotpConfirm(APIView):
-    """The first code."""
+    """Confirmation of a new secret by a first code."""
 
     takes = {"POST": (budgets.ACCOUNT,)}
 

@@ -1,4 +1,4 @@
-"""API of tickets: how a program that cannot send headers opens `/ws/session/`."""
+"""API of WebSocket tickets, for programs that cannot send headers to `/ws/session/`."""
 
 from dataclasses import asdict
 
@@ -14,7 +14,7 @@ from socialsite.core.api import ErrorSerializer as Errors
 
 
 class WsTicket(APIView):
-    """A ticket for one socket."""
+    """A ticket for one WebSocket."""
 
     takes = {"POST": (budgets.WS_TICKET,)}
 
@@ -23,10 +23,10 @@ class WsTicket(APIView):
         responses={200: serializers.TicketSerializer, 401: Errors, 403: Errors, 503: Errors},
     )
     def post(self, request: Request) -> Response:
-        """Get a ticket for `/ws/session/?ticket=…`: good once, for 30 seconds.
+        """Return a ticket for `/ws/session/?ticket=…`, valid once, for 30 seconds.
 
-        The socket is this access token's: it ends with it. 503 while Redis, which alone keeps
-        tickets, is away.
+        The socket ends with the access token of this request. Redis alone stores tickets: 503
+        without it.
         """
         _user, principal = signed_in(request)
         return Response({"ticket": cache.keep_ticket(asdict(principal))})

@@ -1,4 +1,4 @@
--- Put up one more fence (1) or take one down (-1). KEYS: fence. ARGV: step, TTL in ms.
+-- Add one fence (1) or remove one (-1). KEYS: fence. ARGV: step, TTL in ms.
 if ARGV[1] == "1" then
   redis.call("INCR", KEYS[1])
   redis.call("PEXPIRE", KEYS[1], ARGV[2])

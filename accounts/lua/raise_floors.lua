@@ -1,4 +1,4 @@
--- Raise cached floors, never lower them; a fill that a fence forbids does nothing.
+-- Raise cached floors; never lower them. A fill does nothing while a fence exists.
 -- KEYS: fence, then floors. ARGV: TTL in ms, "fill" or "revoke", then a value for each floor.
 if ARGV[2] == "fill" and redis.call("EXISTS", KEYS[1]) == 1 then
   return 0

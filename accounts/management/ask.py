@@ -1,4 +1,4 @@
-"""What the commands about accounts have in common: asking for a password, telling what is wrong."""
+"""Helpers of the account commands: reading a password, printing errors."""
 
 import getpass
 import sys
@@ -11,9 +11,9 @@ from socialsite.core.errors import AppError
 
 
 def new_password(name: str) -> str:
-    """Ask twice on a terminal; otherwise read the first line of the input.
+    """Ask twice on a terminal; otherwise read the first line of standard input.
 
-    Never an argument, which other users of the machine could see in the list of processes.
+    Never takes an argument, since other users of the machine could see it in the process list.
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
@@ -25,7 +25,7 @@ def new_password(name: str) -> str:
 
 @contextmanager
 def readable_errors() -> Iterator[None]:
-    """Turn the site's errors into those of a command, with what is wrong with each field."""
+    """Turn the site's errors into a CommandError with the messages of each field."""
     try:
         yield
     except AppError as error:

@@ -1,4 +1,4 @@
-"""What stands at the admin's own addresses of signing in: the site's pages."""
+"""Replacements of the admin's own log-in and password pages."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -9,9 +9,9 @@ from socialsite.core import addresses, errors
 
 
 def login(request: HttpRequest) -> HttpResponse:
-    """The admin's login is the site's; who is logged in and still sent here may not enter.
+    """Redirect to the site's log-in page; refuse signed-in people without access.
 
-    Staff who only lack the second factor that the site asks of them are led to set one up.
+    Staff who only lack the required second factor are redirected to its set-up.
     """
     user, page = request.user, "login"
     if isinstance(user, User):
@@ -23,5 +23,5 @@ def login(request: HttpRequest) -> HttpResponse:
 
 
 def password(request: HttpRequest) -> HttpResponse:
-    """The admin changes no passwords, the settings do."""
+    """Redirect to the settings, where people change their passwords."""
     return HttpResponseRedirect(reverse("password"))

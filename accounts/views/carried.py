@@ -1,8 +1,8 @@
-"""The secret of a mailed link, carried by a cookie to the page behind it.
+"""Moves the secret of a mailed link from the URL into a cookie.
 
-The link itself sets the cookie and leads on: the address of the page with the form holds no secret,
-so that none stands in a log, in the history of pages, or in what other sites are told. The cookie
-goes to these pages only and lasts as long as somebody takes to fill in a form.
+The link sets the cookie and redirects. So the URL of the form contains no secret, and no log,
+browser history or Referer header does. The cookie is sent only to these pages, and lasts as long as
+a person needs to fill in a form.
 """
 
 from dataclasses import dataclass
@@ -18,18 +18,18 @@ SECONDS = 1800
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """The cookie of one kind of link, sent to the addresses below `path`."""
+    """The cookie of one kind of link, sent only to the URLs below `path`."""
 
     name: str
     path: str
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; the path excludes the prefix __Host-."""
+        """Name of the cookie; a cookie with a path cannot have the prefix __Host-."""
         return f"__Secure-{self.name}" if settings.HTTPS else self.name
 
     def put(self, response: HttpResponseBase, token: str) -> None:
-        """Have the browser show a token from now on."""
+        """Set the cookie."""
         response.set_cookie(
             self.cookie,
             signing.dumps(token, salt=self._salt),
@@ -41,7 +41,7 @@ class Carrier:
         )
 
     def token(self, request: HttpRequest) -> str:
-        """Return the token that a browser shows, empty for none."""
+        """Return the token in the cookie, empty for none."""
         try:
             found: Any = signing.loads(
                 request.COOKIES.get(self.cookie, ""), salt=self._salt, max_age=SECONDS
@@ -51,7 +51,7 @@ class Carrier:
         return str(found)
 
     def drop(self, response: HttpResponseBase) -> None:
-        """Have the browser forget the token."""
+        """Delete the cookie."""
         response.delete_cookie(self.cookie, path=self.path, samesite="Lax")
 
     @property

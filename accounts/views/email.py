@@ -1,4 +1,4 @@
-"""Pages of one's e-mail address."""
+"""Pages of the person's own e-mail address."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -11,7 +11,7 @@ from accounts.views import forms
 from accounts.views.carried import CONFIRMATION
 from socialsite.core import budgets, errors
 
-# A link is a secret: no page is told where one came from, not even one of ours.
+# A link is a secret: no page may see it in a Referer header, not even our own.
 PRIVATE = "strict-origin"
 
 
@@ -44,7 +44,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def link(request: HttpRequest, token: str) -> HttpResponse:
-    """Lead from the link of a mail to the question; POST is taken as its answer."""
+    """Redirect from the mailed link to the confirmation page; a POST counts as the confirmation."""
     if request.method == "POST":
         return _confirm(request, token)
     try:
@@ -60,7 +60,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Ask once more, as programs open links too; POST stores the address."""
+    """Ask for confirmation, as programs open links too; POST stores the address."""
     return _confirm(request, CONFIRMATION.token(request))
 
 
@@ -68,7 +68,7 @@ def _confirm(request: HttpRequest, token: str) -> HttpResponse:
     error, found = None, None
     try:
         found = links.confirming(token)
-        # Of two links that were opened one after the other, the cookie is of the second.
+        # If two links were opened one after the other, the cookie belongs to the second.
         if request.POST.get("address", found.address) != found.address:
             raise errors.WrongLink
         if request.method == "POST":

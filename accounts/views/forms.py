@@ -1,4 +1,4 @@
-"""What the forms of accounts have in common: reading, showing mistakes, where to go afterwards."""
+"""Helpers of the account forms: reading input, showing mistakes, redirecting afterwards."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from socialsite.core import errors
 
 INPUT_MAX = 200
 EMAIL_MAX = 320
-# What a form shows again instead of an error page.
+# Errors that show the form again instead of an error page.
 SHOWN = (
     errors.UserNotFound,
     errors.PasswordNotCorrected,
@@ -28,7 +28,7 @@ SHOWN = (
 
 
 def safe_next(request: HttpRequest) -> str:
-    """Return where to go afterwards: a path of this site, or the home page."""
+    """Return where to redirect: a path of this site from `next`, or the home page."""
     wanted = request.POST.get("next") or request.GET.get("next") or ""
     if wanted.startswith("/") and url_has_allowed_host_and_scheme(wanted, allowed_hosts=None):
         return wanted
@@ -40,9 +40,9 @@ def redirect(address: str) -> HttpResponse:
 
 
 def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
-    """Send a person who just signed in on their way, with cookies and a new CSRF secret.
+    """Redirect a person who just signed in, with cookies and a new CSRF secret.
 
-    The browser is known from now on.
+    Marks the browser as known to this person.
     """
     rotate_token(request)
     response = redirect(safe_next(request))
@@ -66,7 +66,7 @@ def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[
 def form(
     request: HttpRequest, template: str, names: tuple[str, ...], error: errors.AppError | None
 ) -> HttpResponse:
-    """Show a form, after a mistake with what was typed except the password."""
+    """Render a form; after a mistake, with the typed values except the password."""
     context = {
         "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
@@ -80,7 +80,7 @@ def form(
 def page(
     request: HttpRequest, template: str, context: dict[str, Any], error: errors.AppError | None
 ) -> HttpResponse:
-    """Render a page, after a mistake with its status."""
+    """Render a page; after a mistake, with the status of its error."""
     response = render(request, template, context, status=error.status if error else 200)
     if error is not None and error.retry_after is not None:
         response.headers["Retry-After"] = str(error.retry_after)
@@ -88,7 +88,7 @@ def page(
 
 
 def texts_of(error: errors.AppError | None) -> dict[str, list[str]]:
-    """Return what to write at each field of a form; `__all__` is the form itself."""
+    """Return the messages by field; `__all__` stands for the form itself."""
     if error is None:
         return {}
     texts = error.fields or {"__all__": [error.detail]}
@@ -96,12 +96,12 @@ def texts_of(error: errors.AppError | None) -> dict[str, list[str]]:
 
 
 def next_of(request: HttpRequest) -> str:
-    """Return where to go afterwards, empty for the home page."""
+    """Return the path to redirect to, empty for the home page."""
     wanted = safe_next(request)
     return "" if wanted == reverse("home") else wanted
 
 
 def browser(request: HttpRequest) -> str:
-    """Return the `cli` of the browser that asks."""
+    """Return the `cli` of the requesting browser."""
     kind = devices.browser_of(devices.user_agent_of(request))
     return devices.client_of(kind, cookies.device_of(request))

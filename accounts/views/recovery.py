@@ -1,4 +1,4 @@
-"""Pages of setting a new password by e-mail."""
+"""Pages of password recovery by e-mail."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -14,7 +14,7 @@ from socialsite.core import budgets, errors
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the address; POST has links sent, and tells nothing of who has it."""
+    """Ask for the address; POST sends links, and does not reveal whether an account has it."""
     error = None
     if request.method == "POST":
         try:
@@ -39,7 +39,7 @@ def _ask(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.LINK,), POST=(budgets.LINK,))
 def link(request: HttpRequest, token: str) -> HttpResponse:
-    """Lead from the link of a mail to the form; POST is taken as that of the form."""
+    """Redirect from the mailed link to the form; a POST counts as that of the form."""
     if request.method == "POST":
         return _choose(request, token)
     try:
@@ -64,7 +64,7 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
     error = None
     try:
         user = links.recovering(token)
-        # Of two links that were opened one after the other, the cookie is of the second.
+        # If two links were opened one after the other, the cookie belongs to the second.
         if request.POST.get("username", user.username) != user.username:
             raise errors.WrongLink
         if request.method == "POST":

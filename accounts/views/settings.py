@@ -1,4 +1,4 @@
-"""Pages of the settings: one's password, and the devices one is signed in on."""
+"""Settings pages: the person's password and devices."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -53,7 +53,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.DEVICES,), POST=(budgets.DEVICES,))
 def show_devices(request: HttpRequest) -> HttpResponse:
-    """Show who is signed in; POST signs out the device of the field `client`, or all `others`."""
+    """List the devices; POST signs out the device of the field `client`, or all `others`."""
     user, principal = signed_in(request)
     if request.method == "POST":
         if request.POST.get("client") == principal.client:
@@ -61,7 +61,7 @@ def show_devices(request: HttpRequest) -> HttpResponse:
         messages.success(request, _sign_out(request, user, principal))
         return forms.redirect(reverse("devices"))
     found = queries.devices(user.pk, principal.client)
-    # What asks stands first: people look for what is not theirs among the others.
+    # The requesting device comes first, as people look for foreign ones among the others.
     found.sort(key=lambda device: not device["current"])
     context = {
         "devices": found,
@@ -72,7 +72,7 @@ def show_devices(request: HttpRequest) -> HttpResponse:
 
 
 def _sign_out(request: HttpRequest, user: User, principal: Principal) -> str:
-    """Do what the form says; returns what to tell. InvalidInput when it says nothing."""
+    """Sign out as the form asks; return the message to show. Raises InvalidInput for bad fields."""
     if "others" in request.POST:
         count = entry.sign_out_others(request, user, principal)
         text = ngettext("%(n)s device was signed out.", "%(n)s devices were signed out.", count)

@@ -1,4 +1,4 @@
-"""Pages: log in, sign up, log out."""
+"""Pages: log-in, sign-up, log-out."""
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
@@ -16,7 +16,7 @@ from socialsite.core.errors import OtpRequired
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.LOGIN,))
 def login(request: HttpRequest) -> HttpResponse:
-    """Log in, or go on to the code; whoever is logged in already goes on."""
+    """Log in, or continue with the code; redirect people who are already signed in."""
     if request.user.is_authenticated:
         return forms.redirect(forms.safe_next(request))
     error = None
@@ -38,7 +38,7 @@ def login(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def register(request: HttpRequest) -> HttpResponse:
-    """Make an account and log in."""
+    """Create an account and sign in."""
     if request.user.is_authenticated:
         return forms.redirect(forms.safe_next(request))
     error = None
@@ -56,7 +56,7 @@ def register(request: HttpRequest) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.DEVICES,))
 def logout(request: HttpRequest) -> HttpResponse:
-    """End the sign-in of this browser, also on the server."""
+    """End the sign-in of this browser, on the server too."""
     if request.user.is_authenticated:
         user, principal = signed_in(request)
         actions.log_out(user, principal.client, principal.version)

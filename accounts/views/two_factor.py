@@ -1,7 +1,7 @@
-"""Pages of the second factor: the code at log-in, and the settings.
+"""Pages of two-factor authentication: the code at log-in, and the settings.
 
-Between password and code stands a signed ticket in the form: it says that this person's password,
-as it is now, was right within TICKET_SECONDS. It is no credential of anything else.
+Between password and code, the form contains a signed ticket. It proves that this person's current
+password was entered correctly within TICKET_SECONDS. It is valid for nothing else.
 """
 
 import secrets
@@ -29,7 +29,7 @@ SHOWN = (*forms.SHOWN, errors.OtpNotCorrected)
 
 # --- at log-in ----------------------------------------------------------------------------------
 def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None) -> HttpResponse:
-    """Show the form for the code to a person whose password was right."""
+    """Show the code form to a person whose password was right."""
     texts = forms.texts_of(error)
     context = {"form_errors": texts, "next": forms.next_of(request), "ticket": ticket}
     return forms.page(request, "accounts/login_code.html", context, error)
@@ -38,7 +38,7 @@ def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None)
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.LOGIN,))
 def login_code(request: HttpRequest) -> HttpResponse:
-    """Log in by a code; without a valid ticket it starts again at the password."""
+    """Log in with a code; without a valid ticket, start again with the password."""
     if request.user.is_authenticated:
         return forms.redirect(forms.safe_next(request))
     if request.method != "POST":
@@ -59,7 +59,7 @@ def login_code(request: HttpRequest) -> HttpResponse:
 
 
 def ticket_for(user: User) -> str:
-    """Return what says that this person's password was right just now."""
+    """Return a ticket which proves that this person's password was just checked."""
     return signing.dumps({"user": user.pk, "password": _mark(user)}, salt=SALT)
 
 
@@ -68,7 +68,7 @@ def _mark(user: User) -> str:
 
 
 def _person(ticket: str) -> User | None:
-    """Return the person of a ticket that is valid now."""
+    """Return the person of a valid ticket."""
     try:
         said = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
     except signing.BadSignature:
@@ -83,7 +83,7 @@ def _person(ticket: str) -> User | None:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def show(request: HttpRequest) -> HttpResponse:
-    """Show how the second factor stands; POST begins to set it up."""
+    """Show the state of the second factor; POST begins its set-up."""
     user, _principal = signed_in(request)
     if request.method != "POST":
         return _page(request, user)
@@ -100,7 +100,7 @@ def show(request: HttpRequest) -> HttpResponse:
 @require_POST
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def confirm(request: HttpRequest) -> HttpResponse:
-    """Turn the second factor on, and show the recovery codes this once."""
+    """Turn the second factor on, and show the recovery codes, only now."""
     user, principal = signed_in(request)
     try:
         budgeting.spend(request)
@@ -115,7 +115,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
 @require_POST
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def renew(request: HttpRequest) -> HttpResponse:
-    """Replace the recovery codes, and show the new ones this once."""
+    """Replace the recovery codes, and show the new ones, only now."""
     user, _principal = signed_in(request)
     try:
         budgeting.spend(request)
@@ -145,7 +145,7 @@ def _page(
     where: str = "",
     codes: list[str] | None = None,
 ) -> HttpResponse:
-    """Show the settings, with a mistake at the form it belongs to, or with new recovery codes."""
+    """Show the settings, with an error at its form, or with new recovery codes."""
     is_on = second_factor.is_on(user)
     device = None if is_on else second_factor.begun(user)
     set_up = device and second_factor.set_up(device, user)
@@ -164,7 +164,7 @@ def _page(
 
 
 def _qr(text: str) -> str:
-    """Return a QR code as SVG without any style of its own, dark on light in every theme."""
+    """Return a QR code as SVG without styles, dark on light in every theme."""
     return segno.make_qr(text, error="m").svg_inline(
         border=3, dark="#000", light="#fff", omitsize=True, svgclass="qr", lineclass=None
     )

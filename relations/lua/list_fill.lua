@@ -1,5 +1,5 @@
--- Put a whole list in place while the lease is still the caller's (T45). KEYS: list, lease.
--- ARGV: token, ms to live, score, member, ...; returns 1, or 0 when the lease was taken away.
+-- Store a whole list while the caller owns the lease (T45). KEYS: list, lease.
+-- ARGV: token, TTL in ms, score, member, ...; returns 1, or 0 when the lease was deleted.
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then
   return 0
 end

@@ -1,6 +1,7 @@
--- A page of a cached list. KEYS: list, lease. ARGV: how many; score and member of the place to go on
--- from, or two empty texts; token and ms of a lease to take when there is no list, or two empty texts.
--- Returns {"hit", member, score, ...}, {"lease"} when the token is the lease now, or {"miss"}.
+-- Read a page of a cached list. KEYS: list, lease. ARGV: page size; score and member to continue
+-- after, or two empty strings; token and ms of a lease to take when there is no list, or two empty
+-- strings.
+-- Returns {"hit", member, score, ...}, {"lease"} when the caller owns the lease now, or {"miss"}.
 if redis.call('EXISTS', KEYS[1]) == 0 then
   if ARGV[4] ~= '' and redis.call('SET', KEYS[2], ARGV[4], 'NX', 'PX', ARGV[5]) then
     return {'lease'}
@@ -12,7 +13,7 @@ local want = tonumber(ARGV[1])
 local page = {'hit'}
 local from = '+inf'
 if ARGV[2] ~= '' then
-  -- Those of the same moment come first, by id; then everything strictly older (T32, T34).
+  -- First the members of the same moment, by id; then everything strictly older (T32, T34).
   for _, member in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[2], ARGV[2])) do
     if want > 0 and member < ARGV[3] then
       page[#page + 1] = member

@@ -1,4 +1,4 @@
-"""`manage.py changepassword USERNAME`: instead of Django's, which would leave sign-ins alive."""
+"""`manage.py changepassword USERNAME`: replaces Django's, which would leave sign-ins alive."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ class Command(BaseCommand):
     help = "Give a person a new password, asked for or read from the input; ends all sign-ins."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who."""
+        """Add the username."""
         parser.add_argument("username")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Change it."""
+        """Set the password, or fail if there is no such person."""
         user = queries.any_by_name(options["username"])
         if user is None or user.deleted_at:
             raise CommandError(f"There is nobody named {options['username']}.")

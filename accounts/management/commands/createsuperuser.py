@@ -1,4 +1,4 @@
-"""`manage.py createsuperuser`: instead of Django's, which does not know this site's rules."""
+"""`manage.py createsuperuser`: replaces Django's, which does not know this site's rules."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from accounts.models import Role
 
 
 class Command(BaseCommand):
-    """Make an admin."""
+    """Create an admin."""
 
     help = "Make an account with the role of an admin; the password is asked for or read."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who; what is not given is asked for."""
+        """Add the names; the command asks for a missing username."""
         parser.add_argument("--username", help="4 to 16 letters and digits")
         parser.add_argument("--nickname", help="shown on posts; without it the username")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Register as the site does, then promote."""
+        """Register the person as the site does, then promote them."""
         username = options["username"] or input("Username: ").strip()
         nickname = options["nickname"] or username
         with readable_errors():
             user = actions.register(username, nickname, new_password(f"@{username}"))
         actions.promote(user, Role.MEMBER | Role.ADMIN)
-        self.stdout.write(f"{user} is admin now.")
+        self.stdout.write(f"{user} is an admin now.")

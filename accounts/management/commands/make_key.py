@@ -1,4 +1,4 @@
-"""`manage.py make_key --kind ed25519`: a new key for JWT_KEYS."""
+"""`manage.py make_key --kind ed25519`: prints a new key for JWT_KEYS."""
 
 from typing import Any, get_args
 
@@ -8,13 +8,13 @@ from socialsite.core import keys
 
 
 class Command(BaseCommand):
-    """Prints a new key in one line, as JWT_KEYS takes it. Nothing is stored."""
+    """Print a new key in one line, in the format of JWT_KEYS. Nothing is stored."""
 
     help = "Print a new key in one line, as JWT_KEYS takes it"
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take the kind of key."""
+        """Add the kind of key."""
         parser.add_argument(
             "--kind",
             choices=get_args(keys.Kind),
@@ -24,5 +24,5 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print it."""
+        """Print the key."""
         self.stdout.write(keys.new(options["kind"]))

@@ -1,4 +1,4 @@
-"""`manage.py promote USERNAME --role admin`: give someone a role; the first admin is made so."""
+"""`manage.py promote USERNAME --role admin`: sets a role; this creates the first admin."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ class Command(BaseCommand):
     help = "Give a person a role; `member` takes the others away."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who and what."""
+        """Add the username and the role."""
         parser.add_argument("username")
         parser.add_argument("--role", choices=Role.labels, default=Role.ADMIN.label)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Promote."""
+        """Set the role, or fail if there is no such person."""
         role = next(role for role in Role if role.label == options["role"])
         try:
             user = queries.by_name(options["username"])

@@ -1,4 +1,4 @@
-"""`manage.py recount`: hold the counters of relations against the facts, and mend them if asked."""
+"""`manage.py recount`: compares the counters of relations with the rows, and repairs them."""
 
 import sys
 from typing import Any
@@ -11,18 +11,18 @@ from relations.models import Relationship
 
 
 class Command(BaseCommand):
-    """Run while the site runs; exits with 1 when something is wrong and was not mended."""
+    """Runs while the site runs; exits with 1 when a counter is wrong and was not repaired."""
 
     help = "Compare following, followers, friends and blocked of everybody with the relations."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Look only, or mend."""
+        """Choose between checking only and repairing."""
         choice = parser.add_mutually_exclusive_group()
-        choice.add_argument("--fix", action="store_true", help="mend what is wrong")
-        choice.add_argument("--dry-run", action="store_true", help="only look (the default)")
+        choice.add_argument("--fix", action="store_true", help="repair wrong counters")
+        choice.add_argument("--dry-run", action="store_true", help="only check (the default)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, with a progress bar where there is a terminal, and print what was found."""
+        """Run, with a progress bar on a terminal, and print the result."""
         total = Relationship.objects.count()
         with tqdm(total=total, unit=" rows", disable=None, leave=False) as bar:
             try:
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         for name in counts.BITS:
             self.stdout.write(f"{name:10}off by {found.drift[name]}")
         if found.wrong and options["fix"]:
-            self.stdout.write("mended")
+            self.stdout.write("repaired")
         elif found.wrong:
-            self.stdout.write("nothing was changed; --fix mends it")
+            self.stdout.write("nothing was changed; --fix repairs it")
             sys.exit(1)
