@@ -1,4 +1,5 @@
-"""Running the site: its services as child processes, the full stack, the test run.
+"""Programs that run the site: services as child processes, the full stack, the test run.
 
-Nothing in the site imports this package. Of the site it imports only modules that need no settings.
+The site never imports this package. This package imports only modules of the site that need no
+settings.
 """

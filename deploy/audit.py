@@ -1,12 +1,12 @@
-"""`make audit`: look every locked package up in a database of known vulnerabilities.
+"""`make audit`: checks every locked package against a database of known vulnerabilities.
 
-pip-audit asks PyPI's database, and OSV where PyPI's does not answer for every package. The exit
-code is 0 only when every package was looked up and none has a known vulnerability, 1 when one has,
-and 3 when no database answered for all of them: pip-audit itself calls packages clean that it could
-not look up. (make shows the code in its last line, and ends with 2 for every code but 0.)
+pip-audit queries PyPI's database, then OSV if PyPI's does not cover every package. The exit code is
+0 only when every package was checked and none has a known vulnerability, 1 when one has, and 3 when
+no database covered all of them: pip-audit itself calls packages clean that it could not check.
+(make prints the code in its last line, and exits with 2 for every code but 0.)
 
 `make audit` also writes `sbom.cdx.json`, the components of the full stack with their hashes in the
-format CycloneDX, which needs no network. ARGS go to pip-audit: ARGS="--ignore-vuln ID" for a
+CycloneDX format, without a network. ARGS go to pip-audit: ARGS="--ignore-vuln ID" for a
 vulnerability that does not concern this project.
 """
 
@@ -19,13 +19,13 @@ from typing import NamedTuple
 from deploy.locks import LOCK_DIR, PROJECT_DIR
 
 DATABASES = {"pypi": "PyPI", "osv": "OSV"}
-LOCKS = ("dev", "build", "tools")  # dev has all of base and stack
+LOCKS = ("dev", "build", "tools")  # dev includes base and stack
 SBOM = "sbom.cdx.json"
 CLEAN, VULNERABLE, NOT_AUDITED = 0, 1, 3
 
 
 class Answer(NamedTuple):
-    """The answer of one database: packages by name, a line for each vulnerability."""
+    """Answer of one database: packages by name, one line for each vulnerability."""
 
     known: frozenset[str] = frozenset()
     unknown: frozenset[str] = frozenset()
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     failure: str = ""
 
     def and_of(self, other: "Answer") -> "Answer":
-        """Return the answer for the packages of both."""
+        """Merge this answer with the answer for other packages."""
         return Answer(
             self.known | other.known,
             self.unknown | other.unknown,
@@ -43,12 +43,12 @@ class Answer(NamedTuple):
 
 
 def tool(name: str) -> str:
-    """Return the path of a program beside the Python that runs this."""
+    """Return the path of a program in the same folder as the running Python."""
     return str(Path(sys.executable).with_name(name))
 
 
 def read(report: str, complaints: str) -> Answer:
-    """Return the answer that pip-audit's JSON report has; its last complaint when it has none."""
+    """Return the answer in pip-audit's JSON report; without a report, its last error line."""
     try:
         packages = json.loads(report)["dependencies"]
     except (ValueError, KeyError, TypeError):
@@ -60,7 +60,7 @@ def read(report: str, complaints: str) -> Answer:
         frozenset(
             f"{package['name']} {package['version']}: {found['id']}"
             f" ({', '.join(found['aliases']) or 'no other name'}),"
-            f" mended in {', '.join(found['fix_versions']) or 'no version yet'}"
+            f" fixed in {', '.join(found['fix_versions']) or 'no version yet'}"
             for package in packages
             for found in package.get("vulns", ())
         ),
@@ -68,7 +68,7 @@ def read(report: str, complaints: str) -> Answer:
 
 
 def ask(database: str, arguments: list[str], program: str) -> Answer:
-    """Look every locked package up in one database, file by file until one gets no answer."""
+    """Check every locked package in one database, file by file until one file gets no answer."""
     answer = Answer()
     for name in LOCKS:
         done = subprocess.run(
@@ -89,28 +89,28 @@ def ask(database: str, arguments: list[str], program: str) -> Answer:
 
 
 def audit(arguments: list[str], program: str) -> int:
-    """Ask the databases in turn until one knows all packages; print the result, return the code."""
+    """Query the databases in turn until one covers all packages; print and return the result."""
     for database, name in DATABASES.items():
         answer = ask(database, arguments, program)
         if answer.vulnerable:
-            print(f"{name} knows vulnerabilities of locked packages:")
+            print(f"{name} lists vulnerabilities of locked packages:")
             print("".join(f"    {line}\n" for line in sorted(answer.vulnerable)), end="")
             return VULNERABLE
         if answer.failure:
-            print(f"{name} gave no answer: {answer.failure}")
+            print(f"{name} did not answer: {answer.failure}")
         elif answer.unknown or not answer.known:
             some = ", ".join(sorted(answer.unknown)[:5])
-            print(f"{name} knows nothing of {len(answer.unknown)} packages: {some} ...")
+            print(f"{name} does not know {len(answer.unknown)} packages: {some} ...")
         else:
-            print(f"{len(answer.known)} packages looked up at {name}: no known vulnerability.")
+            print(f"{len(answer.known)} packages checked at {name}: no known vulnerability.")
             return CLEAN
-    print("NOT AUDITED: no database of vulnerabilities answered for every package from here.")
-    print("Run `make audit` again where pypi.org or api.osv.dev can be reached.")
+    print("NOT AUDITED: no vulnerability database covered every package.")
+    print("Run `make audit` again on a machine that reaches pypi.org or api.osv.dev.")
     return NOT_AUDITED
 
 
 def write_sbom() -> None:
-    """Write the list of components of the full stack, the same for the same lock file."""
+    """Write the components of the full stack; the same lock file gives the same output."""
     subprocess.run(
         [
             *(sys.executable, "-W", "ignore", "-m", "cyclonedx_py", "requirements"),

@@ -1,7 +1,7 @@
-"""Every check that needs no test: lint, format, types, import contracts, templates, settings.
+"""Every check without tests: lint, format, types, import contracts, templates, settings.
 
-`python -m deploy.check` runs them two at a time, prints a line for each and the output of those
-that failed, and exits with 1 when one did.
+`python -m deploy.check` runs them two at a time, prints a line for each and the output of failed
+ones, and exits with 1 when one failed.
 """
 
 import os
@@ -22,7 +22,7 @@ AT_ONCE = 2
 
 
 class Check(NamedTuple):
-    """A command that exits with 0 when all is well."""
+    """A command that exits with 0 when the check passes."""
 
     name: str
     argv: list[str]
@@ -30,7 +30,7 @@ class Check(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a check."""
+    """Result of a check."""
 
     name: str
     passed: bool
@@ -81,7 +81,7 @@ def checks(data_dir: Path) -> list[Check]:
 
 
 def run(check: Check) -> Outcome:
-    """Run one check and report it in a line, with its output when it failed."""
+    """Run one check and print a line about it, with its output when it failed."""
     began = time.monotonic()
     done = subprocess.run(
         check.argv,
@@ -103,7 +103,7 @@ def run(check: Check) -> Outcome:
 
 
 def run_all() -> bool:
-    """Run every check; True when all passed."""
+    """Run every check. Returns whether all passed."""
     with (
         tempfile.TemporaryDirectory(prefix="socialsite-check-") as data_dir,
         ThreadPoolExecutor(AT_ONCE) as pool,

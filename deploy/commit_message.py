@@ -1,6 +1,6 @@
-"""The form of a commit message: `app: Imperative sentence.`
+"""Checks the form of a commit message: `app: Imperative sentence.`
 
-`python -m deploy.commit_message FILE`, run by git as a hook, exits with 1 and says what is wrong.
+`python -m deploy.commit_message FILE`, run by git as a hook, exits with 1 and prints the mistakes.
 """
 
 import re
@@ -10,14 +10,14 @@ from pathlib import Path
 
 SUBJECT_MAX = 72
 FORM = re.compile(r"[a-z][\w./-]*(, [a-z][\w./-]*)*: [A-Z].*[^.]\.")
-# What git writes by itself.
+# Messages that git writes by itself.
 OF_GIT = ("Merge ", "Revert ", "fixup! ", "squash! ", "amend! ")
-# Below this line git puts what it leaves out of the message, such as the diff of `commit -v`.
+# git puts text below this line that is no part of the message, such as the diff of `commit -v`.
 SCISSORS = "# ------------------------ >8 ------------------------"
 
 
 def mistakes(message: str) -> list[str]:
-    """Return what is wrong with a message, a sentence each; nothing where it is fine."""
+    """Return the mistakes of a message, one sentence each; none when it is valid."""
     kept = message.split(SCISSORS)[0]
     lines = [line for line in kept.strip().splitlines() if not line.startswith("#")]
     subject = lines[0] if lines else ""

@@ -1,14 +1,14 @@
 """Lock files: every package that an installation may fetch, with the hashes of its files.
 
-People keep the lists: `requirements/base.txt`, `requirements.txt` and `requirements/dev.txt`, and
+People edit the lists: `requirements/base.txt`, `requirements.txt` and `requirements/dev.txt`, and
 `build.txt` and `tools.txt` beside them. `make lock` resolves each list with uv and writes
-`requirements/lock/<set>.txt`: every package that the list needs, also of other systems and of newer
-versions of Python, with the SHA-256 of each file that PyPI has of that version.
-`deploy/venv.sh` installs from lock files only.
+`requirements/lock/<set>.txt`: every package that the list needs, also on other systems and newer
+versions of Python, with the SHA-256 of each file that PyPI has of that version. `deploy/venv.sh`
+installs from lock files only.
 
 `python -m deploy.locks --check` compares lists and lock files without a network and prints each
-difference; `make check` runs it. `make lock` keeps the versions that the lock files have as far as
-the lists permit. ARGS="--upgrade-package NAME" fetches the newest version of an indirect package.
+difference; `make check` runs it. `make lock` keeps the locked versions as far as the lists permit.
+ARGS="--upgrade-package NAME" fetches the newest version of an indirect package.
 """
 
 import os
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOCK_DIR = "requirements/lock"
-# The biggest of the growing sets comes first: the smaller ones take their versions from it.
+# The largest of the nested sets comes first: the smaller ones take their versions from it.
 GROWING = {
     "dev": "requirements/dev.txt",
     "stack": "requirements.txt",
@@ -37,7 +37,7 @@ DIRECT = re.compile(r"    #(?: via|  ) -r requirements\S*\.txt")
 
 
 class Locked(NamedTuple):
-    """A package of a lock file; `direct` where a list names it."""
+    """A package of a lock file; `direct` if a list names it."""
 
     version: str
     hashes: int
@@ -45,14 +45,14 @@ class Locked(NamedTuple):
 
 
 def normal(name: str) -> str:
-    """Return a package name as indexes compare it."""
+    """Return the normalized form of a package name, for comparison."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def pins(path: Path) -> dict[str, str]:
-    """Return name and version of the packages that a list and the lists it includes name.
+    """Return name and version of the packages in a list and the lists it includes.
 
-    ValueError when a line is neither a pin nor an include.
+    Raises ValueError for a line that is neither a pin nor an include.
     """
     found: dict[str, str] = {}
     for line in path.read_text().splitlines():
@@ -69,8 +69,8 @@ def pins(path: Path) -> dict[str, str]:
 def locked(path: Path) -> dict[str, Locked]:
     """Return the packages of a lock file.
 
-    ValueError for lines that uv does not write for PyPI's packages: the address of an index or of a
-    file, an option, a version of a local build, a package twice.
+    Raises ValueError for lines that uv does not write for PyPI's packages: the URL of an index or a
+    file, an option, a local version, a duplicate package.
     """
     found: dict[str, Locked] = {}
     name = ""
@@ -78,7 +78,7 @@ def locked(path: Path) -> dict[str, Locked]:
         if match := LOCKED.fullmatch(line):
             name = normal(match[1])
             if name in found:
-                raise ValueError(f"{path}: {name} is there twice")
+                raise ValueError(f"{path}: {name} appears twice")
             found[name] = Locked(match[2], 0, False)
         elif name and HASH.fullmatch(line):
             found[name] = found[name]._replace(hashes=found[name].hashes + 1)
@@ -90,7 +90,7 @@ def locked(path: Path) -> dict[str, Locked]:
 
 
 def differences(root: Path = PROJECT_DIR) -> list[str]:
-    """Return a sentence for each thing in which the lock files are not what the lists ask for."""
+    """Return one sentence for each difference between the lists and the lock files."""
     said = []
     versions: dict[str, str] = {}
     for name, file in LISTS.items():
@@ -118,10 +118,11 @@ def differences(root: Path = PROJECT_DIR) -> list[str]:
 
 
 def write(options: list[str]) -> None:
-    """Resolve every list and write its lock file; CalledProcessError when a list has no solution.
+    """Resolve every list and write its lock file.
 
-    Only PyPI is asked, or a mirror in UV_DEFAULT_INDEX: further indexes and folders of wheels that
-    this machine's configuration names may have files that nobody else can fetch.
+    Raises CalledProcessError when a list has no solution. Uses only PyPI, or a mirror in
+    UV_DEFAULT_INDEX: other indexes and wheel folders of this machine's configuration may have files
+    that nobody else can fetch.
     """
     kept = ("UV_DEFAULT_INDEX", "UV_CACHE_DIR")
     env = {key: value for key, value in os.environ.items() if key[:3] != "UV_" or key in kept}
@@ -130,7 +131,7 @@ def write(options: list[str]) -> None:
     for name, file in LISTS.items():
         output = folder / f"{name}.txt"
         if name in GROWING and name != "dev":
-            # uv prefers the versions that its output file has before: those of the biggest set.
+            # uv prefers the versions in the existing output file: those of the largest set.
             shutil.copy(folder / "dev.txt", output)
         upgrade = options if name in ("dev", "build", "tools") else []
         subprocess.run(
@@ -158,7 +159,7 @@ def main(arguments: list[str]) -> int:
     for sentence in said:
         print(sentence)
     if said:
-        print("`make lock` writes the lock files anew.")
+        print("`make lock` rewrites the lock files.")
     return 1 if said else 0
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Install those of the named Debian packages that are missing; silent and quick when none is.
+# Install the missing ones of the given Debian packages; silent and quick when none is missing.
 set -eu
 
 missing=
@@ -10,7 +10,7 @@ done
 [ -n "$missing" ] || exit 0
 
 if ! command -v apt-get >/dev/null; then
-    echo "These packages are needed and this is not a Debian system; please install their like:$missing" >&2
+    echo "These Debian packages are needed; on this system please install their equivalents:$missing" >&2
     exit 1
 fi
 if [ "$(id -u)" = 0 ]; then
@@ -26,7 +26,7 @@ echo "Installing Debian packages:$missing ..." >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
-    # nginx is used from our own configuration: while this runs, Debian starts no service of its own.
+    # The stack starts nginx itself, so Debian must not start services during the installation.
     # shellcheck disable=SC2086,SC2016  # the list is meant to be split, the script expands its own
     $as_root env DEBIAN_FRONTEND=noninteractive sh -c '
         policy=/usr/sbin/policy-rc.d
@@ -38,7 +38,7 @@ install() {
         apt-get install -y -qq --no-install-recommends "$@"
     ' sh $missing >"$log" 2>&1 </dev/null
 }
-# Package lists are fetched only where the present ones do not do.
+# Package lists are fetched only when the installation fails with the present ones.
 if ! install; then
     $as_root apt-get update -qq >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
     install || { cat "$log" >&2; exit 1; }

@@ -1,11 +1,11 @@
-"""One child process: started, waited for until it is ready, stopped for good.
+"""One child process: started, awaited until it is ready, stopped with its whole group.
 
-- Every service leads a process group of its own: Ctrl-C reaches only the parent, which stops its
-  services in order, and `stop` and `kill` reach whatever the service forked.
-- Should the parent die without a chance to stop them, the kernel sends the services SIGTERM. That
-  is tied to the *thread* that started them, so start services from a thread that stays.
+- Every service leads its own process group. So Ctrl-C reaches only the parent, which stops its
+  services in order, and `stop` and `kill` also reach the service's children.
+- If the parent dies without stopping its services, the kernel sends them SIGTERM. That signal is
+  tied to the *thread* that started them, so start services from a long-lived thread.
 - As root, a service with an `account` runs under it.
-- What services write is for their own account only, unless they say otherwise.
+- Files that services write are private to their account by default.
 """
 
 import contextlib
@@ -35,17 +35,18 @@ Echo = Callable[[str, str], None]
 
 
 class ServiceError(Exception):
-    """A service did not start, or ended when it should not have; the text says why."""
+    """A service did not start, or ended unexpectedly; the text says why."""
 
 
 @dataclass
 class Service:
-    """A command line and what it means for it to be ready. Times are seconds."""
+    """A command line and the condition for it to be ready. Times are in seconds."""
 
     name: str
     argv: Sequence[str]
     ready: Callable[[], bool] | None = None
-    ready_line: str | None = None  # ready when its output contained this; for what has no port
+    # ready when a line of output contains this; for services without a port
+    ready_line: str | None = None
     env: Mapping[str, str] | None = None
     cwd: Path | None = None
     account: str | None = None
@@ -53,8 +54,8 @@ class Service:
     ready_seconds: float = 60
     stop_seconds: float = 10
     stop_signal: signal.Signals = signal.SIGTERM
-    essential: bool = False  # nothing else can go on without it
-    stale: Sequence[Path] = ()  # files of a process that was killed, in the way of the next
+    essential: bool = False  # no other service can run without it
+    stale: Sequence[Path] = ()  # files of a killed process that would block the next one
     echo: Echo | None = None
 
     process: subprocess.Popen[bytes] | None = field(default=None, init=False, repr=False)
@@ -64,18 +65,18 @@ class Service:
 
     @property
     def running(self) -> bool:
-        """True while the main process lives."""
+        """True while the main process runs."""
         return self.process is not None and self.process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The id of the main process; ServiceError when it was never started."""
+        """Process id of the main process. Raises ServiceError if it was never started."""
         if self.process is None:
             raise ServiceError(f"{self.name} was not started")
         return self.process.pid
 
     def start(self, *, wait: bool = True) -> None:
-        """Start the process and, unless told otherwise, wait until it is ready."""
+        """Start the process and, by default, wait until it is ready."""
         if self.running:
             return
         self._reap()
@@ -102,7 +103,7 @@ class Service:
             self.wait_ready()
 
     def wait_ready(self) -> None:
-        """Return when the service can be used; ServiceError with its last lines otherwise."""
+        """Wait until the service is ready. Raises ServiceError with its last lines if it fails."""
         deadline = time.monotonic() + self.ready_seconds
         while True:
             if not self.running:
@@ -114,13 +115,13 @@ class Service:
             time.sleep(POLL_SECONDS)
 
     def is_ready(self) -> bool:
-        """True when the service said what it says when ready and its own check agrees."""
+        """Return whether the ready line was printed and the service's own check passes."""
         if self.ready_line is not None and not self._line_seen.is_set():
             return False
         return self.ready is None or self.ready()
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end of a process that ends by itself and return its exit code."""
+        """Wait for a process that ends by itself; returns its exit code."""
         if self.process is None:
             raise ServiceError(f"{self.name} was not started")
         code = self.process.wait(timeout)
@@ -133,7 +134,7 @@ class Service:
         return self.process.poll() if self.process is not None else None
 
     def stop(self) -> None:
-        """Ask the process to end, wait, and kill what is left of its group."""
+        """Ask the process to end, wait, and kill the remaining processes of its group."""
         if self.process is not None and self.running:
             self.process.send_signal(self.stop_signal)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -141,7 +142,7 @@ class Service:
         self.kill()
 
     def kill(self, sig: signal.Signals = signal.SIGKILL) -> None:
-        """Send the whole group a signal; with SIGKILL, the default, return when it is gone."""
+        """Send a signal to the whole group; with SIGKILL, the default, return when it is gone."""
         if self.process is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -150,7 +151,7 @@ class Service:
             self._reap()
 
     def _reap(self) -> None:
-        """Collect the dead process and everything of its group that outlived it."""
+        """Reap the dead process and kill the rest of its group."""
         if self.process is None:
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -164,7 +165,7 @@ class Service:
             stack.enter_context(stream)
             log = stack.enter_context(_private_log(self.log)) if self.log else None
             for raw in stream:
-                # What the site itself logs is redacted; nginx logs requests that failed.
+                # The site's own log is redacted already; nginx logs failed requests.
                 line = redact(raw.decode(errors="replace").rstrip())
                 self.tail.append(line)
                 if self.ready_line is not None and self.ready_line in line:
@@ -184,14 +185,14 @@ class Service:
 
 def _private_log(path: Path) -> IO[bytes]:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, data_dir.OWN_FILE)
-    os.fchmod(descriptor, data_dir.OWN_FILE)  # of older versions others could read it
+    os.fchmod(descriptor, data_dir.OWN_FILE)  # older versions made it readable for others
     return os.fdopen(descriptor, "ab")
 
 
 def tied(account: str | None = None) -> list[str]:
-    """Return the words before a command that tie it to this process and drop root's rights.
+    """Return the command prefix that ties a command to this process and drops root's rights.
 
-    `setpriv` (util-linux, on every Debian) replaces itself by the command: the process id stays.
+    `setpriv` (util-linux, on every Debian) replaces itself by the command, so the process id stays.
     """
     setpriv = shutil.which("setpriv")
     if setpriv is None:
@@ -206,10 +207,10 @@ def tied(account: str | None = None) -> list[str]:
 
 
 def unprivileged_account(directory: Path) -> str | None:
-    """Return the account for services that refuse root or should not have it; None: the own one.
+    """Return the account for services that should not run as root; None: the current account.
 
-    Only root can choose, and only where the account can reach the directory, which a path below
-    root's home does not allow.
+    Only root can switch accounts, and only where the account can reach the directory, which is not
+    the case below root's home.
     """
     if os.geteuid() != 0:
         return None

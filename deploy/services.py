@@ -1,7 +1,7 @@
-"""The services of the site, each as a `Service`: how it is started and when it is ready.
+"""Services of the site, each as a `Service`: its command line and its readiness check.
 
-All listen on loopback or on a socket in a private directory. Redis here keeps nothing on disk:
-MySQL is the only truth, and old login state must not come back with a restart.
+All listen on loopback or on a socket in a private directory. Redis stores nothing on disk here:
+MySQL is the only source of truth, and a restart must not restore old sign-in state.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ COLLATION = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
 def program(*names: str) -> str:
-    """Return the path of the first of these programs that is installed; ServiceError when none."""
+    """Return the path of the first installed program of these. Raises ServiceError if none is."""
     path = os.environ.get("PATH", os.defpath) + ":/usr/local/sbin:/usr/sbin:/sbin"
     for name in names:
         if found := shutil.which(name, path=path):
@@ -49,7 +49,7 @@ def mariadb(
     """MariaDB with its data in `directory`, created on first use, and one user for the site.
 
     `durable=False` lets the kernel write the log within a second (for tests): a killed server still
-    loses nothing, a power cut may. The user may create databases, as a test run must.
+    loses nothing, a power failure may. The user may create databases, as a test run must.
     """
     account = unprivileged_account(directory)
     user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
@@ -61,7 +61,7 @@ def mariadb(
     give(work, account)
     if not (data / "mysql").exists():
         _install_mariadb(data, work, account, user)
-    # The account may have changed since the last run (root now, a person then).
+    # The account may differ from the last run (root now, a person then).
     init = runtime / "mariadb-init.sql"
     init.touch(mode=0o600)
     init.write_text(
@@ -106,9 +106,10 @@ def _install_mariadb(data: Path, work: Path, account: str | None, user: str | No
             program("mariadb-install-db", "mysql_install_db"),
             "--no-defaults",
             f"--datadir={data}",
-            f"--tmpdir={work}",  # a server that starts empties its own: not one that others use
+            # a starting server empties its own tmpdir, so it must not be shared
+            f"--tmpdir={work}",
             "--skip-test-db",
-            "--force",  # a machine that cannot look up its own name will do
+            "--force",  # works on machines that cannot resolve their own name
             "--auth-root-authentication-method=socket",
             *([user] if user else []),
         ],
@@ -122,7 +123,7 @@ def _install_mariadb(data: Path, work: Path, account: str | None, user: str | No
 
 
 def _mysql_answers(port: int, password: str) -> bool:
-    import MySQLdb  # only full-stack installations have it
+    import MySQLdb  # installed in the full stack only
 
     try:
         connection = MySQLdb.connect(
@@ -163,7 +164,7 @@ def create_database(url: str, name: str) -> str:
 
 # --- Redis --------------------------------------------------------------------------------------
 def redis_cache(runtime: Path, port: int, password: str, *, megabytes: int = 256) -> Service:
-    """The cache: bounded, evicts what was used least recently, keeps nothing on disk."""
+    """The cache: bounded, evicts the least recently used keys, stores nothing on disk."""
     policy = {"maxmemory": f"{megabytes}mb", "maxmemory-policy": "allkeys-lru"}
     return _redis("cache", runtime, port, password, policy)
 
@@ -189,7 +190,7 @@ def _redis(
         "dir": str(work),
         "save": '""',
         "appendonly": "no",
-        "zset-max-listpack-entries": "512",  # an inbox of the hard cap of 400 stays compact
+        "zset-max-listpack-entries": "512",  # keeps an inbox of the hard cap of 400 compact
         **options,
     }
     config.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
@@ -205,7 +206,7 @@ def _redis(
 
 
 def _redis_server(work: Path) -> str:
-    """Return the installed Redis server, else redis-check-rdb (redis-tools): the same binary."""
+    """Return the installed Redis server, or redis-check-rdb (redis-tools), the same binary."""
     with contextlib.suppress(ServiceError):
         return program("redis-server", "valkey-server")
     link = work / "redis-server"
@@ -229,12 +230,12 @@ def _redis_answers(port: int, password: str) -> bool:
 
 
 def redis_url(port: int, password: str) -> str:
-    """Return the address of a Redis service by its port, as for BROKER_URL."""
+    """Return the URL of a Redis service by its port, as for BROKER_URL."""
     return f"redis://:{password}@{LOOPBACK}:{port}/0"
 
 
 def cache_url(runtime: Path, password: str) -> str:
-    """Return the REDIS_URL of a `redis_cache` service, by its socket: half the time of its port."""
+    """Return the REDIS_URL of a `redis_cache` service by its socket, twice as fast as its port."""
     return f"unix://:{password}@{runtime / 'cache' / 'sock'}?db=0"
 
 
@@ -265,7 +266,7 @@ def celery_worker(env: Mapping[str, str], *, name: str = "worker", processes: in
 
 
 def beat(env: Mapping[str, str]) -> Service:
-    """Celery beat: rings the sweepers of the schedule in the settings."""
+    """Celery beat: starts the sweeps of the schedule in the settings."""
     return Service(
         name="beat",
         argv=python("-m", "celery", "-A", "socialsite", "beat", "--loglevel", "INFO"),
@@ -284,7 +285,7 @@ def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int 
             *("--uds", str(uds), "--uds-permissions", "666"),
             *("--workers", str(processes), "--blocking-threads", str(threads)),
             *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
-            *("--http1-buffer-size", "65536"),  # bounds a head too
+            *("--http1-buffer-size", "65536"),  # bounds the size of a request head too
             *("--workers-kill-timeout", "5"),
         ),
         ready=lambda: http_answers(uds),
@@ -314,7 +315,7 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
 
 
 def http_answers(uds: Path, path: str = "/healthz") -> bool:
-    """True when a GET over the Unix socket is answered with 200."""
+    """Return whether a GET over the Unix socket gets status 200."""
     connection = _UnixConnection(uds)
     with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
         connection.request("GET", path)
@@ -346,14 +347,14 @@ def nginx(
     files: Path,
     scheme: str,
 ) -> Service:
-    """nginx in front: serves `static/` and `media/` of `files`, passes on `/ws/` and the rest.
+    """nginx in front: serves `static/` and `media/` of `files`, proxies `/ws/` and the rest.
 
-    It believes nothing a client says about its address; `scheme` is how people reach the site.
+    It ignores what clients claim about their address; `scheme` is the public one.
     """
     account = unprivileged_account(files / "media")
     work = runtime / "nginx"
     work.mkdir(mode=0o700, exist_ok=True)
-    give(work, account)  # large request bodies wait there
+    give(work, account)  # large request bodies are buffered there
     template = string.Template((Path(__file__).parent / "nginx.conf.tmpl").read_text())
     config = work / "nginx.conf"
     config.write_text(
@@ -379,7 +380,7 @@ def nginx(
 
 
 def _larger_bodies() -> str:
-    """Return nginx's blocks of the addresses that take larger bodies than the others."""
+    """Return nginx's blocks for the URLs with a larger limit of the body."""
     blocks = []
     for path, limit in bodies.locations().items():
         api = "api_" if path.startswith("/api/") else ""

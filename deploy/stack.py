@@ -7,9 +7,9 @@
         stack.stop("broker")
         stack.start("broker")
 
-- A service whose address `env` gives (DATABASE_URL, REDIS_URL, BROKER_URL) is used, not started.
-- Services start in the order of `processes` and stop in reverse. Nothing survives `stop`.
-- Only the foreground run restarts what died: a test that killed a process wants it dead.
+- A service whose URL is in `env` (DATABASE_URL, REDIS_URL, BROKER_URL) is used, not started.
+- Services start in the order of `processes` and stop in reverse. No process survives `stop`.
+- Only the foreground run restarts services that died: a test that killed one needs it dead.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ from socialsite.core import data_dir
 
 SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)
-HEALTHY_SECONDS = 60  # a service that ran this long starts again without delay
+HEALTHY_SECONDS = 60  # a service that ran this long is restarted without delay
 CHECK_SECONDS = 0.2
 
 
 class Stack:
-    """The services of one site, with its data in `data_dir`; port 0 takes a free one.
+    """Services of one site, with its data in `data_dir`; port 0 selects a free one.
 
-    `env` configures the site. Of the calling process's environment everything is passed on except
-    the addresses of services, so that a test run's own database is never used by accident.
+    `env` configures the site. The calling process's environment is passed on, except the URLs of
+    services, so that a test run's own database is never used by accident.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ class Stack:
 
     @property
     def url(self) -> str:
-        """The address of the site on this machine."""
+        """URL of the site on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104
         return f"http://{host}:{self.port}"
 
     def start(self, name: str | None = None) -> None:
-        """Start one service that was stopped or killed, or everything, and wait until it serves."""
+        """Start one stopped or killed service, or all, and wait until they are ready."""
         if name is not None:
             self.processes[name].start()
             return
@@ -82,7 +82,7 @@ class Stack:
             raise
 
     def stop(self, name: str | None = None) -> None:
-        """Stop one service, or everything in reverse order."""
+        """Stop one service, or all in reverse order."""
         if name is not None:
             self.processes[name].stop()
             return
@@ -92,7 +92,7 @@ class Stack:
         self._cleanup.close()
 
     def manage(self, *words: str) -> str:
-        """Run a management command and return its last lines; ServiceError when it fails."""
+        """Run a management command and return its last lines. Raises ServiceError if it fails."""
         command = services.manage(f"manage.py {words[0]}", self.env, *words)
         command.start()
         try:
@@ -174,7 +174,7 @@ class Stack:
         self._wait_ready()
 
     def _add(self, service: Service) -> None:
-        """Start a service without waiting: those that do not need each other start together."""
+        """Start a service without waiting, so that independent services start together."""
         service.echo = self._echo
         service.log = self.data_dir / "stack" / f"{service.name}.log" if not self._echo else None
         self.processes[service.name] = service
@@ -186,10 +186,10 @@ class Stack:
 
 
 def _secure(directory: Path, own: Path) -> str:
-    """Close the stack's directories to others; return the FILES_GROUP of the site.
+    """Make the stack's directories private; return the FILES_GROUP of the site.
 
-    As root the database and nginx run as an account without rights. Its group may pass through the
-    directories that lead to what is theirs.
+    As root, the database and nginx run under an unprivileged account. Its group may traverse the
+    parent directories of their files.
     """
     account = unprivileged_account(directory)
     group = group_of(account) if account else None
@@ -205,7 +205,7 @@ def _secure(directory: Path, own: Path) -> str:
 
 @contextlib.contextmanager
 def _only_one(path: Path) -> Iterator[None]:
-    """Hold the lock of a stack's directory; ServiceError when another stack has it."""
+    """Lock a stack's directory. Raises ServiceError when another stack has the lock."""
     with open(path, "a+", opener=_own_file) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -225,10 +225,9 @@ def _own_file(path: str, flags: int) -> int:
 
 @contextlib.contextmanager
 def _runtime_directory() -> Iterator[str]:
-    """Make a directory with a short path for sockets and generated configuration.
+    """Create a directory with a short path for sockets and generated configuration.
 
-    Others may pass through it, so that services under another account reach their own part of it,
-    but nobody can list it.
+    Other accounts may traverse it, to reach the part of their service, but cannot list it.
     """
     directory = tempfile.mkdtemp(prefix="socialsite-")
     Path(directory).chmod(0o711)
@@ -239,7 +238,7 @@ def _runtime_directory() -> Iterator[str]:
 
 
 def _password(path: Path) -> str:
-    """Return the password of this stack's services, made once."""
+    """Return the password of this stack's services; creates it on first use."""
     if not path.exists():
         path.touch(mode=0o600)
         path.write_text(secrets.token_hex(24))
@@ -251,7 +250,7 @@ class StopSignal(Exception):
 
 
 def stop_on_signals() -> None:
-    """Turn the first of the signals that ask for an end into `StopSignal`; ignore the others."""
+    """Turn the first signal that asks for an end into `StopSignal`; ignore later ones."""
 
     def handler(number: int, frame: FrameType | None) -> None:
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -263,7 +262,7 @@ def stop_on_signals() -> None:
 
 
 def supervise(stack: Stack) -> None:
-    """Restart services that end, with growing pauses; ServiceError when an essential one does."""
+    """Restart services that end, with growing pauses. Raises ServiceError for an essential one."""
     started = dict.fromkeys(stack.processes, time.monotonic())
     failures = dict.fromkeys(stack.processes, 0)
     due: dict[str, float] = {}
@@ -299,7 +298,7 @@ _output = threading.Lock()
 
 
 def say(name: str, line: str) -> None:
-    """Print a line with the name of who said it."""
+    """Print a line with the name of its service."""
     label = f"{name:>8} |"
     if sys.stdout.isatty():
         label = f"\033[{_colours.get(name, 1)}m{label}\033[0m"
@@ -308,7 +307,7 @@ def say(name: str, line: str) -> None:
 
 
 def main() -> int:
-    """Run the stack in the foreground until a signal; the environment configures it."""
+    """Run the stack in the foreground until a signal; environment variables configure it."""
     port, host = os.environ.get("PORT", "8000"), os.environ.get("HOST", "127.0.0.1")
     if not port.isdecimal():
         print(f"PORT must be a number, not {port!r}", file=sys.stderr)
@@ -326,7 +325,7 @@ def main() -> int:
         say("stack", "starting ...")
         stack.start()
         say("stack", f"serving {stack.url} - Ctrl-C stops everything")
-        # As in the site's settings: where people come by https, a demo has to be asked for.
+        # As in the site's settings: a site with an https address gets a demo only on request.
         public = os.environ.get("SITE_URL", "").startswith("https://")
         wanted = os.environ.get("DEMO") or ("0" if public else "1")
         if wanted.lower() not in ("0", "false", "no", "off"):

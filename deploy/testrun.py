@@ -1,11 +1,11 @@
-"""`make test`: the checks, then every test twice over, on throw-away services.
+"""`make test`: runs the checks, then every test in both modes, on throw-away services.
 
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
-directory on free ports, runs pytest against them ("full stack"), beside it the tests marked
-`embedded` with no service configured and those marked `e2e`, which start whole sites of their own
-("embedded"), and stops and removes everything, also after a failure, Ctrl-C or SIGTERM. With
-arguments the checks are skipped. The last line of the output is a closing line in pytest's form,
-the sum of both passes; the lines before it give each.
+directory on free ports and runs pytest against them ("full stack"). In parallel it runs the tests
+marked `embedded`, with no service configured, and those marked `e2e`, which start whole sites of
+their own ("embedded"). It always stops and removes everything, also after a failure, Ctrl-C or
+SIGTERM. With arguments the checks are skipped. The last line of the output is a summary in pytest's
+form, the sum of both passes; the lines before it give each pass.
 """
 
 import contextlib
@@ -25,16 +25,16 @@ from deploy.service import ServiceError, tied
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 from deploy.throwaway import throw_away_services
 
-NO_TESTS = 5  # pytest's exit code when nothing was collected
+NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
-# Which tests run where: those that start a whole site of their own need no services of the run.
+# Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "(embedded or (e2e and not full)) and not chaos"
 
 
 @dataclass(frozen=True)
 class Result:
-    """The counts of one or more pytest passes; seconds of wall time."""
+    """Counts of one or more pytest passes; seconds of wall time."""
 
     failed: int = 0
     passed: int = 0
@@ -79,7 +79,7 @@ def read_report(path: Path) -> Result:
 
 @dataclass
 class Pass:
-    """One run of pytest; with `output` what it says is kept there until the end."""
+    """One run of pytest; with `output`, its output is written there and printed at the end."""
 
     title: str
     env: Mapping[str, str]
@@ -104,14 +104,14 @@ class Pass:
             )
 
     def finish(self) -> tuple[int, Result]:
-        """Wait for the end, show output that was kept back, return the exit code and the counts."""
+        """Wait for the end, print the stored output; returns the exit code and the counts."""
         code = self.process.wait()
         if self.output is not None:
             print(f"\n--- {self.title} ---\n{self.output.read_text(errors='replace')}", flush=True)
         return code, read_report(self.report)
 
     def end(self) -> None:
-        """Make sure that pytest is gone; after Ctrl-C it stops its tests' processes itself."""
+        """Make sure that pytest has ended; after Ctrl-C it stops its tests' processes itself."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -121,7 +121,7 @@ class Pass:
 
 
 def run_passes(passes: Sequence[Pass]) -> list[tuple[int, Result]]:
-    """Run them side by side, as each uses one core, and return what each came to."""
+    """Run the passes in parallel, as each uses one core; returns their results."""
     with contextlib.ExitStack() as stack:
         for one in passes:
             one.start()
@@ -136,8 +136,8 @@ def run(arguments: Sequence[str]) -> int:
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     with tempfile.TemporaryDirectory(prefix="socialsite-test-") as name:
         directory = Path(name)
-        directory.chmod(0o711)  # the services may run under another account
-        # A full disk of this machine is no subject of the tests.
+        directory.chmod(0o711)  # services may run under another account
+        # A full disk of this machine must not fail tests.
         base = {**inherited, "PYTHONUNBUFFERED": "1", "MEDIA_MIN_FREE_PERCENT": "0"}
         with throw_away_services(directory) as urls:
             full, embedded = run_passes(
@@ -178,7 +178,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main() -> int:
-    """Run with the command line's pytest arguments; a signal ends it with everything stopped."""
+    """Run with the pytest arguments of the command line; a signal stops everything."""
     stop_on_signals()
     try:
         return run(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""MariaDB and two Redis for tests and trials: private, on free ports, gone afterwards."""
+"""MariaDB and two Redis for tests and trials: private, on free ports, removed afterwards."""
 
 import contextlib
 import secrets
@@ -11,7 +11,7 @@ from deploy.service import free_port
 
 @contextlib.contextmanager
 def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
-    """Run MariaDB, a cache and a broker in a directory; gives the environment that names them."""
+    """Run MariaDB, a cache and a broker in a directory; yields the environment with their URLs."""
     password = secrets.token_hex(16)
     database, cache, broker = free_port(), free_port(), free_port()
     running = []
@@ -32,5 +32,5 @@ def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
         }
     finally:
         for service in running:
-            service.stop_seconds = 2  # nothing here is worth a clean end
+            service.stop_seconds = 2  # no data to save
             service.stop()

@@ -1,8 +1,8 @@
-"""`make bench`, `make chaos`: run programs of `bench/` or `chaos/` against throw-away services.
+"""`make bench`, `make chaos`: runs programs of `bench/` or `chaos/` on throw-away services.
 
 `python -m deploy.trials bench [name [arguments]]` starts MariaDB and two Redis in a private
-temporary directory on free ports, makes the tables, and runs `python -m bench.<name> arguments`
-with the environment that names them; without a name, every program of the package in turn.
+temporary directory on free ports, creates the tables, and runs `python -m bench.<name> arguments`
+with the environment of these services; without a name, every program of the package in turn.
 """
 
 import os
@@ -21,7 +21,7 @@ PACKAGES = ("bench", "chaos")
 
 
 def programs(package: str) -> list[str]:
-    """Return the programs of a package, in order of their names."""
+    """Return the programs of a package, sorted by name."""
     found = pkgutil.iter_modules([str(services.PROJECT_DIR / package)])
     return [name for _, name, is_package in found if not (is_package or name.startswith("_"))]
 
@@ -31,10 +31,10 @@ def run(package: str, name: str, arguments: list[str]) -> int:
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     with tempfile.TemporaryDirectory(prefix=f"socialsite-{package}-") as folder:
         directory = Path(folder)
-        directory.chmod(0o711)  # the services may run under another account
+        directory.chmod(0o711)  # services may run under another account
         with throw_away_services(directory) as urls:
             data = str(directory / "data")
-            # A few people on one address do more here than a site takes from them.
+            # Trials send more from one address than the budgets allow.
             env = {"BUDGETS": "0", **inherited, **urls, "DATA_DIR": data, "PYTHONUNBUFFERED": "1"}
             for command in (
                 services.python("manage.py", "migrate", "--verbosity", "0"),
@@ -51,7 +51,7 @@ def run(package: str, name: str, arguments: list[str]) -> int:
 
 
 def main() -> int:
-    """Run what the command line names."""
+    """Run the program that the command line names."""
     stop_on_signals()
     package, *rest = sys.argv[1:] or [""]
     if package not in PACKAGES or (rest and rest[0] not in programs(package)):

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Bring .venv up to one of three growing sets: base (embedded mode, wheels only), stack, dev; or
-# .venv/tools up to the set of that name. All packages come from the lock files of requirements/lock:
-# each in one version, each file checked by its hash.
-# A stamp per set, the hash of its lock files, makes the second call a matter of milliseconds.
+# Install one of three nested sets into .venv: base (embedded mode, wheels only), stack, dev; or the
+# set tools into .venv/tools. All packages come from the lock files in requirements/lock, each in one
+# version, each file checked by its hash.
+# A stamp for each set, the hash of its lock files, makes the second call take milliseconds.
 set -eu
 
 set_name=$1
@@ -30,7 +30,7 @@ new_enough() {
 }
 
 stamped "$set_name" && exit 0
-exec 9<Makefile && flock 9 # two makes at once: the second waits, then finds the work done
+exec 9<Makefile && flock 9 # of two concurrent runs the second waits, then finds the stamp
 stamped "$set_name" && exit 0
 
 python=
@@ -42,16 +42,16 @@ if [ -z "$python" ]; then
     exit 1
 fi
 
-# --no-deps: a lock file has all that its packages need. --no-compile: Python writes the byte code of
-# the modules that it really imports.
+# --no-deps: a lock file lists all dependencies. --no-compile: Python compiles the modules that it
+# imports.
 options="--quiet --disable-pip-version-check --no-compile --no-input --no-deps --require-hashes"
 install_build() {
     # shellcheck disable=SC2086  # the options are meant to be split
     "$@" install $options --only-binary :all: --requirement "$locks/build.txt" && stamp build
 }
 
-# The pip that Python carries with it is run from its wheel to install the locked one, which is twice
-# as quick as `python3 -m venv` with its own pip, and as the old pip at all the rest.
+# Python's bundled pip runs from its wheel and installs the locked pip. That takes half the time of
+# `python3 -m venv` with pip, and the locked pip is twice as fast as the bundled one.
 new_venv() {
     rm -rf $venv
     wheel=$("$python" - 2>/dev/null <<'PYTHON'
@@ -66,7 +66,7 @@ PYTHON
 if ! $venv/bin/python -m pip --version >/dev/null 2>&1; then
     echo "Creating $venv ..." >&2
     if ! new_venv; then
-        # Debian keeps what the venv module needs in a package of its own.
+        # Debian has a separate package for the venv module.
         deploy/packages.sh python3-venv
         if ! new_venv; then
             "$python" -m venv --clear $venv >&2 || true
@@ -83,7 +83,7 @@ case $set_name in
     *) echo "Installing Python packages (first run, about a minute) ..." >&2; source_builds="mysqlclient" ;;
 esac
 stamped build || install_build $venv/bin/python -m pip
-# A build in isolation would fetch setuptools without a hash; the locked one is there already.
+# An isolated build would fetch setuptools without a hash; the locked one is installed already.
 # shellcheck disable=SC2086
 $venv/bin/python -m pip install $options --no-build-isolation \
     --only-binary :all: --no-binary "$source_builds" --requirement "$locks/$set_name.txt"

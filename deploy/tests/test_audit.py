@@ -1,4 +1,4 @@
-"""`make audit` calls packages clean only when a database answered for each of them."""
+"""`make audit` calls packages clean only when one database covers all of them."""
 
 import json
 import sys
@@ -20,9 +20,9 @@ VULNERABLE = {
 
 
 def stand_in(folder: Path, **reports: list[dict] | None) -> str:
-    """Make a program that prints, as pip-audit does, the report of the database it is asked for.
+    """Create a stand-in for pip-audit that prints the report of the requested database.
 
-    A database without a report cannot be reached.
+    A database without a report is unreachable.
     """
     path = folder / "pip-audit"
     answers = {name: json.dumps({"dependencies": rows}) for name, rows in reports.items() if rows}
@@ -40,15 +40,15 @@ def stand_in(folder: Path, **reports: list[dict] | None) -> str:
 @pytest.mark.parametrize(
     ("pypi", "osv", "code", "said"),
     [
-        ([KNOWN], None, 0, "1 packages looked up at PyPI: no known vulnerability."),
-        ([KNOWN, SKIPPED], [KNOWN], 0, "looked up at OSV: no known vulnerability."),
-        (None, [KNOWN], 0, "looked up at OSV: no known vulnerability."),
-        ([KNOWN, VULNERABLE], None, 1, "pillow 1.0: PYSEC-1 (CVE-1), mended in 1.1"),
+        ([KNOWN], None, 0, "1 packages checked at PyPI: no known vulnerability."),
+        ([KNOWN, SKIPPED], [KNOWN], 0, "checked at OSV: no known vulnerability."),
+        (None, [KNOWN], 0, "checked at OSV: no known vulnerability."),
+        ([KNOWN, VULNERABLE], None, 1, "pillow 1.0: PYSEC-1 (CVE-1), fixed in 1.1"),
         ([SKIPPED, VULNERABLE], None, 1, "pillow 1.0: PYSEC-1"),
-        ([SKIPPED], [VULNERABLE], 1, "OSV knows vulnerabilities of locked packages"),
+        ([SKIPPED], [VULNERABLE], 1, "OSV lists vulnerabilities of locked packages"),
         ([SKIPPED], None, 3, "NOT AUDITED"),
-        ([KNOWN, SKIPPED], [SKIPPED], 3, "PyPI knows nothing of 1 packages: jinja2"),
-        (None, None, 3, "OSV gave no answer: Name does not resolve"),
+        ([KNOWN, SKIPPED], [SKIPPED], 3, "PyPI does not know 1 packages: jinja2"),
+        (None, None, 3, "OSV did not answer: Name does not resolve"),
     ],
 )
 def test_the_exit_code_says_whether_all_packages_were_found_clean(

@@ -1,4 +1,4 @@
-"""The embedded mode belongs to one process: its lock, its refusals, its quick end."""
+"""The embedded mode runs in one process only: its lock, its refusals, its quick end."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.embedded
 
 
 def site_environment(data_dir: Path, **extra: str) -> dict[str, str]:
-    """Return an environment of the embedded mode with its own data."""
+    """Return the environment of an embedded site with its own data directory."""
     plain = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     return {**plain, "DATA_DIR": str(data_dir), "DEMO": "0", **extra}
 
@@ -56,7 +56,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Service]]:
 
 
 def page(service: Service, path: str) -> int:
-    """Return the status of a GET."""
+    """Return the status of a GET request."""
     assert service.env is not None
     address = f"http://127.0.0.1:{service.env['PORT']}{path}"
     with urllib.request.urlopen(address, timeout=10) as answer:
@@ -144,7 +144,7 @@ def test_nobody_else_on_this_machine_can_read_what_the_site_keeps(
     found = [tmp_path, *tmp_path.rglob("*")]
     assert {"db.sqlite3-wal", "db.sqlite3-shm", "keys.json", "lock"} <= {p.name for p in found}
     others = [path for path in found if path.stat().st_mode & 0o077]
-    assert others == [foreign]  # not the site's: it stays as it was
+    assert others == [foreign]  # a foreign file stays
 
 
 @pytest.mark.e2e
@@ -152,7 +152,7 @@ def test_the_process_writes_down_nothing_that_opens_an_account(tmp_path: Path) -
     secret, port = "c4n4ry-" + "x" * 40, free_port()
     log = tmp_path / "log"
     with log.open("wb") as out:
-        # Not as a `Service`, which redacts what others write.
+        # Not a `Service`, which redacts the output of others.
         site = subprocess.Popen(
             python("manage.py", "serve"),
             env=site_environment(tmp_path / "data", PORT=str(port), PYTHONUNBUFFERED="1"),
@@ -205,7 +205,7 @@ def test_a_port_in_use_is_told_in_a_line(serve: Callable[..., Service], tmp_path
 
 
 def quickest_stop(background: embedded.Background) -> float:
-    """Stop a worker, and others on a busy machine; return the seconds of the quickest."""
+    """Return the seconds of the quickest stop of a worker; on a busy machine it tries several."""
     seconds: list[float] = []
     for _ in range(3):
         began = time.monotonic()
@@ -242,7 +242,8 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
     try:
         background.start()
         assert background.ready.wait(60)
-        # Of several on a busy machine the quickest; by looking each second none would be.
+        # The quickest of several counts, as the machine may be busy. Polling once a second never
+        # passes.
         waits = []
         for _ in range(5):
             done.clear()

@@ -1,4 +1,4 @@
-"""Lock files have what the lists ask for, and an installation takes nothing else."""
+"""Lock files match the lists, and an installation accepts nothing else."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def change(file: str, old: str, new: str) -> Callable[[Path], None]:
-    """Return a function that replaces a text, which must be there, in a file of a folder."""
+    """Return a function that replaces an existing text in a file of a folder."""
 
     def apply(root: Path) -> None:
         text = (root / file).read_text()
@@ -37,7 +37,7 @@ def change(file: str, old: str, new: str) -> Callable[[Path], None]:
 
 
 def cut_hashes(root: Path) -> None:
-    """Take all hashes of the first package of a lock file away."""
+    """Remove all hashes of the first package of a lock file."""
     path = root / "requirements/lock/base.txt"
     lines = path.read_text().splitlines(keepends=True)
     first = next(number for number, line in enumerate(lines) if not line.startswith("#"))
@@ -61,7 +61,7 @@ def test_the_lock_files_are_what_the_lists_ask_for() -> None:
         (change("requirements/lock/base.txt", "six==1", "six==1+x"), "not a line of a lock file"),
         (change("requirements/lock/base.txt", "six==", "--index-url x\nsix=="), "--index-url x"),
         (change("requirements/lock/base.txt", "sha256:", "md5:"), "not a line of a lock file"),
-        (change("requirements/lock/base.txt", "six==", "amqp==1 \\\nsix=="), "amqp is there twice"),
+        (change("requirements/lock/base.txt", "six==", "amqp==1 \\\nsix=="), "amqp appears twice"),
         (cut_hashes, "amqp has no hash"),
         (lambda root: (root / "requirements/lock/stack.txt").unlink(), "No such file"),
     ],
@@ -72,7 +72,7 @@ def test_each_difference_is_found(project: Path, fault: Callable[[Path], None], 
 
 
 def wheel(folder: Path) -> Path:
-    """Make the wheel of a package without content."""
+    """Create the wheel of a package without content."""
     path = folder / "harmless-1.0-py3-none-any.whl"
     info = "harmless-1.0.dist-info"
     with zipfile.ZipFile(path, "w") as file:
@@ -90,7 +90,7 @@ def test_an_installation_takes_only_files_whose_hash_is_locked(tmp_path: Path) -
     lock_dir = tmp_path / "requirements" / "lock"
     lock_dir.mkdir(parents=True)
     (lock_dir / "build.txt").touch()
-    # A venv as if pip had just been installed: it borrows that of the run.
+    # A venv as if pip had just been installed: it links to the packages of the test run.
     venv = tmp_path / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     packages = next(venv.glob("lib/python3*/site-packages"))
@@ -98,7 +98,7 @@ def test_an_installation_takes_only_files_whose_hash_is_locked(tmp_path: Path) -
     (venv / ".stamp-build").write_text(hashlib.sha256().hexdigest())
 
     def install() -> subprocess.CompletedProcess[str]:
-        """Run the script of this project in the folder, without an index."""
+        """Run the project's script in the folder, without an index."""
         configuration = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
         return subprocess.run(
             [str(locks.PROJECT_DIR / "deploy/venv.sh"), "base"],

@@ -1,4 +1,4 @@
-"""nginx alone, before a site of a few lines: headers that every answer over https has, once."""
+"""nginx alone in front of a minimal site: headers that every https answer has exactly once."""
 
 import http.client
 import os
@@ -25,7 +25,7 @@ HEADER = "Strict-Transport-Security"
 
 
 def of_django(settings: Any, rf: Any) -> str:
-    """What the site says over https."""
+    """Return the header that Django sets over https."""
     settings.SECURE_HSTS_SECONDS = HSTS_SECONDS
     settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
     answer = SecurityMiddleware(lambda request: HttpResponse())(rf.get("/", secure=True))
@@ -37,17 +37,17 @@ def test_nginx_and_the_site_say_the_same(settings: Any, rf: Any) -> None:
 
 
 class Site(BaseHTTPRequestHandler):
-    """Says HSTS wherever it was told that the visitor came by https, and sends private files."""
+    """Sets HSTS when the visitor came by https, and sends private files through nginx."""
 
     def address_string(self) -> str:
-        """Return nobody: a client of a socket of this machine has no address."""
+        """Return an empty text: a client of a Unix socket has no address."""
         return ""
 
     def log_message(self, *args: object) -> None:
-        """Write nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
-        """Answer, or let nginx send the file."""
+        """Answer, or make nginx send the file."""
         self.send_response(200)
         if self.headers["X-Forwarded-Proto"] == "https":
             self.send_header(HEADER, HSTS)
@@ -59,14 +59,14 @@ class Site(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module", params=["https", "http"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
-    """The scheme, and the port of an nginx."""
+    """Yield the scheme and the port of an nginx."""
     with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
         base = Path(name)
         for path in ("static/a.css", f"media/{NAME}", f"media/public/{NAME}"):
             file = base / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text("x")
-            # Whatever the umask of this process is: importing the site sets one.
+            # Explicit, as importing the site sets a umask.
             file.chmod(0o644)
             for folder in file.relative_to(base).parents:
                 (base / folder).chmod(0o755)

@@ -1,4 +1,4 @@
-"""A `Service` starts, tells when it is ready, and leaves nothing behind."""
+"""A `Service` starts, reports when it is ready, and leaves nothing behind."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(60)"
 
 
 def alive(pid: int) -> bool:
-    """True while a process of this id runs (a zombie does not)."""
+    """Return whether a process with this id runs (a zombie does not)."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
@@ -26,7 +26,7 @@ def alive(pid: int) -> bool:
 
 
 def comes_true(check: Callable[[], bool]) -> bool:
-    """True when something holds within a minute, as a busy machine may take long."""
+    """Return whether the check passes within a minute, as a busy machine may be slow."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if check():
@@ -36,7 +36,7 @@ def comes_true(check: Callable[[], bool]) -> bool:
 
 
 def is_python(pid: int) -> bool:
-    """True when a process is a Python, not a program that is going to become one."""
+    """Return whether a process runs Python, and not a program that will exec it."""
     return Path(f"/proc/{pid}/cmdline").read_text().startswith(sys.executable)
 
 
@@ -122,7 +122,7 @@ def test_a_service_ends_when_its_parent_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert comes_true(lambda: is_python(pid))  # setpriv needs a moment to become the service
+        assert comes_true(lambda: is_python(pid))  # setpriv takes a moment to exec the service
         assert alive(pid)
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()

@@ -1,4 +1,4 @@
-"""The full stack serves through nginx, survives what may be killed, and leaves nothing behind."""
+"""The full stack serves through nginx, survives killed services, and leaves nothing behind."""
 
 import json
 import os
@@ -32,7 +32,7 @@ METRICS_TOKEN = "a.metrics.token"
 
 
 class Answer(NamedTuple):
-    """What came back for a request."""
+    """Response to a request."""
 
     status: int
     headers: Mapping[str, str]
@@ -43,8 +43,8 @@ class Answer(NamedTuple):
 def stack() -> Iterator[Stack]:
     """A stack with its own Redis instances and an empty database on the test run's server.
 
-    Its data is where another account can get, unlike pytest's own directories, and begins as older
-    versions left it.
+    Its data directory is reachable for other accounts, unlike pytest's own directories, and has the
+    modes that older versions left.
     """
     url = create_database(os.environ["DATABASE_URL"], "stack_itself")
     with tempfile.TemporaryDirectory(prefix="socialsite-") as name:
@@ -65,7 +65,7 @@ def running_stack(data: Path, url: str) -> Iterator[Stack]:
 
 
 def ask(stack: Stack, path: str, body: bytes | None = None, **headers: str) -> Answer:
-    """Send a GET, or a POST where there is a body."""
+    """Send a GET, or a POST if there is a body."""
     request = urllib.request.Request(stack.url + path, data=body, headers=headers)  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
@@ -85,16 +85,16 @@ def test_pages_and_api_are_served_through_nginx(stack: Stack) -> None:
 
 @pytest.mark.parametrize("path", ["/notifications", "/admin/", "/admin/login/"])
 def test_a_long_address_leads_to_the_login(stack: Stack, path: str) -> None:
-    """The longest that nginx takes, of signs that are escaped twice on the way there.
+    """The longest URL that nginx accepts, with characters that are escaped twice on the way.
 
-    Some step of the way may find it too long, but none may fail.
+    Some step may refuse it as too long, but none may fail.
     """
     answer = ask(stack, f"{path}?next={'%5E' * 2600}")
     assert answer.status in (200, 302, 414), answer.status
 
 
 def test_metrics_are_for_scrapers_with_the_token(stack: Stack) -> None:
-    """nginx itself is local to the site, as any proxy on this machine."""
+    """nginx connects to the site from a local address, like any proxy on this machine."""
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-Forwarded-For": "127.0.0.1"}):
         assert ask(stack, "/metrics", **headers).status == 404
     answer = ask(stack, "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
@@ -118,7 +118,7 @@ def test_nobody_else_on_this_machine_can_read_the_data(stack: Stack) -> None:
     found = [stack.data_dir, *stack.data_dir.rglob("*")]
     assert len(found) > 100
     assert not [path for path in found if mode_of(path) & 0o007 and not path.is_symlink()]
-    # As root: the group of nginx and the database passes through, and reads what nginx serves.
+    # As root: the group of nginx and the database may traverse, and nginx reads what it serves.
     served = ("media", "static")
     for path in found:
         passed = path.name == "stack" or path == stack.data_dir
@@ -138,7 +138,7 @@ def workers_of(pid: int) -> list[int]:
 
 
 def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
-    """By nginx alone; what is not public, or no upload, is for the site to answer."""
+    """nginx serves public uploads alone; the site answers for everything else."""
     name, private = (f"ab/{number:032x}.jpg" for number in range(2))
     code = (
         "from socialsite.core import media_files as files\n"
@@ -161,7 +161,7 @@ def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> No
     for path in (name, private):
         assert ask(stack, f"/_uploads/{path}").status == 404
     stack.processes["http"].stop()
-    try:  # nobody else can serve what nginx serves
+    try:  # no other program can serve nginx's files
         assert ask(stack, f"/media/{name}").status == 200
         assert ask(stack, f"/media/{private}").status == 503
         sheet = next((stack.data_dir / "static").rglob("*.css"))
@@ -187,7 +187,7 @@ def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float)
         ("/admin/login/", bodies.OTHER),
         ("/ws/session/", bodies.OTHER),
         ("/api/v1/posts", bodies.ARTICLE),
-        ("/posts", bodies.ARTICLE),  # of the site: nginx does not know the content type
+        ("/posts", bodies.ARTICLE),  # limit of the site: nginx does not know the content type
         ("/posts", bodies.FILES),
         ("/api/v1/media", bodies.FILES),
     ],
@@ -200,14 +200,14 @@ def test_every_address_takes_bodies_up_to_its_limit(stack: Stack, path: str, lim
     if path.startswith("/api/"):
         assert json.loads(refused.body)["code"] == 20
     if (path, limit) != ("/posts", bodies.ARTICLE):
-        assert b"larger than this address takes" in refused.body  # nginx said so
+        assert b"larger than this address takes" in refused.body  # this is nginx's text
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/ws/session/"])
 def test_a_head_that_is_too_large_is_refused(stack: Stack, path: str) -> None:
     assert ask(stack, path, **{f"x-{number}": "y" for number in range(80)}).status in (200, 404)
     assert ask(stack, path, **{f"x-{number}": "y" for number in range(120)}).status == 431
-    assert ask(stack, path, **{"x-large": "y" * 33_000}).status == 400  # by nginx
+    assert ask(stack, path, **{"x-large": "y" * 33_000}).status == 400  # refused by nginx
 
 
 def test_memory_returns_after_large_requests(stack: Stack) -> None:
@@ -216,12 +216,12 @@ def test_memory_returns_after_large_requests(stack: Stack) -> None:
     client = hostile.warm_up(stack.url, "mallory")
     before = hostile.megabytes(http)
     hostile.attack(stack.url, client)
-    # Each of the two workers may keep as much as the one process of the embedded mode.
+    # Each of the two workers may use as much memory as the one process of the embedded mode.
     eventually(lambda: hostile.megabytes(http) < before + 60)
 
 
 def test_an_answer_before_the_body_was_read_arrives(stack: Stack) -> None:
-    """A server that closes with unread input resets the connection, and nginx then says 503."""
+    """A server that closes with unread input resets the connection, and nginx then answers 503."""
     upload = bytes(1024 * 1024)
 
     def send(number: int) -> int:
@@ -259,7 +259,7 @@ def test_the_http_server_starts_again_after_it_was_killed(stack: Stack) -> None:
 
 
 def test_no_log_holds_what_opens_an_account(stack: Stack) -> None:
-    """Neither of the site, which refuses a form, nor of nginx, which finds nobody behind it."""
+    """Neither the log of the site, which refuses a form, nor of nginx, whose upstream is down."""
     secret = "c4n4ry-" + "x" * 40
     paths = [f"/recover/{secret}", f"/email/{secret}", f"/login?next=%2Frecover%2F{secret}"]
     for path in paths:
@@ -281,7 +281,7 @@ def test_a_second_stack_on_the_same_data_is_refused(stack: Stack) -> None:
 
 
 def test_stop_leaves_no_process_and_no_directory(stack: Stack) -> None:
-    """The last of this module, as it ends what the others use."""
+    """The last test of this module, as it stops the stack that the others use."""
     pids = [service.pid for service in stack.processes.values()]
     runtime = Path(stack.processes["nginx"].argv[-1]).parents[1]
     assert runtime.exists()
