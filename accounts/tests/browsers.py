@@ -1,4 +1,4 @@
-"""A browser without pages: Django's test client with a person's cookies."""
+"""Django's test client with a person's cookies, as a browser without pages."""
 
 from django.test import Client
 
@@ -7,7 +7,7 @@ from accounts.models import User
 
 
 def browser_of(user: User) -> Client:
-    """Return a browser in which a person is logged in."""
+    """Return a browser in which the person is signed in."""
     tokens = actions.sign_in(user, client="other")
     client = Client()
     client.cookies[cookies.ACCESS] = tokens.access

@@ -1,6 +1,6 @@
-"""Makes forged tokens from live ones, by a seed: what an attacker, or a bug of ours, might send.
+"""Forges tokens from live ones, reproducibly by a seed: inputs of an attacker or of a bug.
 
-Every forgery has the code of its refusal: 15, or 6 for a token that is right but for its time.
+Every forgery has the error code that must refuse it: 15, or 6 for a valid token that has expired.
 """
 
 import base64
@@ -28,7 +28,7 @@ HASHES = {"256": hashes.SHA256(), "384": hashes.SHA384(), "512": hashes.SHA512()
 
 @functools.cache
 def ring() -> list[str]:
-    """One key of each kind; made once, and RSA as short as is allowed, as it takes its time."""
+    """Return one key of each kind, cached. RSA is as short as allowed, as it takes long."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=keys.RSA_BITS)
     pem = private.private_bytes(
         serialization.Encoding.PEM,
@@ -40,7 +40,7 @@ def ring() -> list[str]:
 
 @functools.cache
 def strangers() -> dict[str, Any]:
-    """Keys that are not ours, by algorithm."""
+    """Return foreign keys by algorithm."""
     return {
         "EdDSA": ed25519.Ed25519PrivateKey.generate(),
         "RS256": rsa.generate_private_key(public_exponent=65537, key_size=keys.RSA_BITS),
@@ -65,7 +65,7 @@ def opened(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def signature(algorithm: str, key: Any, text: bytes) -> bytes:
-    """Sign by any algorithm with whatever can be bent into its key."""
+    """Sign by any algorithm, with anything that can serve as its key."""
     digest = HASHES.get(algorithm[2:])
     match algorithm[:2], key:
         case "Ed", ed25519.Ed25519PrivateKey():
@@ -84,7 +84,7 @@ def signature(algorithm: str, key: Any, text: bytes) -> bytes:
 
 
 def sealed(header: Any, payload: Any, algorithm: str, key: Any) -> str:
-    """Return a token of these parts."""
+    """Return a signed token with this header and payload."""
     text = f"{part(header)}.{part(payload)}"
     return f"{text}.{part(signature(algorithm, key, text.encode()))}"
 
@@ -99,7 +99,7 @@ class Forgery:
 
     @property
     def plain(self) -> bool:
-        """True when a cookie can carry it as it is."""
+        """Return whether a cookie can carry it unchanged."""
         return self.token.isascii() and not set(self.token) & set(' \t\r\n";,\\\0')
 
 
@@ -192,13 +192,13 @@ FAMILIES: dict[str, Maker] = {}
 
 
 def family(maker: Maker) -> Maker:
-    """Note a way to forge."""
+    """Register a kind of forgery."""
     FAMILIES[maker.__name__] = maker
     return maker
 
 
 class Forger:
-    """Forges tokens of one kind out of live tokens of that kind, and of the other kind."""
+    """Forges tokens of one kind from live tokens of that kind and of the other kind."""
 
     def __init__(self, live: list[str], others: list[str], seed: str) -> None:
         self.dice = random.Random(seed)
@@ -214,20 +214,20 @@ class Forger:
         return self.dice.choice(self.live)
 
     def claims(self, **changes: Any) -> dict[str, Any]:
-        """Return the claims of a live token with changes; GONE takes one out."""
+        """Return the claims of a live token with changes; GONE removes a claim."""
         found = opened(self.any())[1] | changes
         return {name: value for name, value in found.items() if value is not GONE}
 
     def signed(self, claims: Any, key: keys.Key | None = None, **header: Any) -> str:
-        """Sign with one of our own keys, as only the site can; changes of the header as above."""
+        """Sign with one of the site's own keys; `header` changes the header in the same way."""
         key = key or self.dice.choice(self.keys)
         found = {n: v for n, v in (key.header | header).items() if v is not GONE}
         return sealed(found, claims, key.algorithm, key.signing)
 
     def make(self, count: int) -> list[Forgery]:
-        """Forge that many, each family in turn."""
+        """Return this number of forgeries, from each family in turn."""
         found: list[Forgery] = []
-        names = [*FAMILIES, "odd_claim", "odd_claim"]  # all of its cases are to come
+        names = [*FAMILIES, "odd_claim", "odd_claim"]  # it has the most cases
         while len(found) < count:
             name = names[len(found) % len(names)]
             made = FAMILIES[name](self)
@@ -249,7 +249,7 @@ def no_algorithm(forger: Forger) -> str:
 
 @family
 def public_key_as_secret(forger: Forger) -> str:
-    """The algorithm confusion: HMAC with what everybody may know of a pair."""
+    """Algorithm confusion: HMAC with the public half of a pair as the secret."""
     key = forger.dice.choice([key for key in forger.keys if key.jwk])
     pem = key.verifying.public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -265,7 +265,7 @@ def public_key_as_secret(forger: Forger) -> str:
 
 @family
 def another_algorithm_of_the_key(forger: Forger) -> str:
-    """Our own key, but not by its one algorithm."""
+    """The site's own key, but with another algorithm than its own."""
     key = forger.dice.choice(forger.keys)
     algorithm = forger.dice.choice(
         {
@@ -279,7 +279,7 @@ def another_algorithm_of_the_key(forger: Forger) -> str:
 
 @family
 def key_of_another_name(forger: Forger) -> str:
-    """Two of our keys mixed up."""
+    """Signed by one of the site's keys under the `kid` of another."""
     one, other = forger.dice.sample(forger.keys, 2)
     header = one.header | {"alg": forger.dice.choice([one.algorithm, other.algorithm])}
     return sealed(header, forger.claims(), other.algorithm, other.signing)
@@ -287,7 +287,7 @@ def key_of_another_name(forger: Forger) -> str:
 
 @family
 def key_of_a_stranger(forger: Forger) -> str:
-    """A key of the right kind, or of any, under the name of ours; the key in the header too."""
+    """A foreign key under the `kid` of one of ours, also with the key in the header."""
     key = forger.dice.choice(forger.keys)
     algorithm = forger.dice.choice([key.algorithm, *strangers()])
     more = forger.dice.choice([{}, {"alg": algorithm}, {"jwk": {"kty": "oct", "k": "AAAA"}}])
@@ -297,19 +297,19 @@ def key_of_a_stranger(forger: Forger) -> str:
 
 @family
 def odd_name_of_the_key(forger: Forger) -> str:
-    """An unknown or malformed `kid` on what is signed by us."""
+    """An unknown or malformed `kid` on a token signed by the site."""
     return forger.signed(forger.claims(), kid=forger.dice.choice(KIDS))
 
 
 @family
 def odd_header(forger: Forger) -> str:
-    """Headers that name a key or ask for something, on what is signed by us."""
+    """Headers that name a key or request an extension, on a token signed by the site."""
     return forger.signed(forger.claims(), **forger.dice.choice(EXTRA))
 
 
 @family
 def header_of_nonsense(forger: Forger) -> str:
-    """A header that is no object, or no JSON."""
+    """A header that is not a JSON object."""
     key = forger.keys[0]
     raw = [b"", b"{", b"null", b"[]", b'"x"', b"1", b"\xff\xfe", b"[" * 2000, b"9" * 2000]
     return sealed(forger.dice.choice(raw), forger.claims(), key.algorithm, key.signing)
@@ -317,14 +317,14 @@ def header_of_nonsense(forger: Forger) -> str:
 
 @family
 def odd_claim(forger: Forger) -> str:
-    """One claim missing or malformed, signed by us."""
+    """One missing or malformed claim, signed by the site."""
     name, value = next(forger.claims_in_turn)
     return forger.signed(forger.claims(**{name: value}))
 
 
 @family
 def odd_number(forger: Forger) -> str:
-    """The numbers that revocation compares."""
+    """Odd values of the numbers that revocation compares."""
     name = forger.dice.choice(["ver", "bat"] + (["rol"] if forger.kind == "access" else []))
     value = forger.dice.choice([True, False, None, GONE, "7", 1.5, -1, [], 10**300, 2**31])
     return forger.signed(forger.claims(**{name: value}))
@@ -332,19 +332,19 @@ def odd_number(forger: Forger) -> str:
 
 @family
 def odd_type(forger: Forger) -> str:
-    """Neither an access nor a refresh token."""
+    """A type other than access and refresh."""
     return forger.signed(forger.claims(typ=forger.dice.choice(TYPES)))
 
 
 @family
 def the_other_kind(forger: Forger) -> str:
-    """Refresh used as access, access as refresh."""
+    """A refresh token used as access token, and the reverse."""
     return forger.dice.choice(forger.others)
 
 
 @family
 def several_claims(forger: Forger) -> str:
-    """Many things wrong at once, expiry among them: still not called expired."""
+    """Several wrong claims, expiry among them: the error must not be "expired"."""
     names = forger.dice.sample(list(CLAIMS), 3)
     changes = {name: forger.dice.choice(CLAIMS[name]) for name in names}
     return forger.signed(forger.claims(**({"exp": 1} | changes)))
@@ -352,7 +352,7 @@ def several_claims(forger: Forger) -> str:
 
 @family
 def payload_of_nonsense(forger: Forger) -> str:
-    """No claims at all, signed by us."""
+    """A payload without claims, signed by the site."""
     raw: list[Any] = [b"", b"{", b"null", b"[]", b'"x"', b"1", b"\xff\xfe", b"[" * 2000, {}]
     raw += [[forger.claims()], b'{"exp":' + b"9" * 2000 + b"}", b'{"a":' * 700, b"\xef\xbb\xbf{}"]
     return forger.signed(forger.dice.choice(raw))
@@ -360,7 +360,7 @@ def payload_of_nonsense(forger: Forger) -> str:
 
 @family
 def expired(forger: Forger) -> tuple[str, int]:
-    """Right, but for its time."""
+    """A valid token that has expired."""
     claims = forger.claims()
     age = forger.dice.choice([0, 1, 60, 10**6])
     return forger.signed(claims | {"exp": claims["iat"] - age, "iat": claims["iat"] - age - 9}), 6
@@ -368,7 +368,7 @@ def expired(forger: Forger) -> tuple[str, int]:
 
 @family
 def expired_and_forged(forger: Forger) -> str:
-    """Its time is over, and it never was right."""
+    """Expired and forged at once."""
     head, body, old = forger.signed(forger.claims(exp=1)).split(".")
     return forger.dice.choice([f"{head}.{body}.{old[::-1]}", f"{head}.{body}.", f"{head}.{body}"])
 
@@ -403,7 +403,7 @@ def one_bit(forger: Forger) -> str:
 
 @family
 def claims_exchanged(forger: Forger) -> str:
-    """Other claims under an old signature."""
+    """Changed claims with an old signature."""
     head, _, old = forger.any().split(".")
     uid = str(forger.dice.randrange(1, 2**62))
     changes = forger.dice.choice([{"rol": 7}, {"uid": uid}, {"exp": 2**40}, {"ver": 9}, {"bat": 9}])
@@ -412,7 +412,7 @@ def claims_exchanged(forger: Forger) -> str:
 
 @family
 def parts_exchanged(forger: Forger) -> str:
-    """Made of the parts of several live tokens."""
+    """Parts of several live tokens combined."""
     while True:
         sources = [forger.dice.choice(forger.live + forger.others).split(".") for _ in range(3)]
         token = ".".join(parts[number] for number, parts in enumerate(sources))
@@ -422,7 +422,7 @@ def parts_exchanged(forger: Forger) -> str:
 
 @family
 def number_of_parts(forger: Forger) -> str:
-    """One, two, four, five parts, and empty ones."""
+    """One, two, four or five parts, or empty ones."""
     head, body, old = forger.any().split(".")
     parts = [head, body, old, *forger.any().split(".")]
     count = forger.dice.choice([1, 2, 4, 5, 6])
@@ -432,7 +432,7 @@ def number_of_parts(forger: Forger) -> str:
 
 @family
 def no_base64(forger: Forger) -> str:
-    """Characters that no token has, somewhere in a live one."""
+    """A live token with a character that no token contains."""
     token = forger.any()
     place = forger.dice.randrange(len(token) + 1)
     odd = forger.dice.choice(
@@ -443,7 +443,7 @@ def no_base64(forger: Forger) -> str:
 
 @family
 def too_long(forger: Forger) -> str:
-    """More than a token ever has, also where everything else is right."""
+    """Longer than any token, even with valid content."""
     long = "x" * forger.dice.randrange(MAX_LENGTH, 3 * MAX_LENGTH)
     head, body, old = forger.any().split(".")
     texts = [forger.signed(forger.claims(more=long)), long, f"{head}.{body}{long}.{old}"]
@@ -452,6 +452,6 @@ def too_long(forger: Forger) -> str:
 
 @family
 def noise(forger: Forger) -> str:
-    """Any text."""
+    """Random text."""
     letters = forger.dice.choice([LETTERS + ".", string.printable, "é😀１\0. "])
     return "".join(forger.dice.choices(letters, k=forger.dice.randrange(1, 400)))

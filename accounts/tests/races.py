@@ -1,8 +1,8 @@
-"""Races of one person's tokens by real threads, and what must hold afterwards.
+"""Races between sign-on operations of one person in real threads, with their invariants.
 
-Each race makes its own person, runs its threads from one starting shot and returns what went wrong,
-an empty list when nothing did. `test_races.py` runs a hundred rounds of each, `make chaos
-ARGS="sign_on"` thousands.
+Each race creates its own person, starts its threads together and returns the violations found, an
+empty list for none. `test_races.py` runs some rounds of each, `make chaos ARGS="sign_on"`
+thousands.
 """
 
 import itertools
@@ -28,13 +28,13 @@ _numbers = itertools.count(1)
 
 
 def person() -> User:
-    """Make a person of a new name."""
+    """Create a person with a new name."""
     number = next(_numbers)
     return actions.register(f"racer{number}", f"Racer{number}", PASSWORD)
 
 
 def lives(pair: TokenPair) -> tuple[bool, bool]:
-    """Tell whether the access token and the refresh token of a pair are accepted; may rotate."""
+    """Return whether the access and the refresh token of a pair are accepted; may rotate."""
     return _accepted(authentication.by_access, pair.access), _accepted(
         actions.refresh, pair.refresh
     )
@@ -67,7 +67,7 @@ def _pairs(results: list[Any]) -> list[TokenPair]:
 
 
 def _numbers_are_sound(user: User) -> Wrongs:
-    """Every floor is below the number that is issued now."""
+    """Every floor is below the number that would be issued now."""
     wrongs = []
     batch = TokenBatch.objects.get(pk=user.pk)
     if not max(batch.access_floor, batch.refresh_floor) < batch.batch:
@@ -79,7 +79,7 @@ def _numbers_are_sound(user: User) -> Wrongs:
 
 
 def two_logins_of_one_type() -> Wrongs:
-    """Of several logins of one device type at once, exactly one lives afterwards."""
+    """Of several concurrent log-ins of one device type, exactly one is live afterwards."""
     user = person()
     results = at_once([lambda: actions.sign_in(user, "chrome")] * 3)
     pairs = _pairs(results)
@@ -94,7 +94,7 @@ def two_logins_of_one_type() -> Wrongs:
 
 
 def a_refresh_and_a_password_change() -> Wrongs:
-    """Whatever a thief's refresh gets while the password changes is dead afterwards."""
+    """All tokens from a thief's refresh during a password change are dead afterwards."""
     user = person()
     stolen, own = actions.sign_in(user, "chrome"), actions.sign_in(user, "firefox")
     results = at_once(
@@ -117,7 +117,7 @@ def a_refresh_and_a_password_change() -> Wrongs:
 
 
 def a_login_and_a_password_change() -> Wrongs:
-    """Who logs in with the old password while it changes is out afterwards."""
+    """A log-in with the old password during its change is signed out afterwards."""
     user = person()
     actions.sign_in(user, "firefox")
     results = at_once(
@@ -137,7 +137,7 @@ def a_login_and_a_password_change() -> Wrongs:
 
 
 def two_tabs_refreshing() -> Wrongs:
-    """Tabs that refresh at once get the same successor, byte for byte, and stay signed in."""
+    """Tabs that refresh concurrently get the same successor, byte for byte, and stay signed in."""
     user = person()
     pair = actions.sign_in(user, "chrome")
     results = at_once([lambda: actions.refresh(pair.refresh)] * 3)
@@ -153,7 +153,7 @@ def two_tabs_refreshing() -> Wrongs:
 
 
 def bumps_against_bumps() -> Wrongs:
-    """Logins, kicks and a change of roles at once: each bump counts once, none is lost."""
+    """Concurrent log-ins, kicks and role changes: each raises its number once, none is lost."""
     user = person()
     first = actions.sign_in(user, "chrome")
     results = at_once(
@@ -168,7 +168,7 @@ def bumps_against_bumps() -> Wrongs:
     if lives(first) != (False, False):
         wrongs.append("the first sign-in lives")
     row = TokenVersion.objects.get(user=user, client="chrome")
-    # Two logins after the first and one log-out; where nobody is signed in there is nothing to end.
+    # Two log-ins after the first and one log-out; without a sign-in there is nothing to end.
     ended = Event.objects.filter(
         type="TokensRevoked", aggregate_id=user.pk, payload__client="chrome"
     ).count()
@@ -178,7 +178,7 @@ def bumps_against_bumps() -> Wrongs:
     if len(alive) > 1:
         wrongs.append(f"{len(alive)} sign-ins of one type live")
     for pair in alive:
-        # The refreshed access token carries the roles of now.
+        # The refreshed access token has the current roles.
         _, fresh = actions.refresh(pair.refresh)
         _, principal = authentication.by_access(fresh.access)
         if principal.roles != Role.MEMBER | Role.MODERATOR:
@@ -187,7 +187,7 @@ def bumps_against_bumps() -> Wrongs:
 
 
 def logins_and_a_ban() -> Wrongs:
-    """Once a ban is answered nothing lives, whatever logins and refreshes ran beside it."""
+    """After a ban no token is live, whatever log-ins and refreshes ran concurrently."""
     user = person()
     pair = actions.sign_in(user, "chrome")
     results = at_once(
@@ -209,7 +209,7 @@ def logins_and_a_ban() -> Wrongs:
 
 
 def two_password_changes() -> Wrongs:
-    """Of two changes that know the old password one wins, and only its pair lives."""
+    """Of two changes that know the old password one wins, and only its pair is live."""
     user = person()
     for client in ("chrome", "firefox"):
         actions.sign_in(user, client)

@@ -1,4 +1,4 @@
-"""Sockets of tests: `run` a scenario, in which a `Socket` opens, hears and ends."""
+"""WebSockets for tests: `run` executes a scenario in which a `Socket` opens, reads and ends."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ ORIGIN = (b"origin", b"http://localhost:8000")
 
 
 def run(scenario: Callable[[], Awaitable[Any]]) -> Any:
-    """Run a scenario to its end in a loop of its own."""
+    """Run a scenario in its own event loop."""
 
     async def all_of_it() -> Any:
         try:
@@ -78,13 +78,13 @@ class Socket:
         await self._talk.send_input({"type": "websocket.receive", "text": text})
 
     async def code(self) -> tuple[int, str]:
-        """Wait for the end; returns code and reason, messages before it are passed over."""
+        """Wait for the close, skipping messages before it; returns code and reason."""
         found = await self.end()
         await self.leave()
         return found
 
     async def end(self) -> tuple[int, str]:
-        """Do the same, and leave the site's side alone."""
+        """Wait likewise, but do not disconnect."""
         while True:
             message = await self._talk.receive_output(timeout=10)
             if message["type"] == "websocket.close":
@@ -96,13 +96,13 @@ class Socket:
 
 
 async def until(check: Callable[[], bool]) -> None:
-    """Wait until something holds; `run` ends a wait for what never does."""
+    """Wait until the check passes; `run` limits the wait."""
     while not await in_thread(check):
         await asyncio.sleep(0.02)
 
 
 async def in_thread(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Act from another thread, as a view or a worker does."""
+    """Call a function in another thread, as a view or a worker does."""
     return await database_sync_to_async(function, thread_sensitive=True)(*args, **kwargs)
 
 
@@ -111,7 +111,7 @@ def claims_of(pair: tokens.TokenPair) -> dict[str, Any]:
 
 
 async def opens(*headers: tuple[bytes, bytes], **kwargs: Any) -> bool:
-    """True when a socket opens and stays open."""
+    """Return whether a socket opens and stays open."""
     socket = Socket(*headers, **kwargs)
     if not await socket.open():
         return False
@@ -121,7 +121,7 @@ async def opens(*headers: tuple[bytes, bytes], **kwargs: Any) -> bool:
 
 
 def over(token: str) -> str:
-    """Return the token as it is after its time."""
+    """Return an expired copy of the token."""
     payload = jwt.decode(token, options={"verify_signature": False}) | {"exp": 1}
     key = settings.JWT_KEYS[0]
     return jwt.encode(payload, key, "HS256", {"kid": jwt.get_unverified_header(token)["kid"]})

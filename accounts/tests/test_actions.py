@@ -1,4 +1,4 @@
-"""Accounts and sign-ins: who may, what is revoked, what happens at once."""
+"""Accounts and sign-ins: permissions, revocation, concurrency."""
 
 import threading
 from collections.abc import Callable
@@ -144,7 +144,7 @@ def test_a_hash_that_is_there_already_is_not_made_again(monkeypatch, db) -> None
 def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_num_queries) -> None:
     access = actions.sign_in(user, "chrome").access
     with django_assert_num_queries(1):
-        authentication.by_access(access)  # the floors; nothing is noted
+        authentication.by_access(access)  # reads the floors; records no presence
     long_ago = timezone.now() - timedelta(minutes=6)
     User.objects.update(last_seen=long_ago)
     TokenVersion.objects.update(last_seen=long_ago)
@@ -211,7 +211,7 @@ def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
             if len(running) == passwords.CONCURRENT_HASHES:
                 is_full.set()
         assert is_full.wait(60)
-        threading.Event().wait(0.02)  # one more would come in meanwhile
+        threading.Event().wait(0.02)  # time for one more to enter
         with lock:
             running.pop()
         return raw

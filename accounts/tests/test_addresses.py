@@ -1,4 +1,4 @@
-"""IP addresses: who of the staff sees them whole, and when they are erased."""
+"""IP addresses: which staff see them whole, and when they are erased."""
 
 import logging
 import re
@@ -28,7 +28,7 @@ TRAIL, DEVICES = "/admin/accounts/auditentry/", "/admin/accounts/tokenversion/"
 
 @pytest.fixture
 def staff(make_user: Any) -> Callable[[int], Client]:
-    """Return a function that makes the browser of a new member of staff."""
+    """Return a function that creates a staff member and returns their browser."""
 
     def make(roles: int) -> Client:
         browser = Client()
@@ -42,7 +42,7 @@ def staff(make_user: Any) -> Callable[[int], Client]:
 
 @pytest.fixture
 def person(make_user: Any) -> User:
-    """Somebody who signed in by IPv4 and IPv6, and did something from both."""
+    """A person who signed in and acted by IPv4 and IPv6."""
     user = make_user("person1")
     for client, address in (("ios", V4), ("android", V6)):
         actions.sign_in(user, client, "", address)
@@ -51,7 +51,7 @@ def person(make_user: Any) -> User:
 
 
 def pages(person: User) -> list[str]:
-    """Return all pages of the admin that show addresses."""
+    """Return all admin pages that show addresses."""
     rows = TokenVersion.objects.filter(user=person).exclude(address="").order_by("pk")
     entries = AuditEntry.objects.exclude(address="").order_by("pk")
     return [
@@ -153,14 +153,14 @@ def test_no_address_is_logged(make_user: Any, caplog: pytest.LogCaptureFixture) 
 
 # --- how long they stay -------------------------------------------------------------------------
 def shift(days: float) -> None:
-    """Let all addresses be stored for so long by now."""
+    """Make all stored addresses this many days older."""
     at = timezone.now() - timedelta(days=days)
     TokenVersion.objects.exclude(address="").update(address_at=at)
     AuditEntry.objects.exclude(address="").update(address_at=at)
 
 
 def found() -> list[str]:
-    """Return all addresses in the tables."""
+    """Return all stored addresses."""
     return sorted(
         address
         for table in (TokenVersion, AuditEntry)

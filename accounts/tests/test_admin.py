@@ -1,4 +1,4 @@
-"""The admin: what staff see and do, by the site's own credential, and the audit trail."""
+"""The admin: staff's view and acts, by the site's own sign-in, and the audit trail."""
 
 import re
 from urllib.parse import urlencode
@@ -39,7 +39,7 @@ def alice(make_user) -> User:
 
 @pytest.fixture
 def make_staff(make_user):
-    """Return a function that makes somebody with roles."""
+    """Return a function that creates a person with roles."""
 
     def make(roles: int = ADMIN, name: str | None = None) -> User:
         return actions.promote(make_user(name), roles)
@@ -48,7 +48,7 @@ def make_staff(make_user):
 
 
 def notes() -> list[tuple]:
-    """The trail but for what `make_staff` left in it: who, what, to whom."""
+    """Return the audit trail without the entries of `make_staff`: (actor, act, subject)."""
     rows = AuditEntry.objects.exclude(actor=None).order_by("id")
     return list(rows.values_list("actor_id", "action", "subject_type", "subject_id"))
 
@@ -200,7 +200,7 @@ PEOPLE = "/admin/accounts/user/"
 
 @pytest.fixture
 def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is logged in."""
+    """A browser in which alice is signed in."""
     response = client.post("/login", {"username": "alice1", "password": PASSWORD})
     assert response.status_code == 303
     return client
@@ -208,7 +208,7 @@ def browser(client: Client, alice: User) -> Client:
 
 @pytest.fixture
 def admin(browser: Client, alice: User) -> Client:
-    """The same, and alice is an admin."""
+    """The same browser, with alice as admin."""
     actions.promote(alice, ADMIN)
     return browser
 

@@ -1,4 +1,4 @@
-"""API of accounts: sign-in flows, people, who may see whom."""
+"""API of accounts: sign-in flows, people, visibility."""
 
 import pytest
 from drf_spectacular.generators import SchemaGenerator

@@ -1,4 +1,4 @@
-"""Budgets of failed attempts: who waits, who does not, and what cannot slip through."""
+"""Budgets of failed attempts: who waits, who does not, and that no attempt bypasses them."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ def request_from(address: str = HOME, **extra: str) -> Any:
 
 
 def try_login(name: str, password: str = WRONG, address: str = HOME) -> str:
-    """Log in from an address, as a device that is not known; "in", or the name of the error."""
+    """Log in from an address with an unknown device; returns "in" or the name of the error."""
     try:
         entry.log_in(request_from(address), name, password, "other")
     except AppError as error:
@@ -48,7 +48,7 @@ def try_login(name: str, password: str = WRONG, address: str = HOME) -> str:
 
 
 def wait_of(name: str, address: str = HOME) -> int:
-    """The seconds a refused login is told to wait; 0 when it was not refused."""
+    """Return the Retry-After seconds of a log-in; 0 when it was not refused."""
     try:
         entry.log_in(request_from(address), name, WRONG, "other")
     except RateLimited as error:
@@ -189,7 +189,7 @@ def test_a_proxy_that_nobody_told_us_of_is_warned_about_once(clock, caplog, monk
 
 # --- one account from everywhere ----------------------------------------------------------------
 def failed(budget: Guesses, count: int, *parts: str) -> None:
-    """Note so many failures that happened just now."""
+    """Record this number of failures at the current time."""
     now = db.now_ms()
     wait_until = now + attempts.delay_ms(budget, count)
     row = Failures(attempts.key(budget, *parts), count, 0, now, now, wait_until)
@@ -197,7 +197,7 @@ def failed(budget: Guesses, count: int, *parts: str) -> None:
 
 
 def hammer(name: str, times: int) -> list[str]:
-    """Fail to log in from so many addresses."""
+    """Fail to log in from this number of addresses."""
     return [
         try_login(name, address=f"203.0.{number // 250}.{number % 250}") for number in range(times)
     ]
@@ -243,7 +243,7 @@ def test_a_known_browser_has_a_budget_of_its_own(make_user, clock) -> None:
     del mine.cookies["access"], mine.cookies["refresh"]
     wrong = {"username": "alice1", "password": WRONG}
     assert [mine.post("/login", wrong).status_code for _ in range(6)] == [401] * 5 + [429]
-    # What it did there is nobody else's business, nor that of its own dealings with others.
+    # Its failures there affect neither other people nor its other accounts.
     assert try_login("alice1", PASSWORD, AWAY) == "in"
     assert mine.post("/login", wrong | {"username": "bobby1"}).status_code == 401
 
@@ -314,7 +314,7 @@ def test_old_passwords_and_codes_have_budgets_of_their_own(make_user, clock) -> 
 
     names = [fail(lambda: attempts.password(user), PasswordNotCorrected) for _ in range(6)]
     assert names == ["PASSWORD_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"]
-    # A new password that breaks a rule is no failure of the old one.
+    # A new password that breaks a rule does not count as a failure of the old one.
     broken = [fail(lambda: attempts.password(other), RegMatchError) for _ in range(9)]
     assert set(broken) == {"REG_MATCH_ERROR"}
     codes = [fail(code, OtpNotCorrected) for _ in range(6)]
@@ -330,7 +330,7 @@ def test_codes_of_a_known_browser_and_of_who_is_signed_in_have_budgets(
     cookie = f"{known_devices.COOKIE}={response.cookies[known_devices.COOKIE].value}"
 
     def guess(number: int) -> str:
-        # From everywhere: the budgets of addresses have no say in it.
+        # The budgets of addresses do not apply, so any address works.
         request = request_from(f"203.0.113.{number}", HTTP_COOKIE=cookie)
         own = row is budgets.OWN_CODE
         try:
@@ -340,7 +340,7 @@ def test_codes_of_a_known_browser_and_of_who_is_signed_in_have_budgets(
             return error.name
 
     assert [guess(n) for n in range(7)] == ["OTP_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"] * 2
-    # A stranger, and a log-in, has a budget of their own.
+    # Strangers and log-ins have budgets of their own.
     with pytest.raises(OtpNotCorrected), attempts.code(request_from(), user):
         raise OtpNotCorrected
 
@@ -443,7 +443,7 @@ def test_budgets_hold_without_redis(make_user, monkeypatch, clock) -> None:
 # --- real transactions in real threads ----------------------------------------------------------
 @pytest.fixture
 def slow_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Checks that take as long as real ones; the list says which passwords were looked at."""
+    """Make checks take as long as real ones; the list records the checked passwords."""
     seen: list[str] = []
     lock = threading.Lock()
 
@@ -454,7 +454,7 @@ def slow_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return user is not None and raw == PASSWORD
 
     monkeypatch.setattr(passwords, "is_right", is_right)
-    # On a busy machine fifty take long.
+    # Fifty checks take long on a busy machine.
     monkeypatch.setattr(attempts, "TURN_SECONDS", 60)
     yield seen
     connection.close()

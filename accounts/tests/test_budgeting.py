@@ -1,4 +1,4 @@
-"""Whose budget a request takes from: in the round trip of its sign-in, and from nobody else's."""
+"""Rate limits of requests: one round trip together with authentication, and the right owner."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ def client_of(access: str) -> APIClient:
 
 
 def left(budget: budgets.Budget, user: Any) -> int:
-    """Return what is left of a person's budget."""
+    """Return the rest of a person's budget."""
     return ratelimit.take(budget, user.pk, cost=0).remaining
 
 
@@ -99,7 +99,7 @@ def test_answers_of_the_api_tell_the_budget_that_has_the_smallest_part_left(
         assert (answer.status_code, answer.json()["code"]) == (429, 11)
         assert answer["Retry-After"] == "1"
         assert client.get(path).status_code == 200
-    assert left(budgets.READ, user) == 100 - 3  # what one budget refuses takes from none
+    assert left(budgets.READ, user) == 100 - 3  # a request that one budget refuses takes from none
 
 
 def test_guests_have_the_budget_of_their_address_and_members_their_own(
@@ -193,7 +193,7 @@ def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, sett
 def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
     rf, make_user, settings, before: str | None
 ) -> None:
-    """The admin looks who asks before its page says what that takes."""
+    """The admin identifies the visitor before its page declares its budgets."""
     settings.BUDGETS = {"staff": Rate(1, 1), "mark": Rate(1, 1)}
     user = make_user()
     access = actions.sign_in(user, "chrome").access

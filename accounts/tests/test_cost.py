@@ -1,4 +1,4 @@
-"""What being signed in costs a request, through all of the middleware: one round trip, no query."""
+"""Cost of authentication for a request, through all of the middleware: one round trip, no query."""
 
 import pytest
 from django.db import connection
@@ -43,7 +43,7 @@ def browser(pair) -> APIClient:
 
 @pytest.fixture
 def cost(round_trips):
-    """Return a function that calls something and returns its round trips to Redis and queries."""
+    """Return a function that calls another and returns its Redis round trips and queries."""
 
     def run(function) -> tuple[int, int]:
         round_trips.clear()
@@ -65,7 +65,7 @@ def test_a_signed_in_request_costs_one_round_trip_and_no_query(
         assert response.status_code == 200
         assert str(user.pk).encode() in response.content
 
-    assert cost(ask) == (2, 1)  # the floors come from MySQL and are kept
+    assert cost(ask) == (2, 1)  # MySQL answers and the cache is filled
     assert [cost(ask) for _ in range(3)] == [(1, 0)] * 3
 
 

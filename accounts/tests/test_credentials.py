@@ -1,4 +1,4 @@
-"""Changing passwords: by their person, by the server's keeper; and making an admin."""
+"""Password changes by the person and by a command on the server; creating an admin."""
 
 import io
 import sys
@@ -285,7 +285,7 @@ PAGE = "/settings/password"
 
 @pytest.fixture
 def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is logged in."""
+    """A browser in which alice is signed in."""
     client.post("/login", {"username": "alice1", "password": OLD})
     return client
 

@@ -1,4 +1,4 @@
-"""Devices: what they are called, who is listed, kicks, CLIENT_POLICY, rows that are forgotten."""
+"""Devices: names, the list, kicks, CLIENT_POLICY, deleted rows."""
 
 from datetime import timedelta
 from urllib.parse import quote
@@ -42,7 +42,7 @@ def per_device(settings) -> None:
 
 
 def lives(pair: TokenPair) -> tuple[bool, bool]:
-    """Tell whether access and refresh token are accepted."""
+    """Return whether access and refresh token are accepted."""
     found = []
     for function, token in (
         (authentication.by_access, pair.access),
@@ -196,7 +196,7 @@ def test_a_kicked_device_may_sign_in_again(alice) -> None:
     actions.kick(alice, "ios", by="Chrome")
     again = actions.sign_in(alice, "ios")
     assert lives(again) == ALIVE
-    assert row(alice, "ios").ended == "kicked"  # nobody was there: the reason before still counts
+    assert row(alice, "ios").ended == "kicked"  # nobody was signed in: the older reason stays
     assert revocations() == [("ios", "kicked", "Chrome")]
 
 
@@ -256,7 +256,7 @@ def test_kicking_all_others_leaves_the_tokens_of_this_device(alice) -> None:
         ("android", "kicked", "Chrome, macOS"),
     ]
     assert row(alice, "edge").ended == "logout"
-    assert bearer(here).delete(DEVICES).status_code == 204  # nobody left
+    assert bearer(here).delete(DEVICES).status_code == 204  # no other device left
     assert AuditEntry.objects.get().detail == {"clients": ["ios", "android"]}
 
 
@@ -401,7 +401,7 @@ def test_a_living_site_goes_from_types_to_devices_and_back(alice, settings) -> N
     assert [lives(pair) for pair in (old, first, second)] == [ALIVE] * 3
     phone = login("ios")
     assert sorted(listed(alice)) == ["chrome", "chrome:desktop-1", "chrome:desktop-2", "ios"]
-    newest = login()  # the next one of the kind ends all of the kind
+    newest = login()  # the next sign-in of the kind ends all of that kind
     assert [lives(pair) for pair in (old, first, second)] == [DEAD] * 3
     assert [lives(pair) for pair in (phone, newest)] == [ALIVE] * 2
     assert sorted(listed(alice)) == ["chrome", "ios"]
@@ -412,13 +412,13 @@ def test_a_living_site_goes_from_types_to_devices_and_back(alice, settings) -> N
 
 @pytest.fixture
 def few(monkeypatch, per_device) -> None:
-    """Three sign-ins and five rows at most."""
+    """At most three sign-ins and five rows."""
     monkeypatch.setattr(clients, "LIVE_MAX", 3)
     monkeypatch.setattr(clients, "ROWS_MAX", 5)
 
 
 def sign_in(user: User, number: int) -> TokenPair:
-    """Sign a device in, a minute after the one before."""
+    """Sign in a device, a minute after the previous one."""
     pair = actions.sign_in(user, f"chrome:device-{number:02}", CHROME_LINUX)
     seen = timezone.now() - timedelta(days=1) + timedelta(minutes=number)
     TokenVersion.objects.filter(client=f"chrome:device-{number:02}").update(last_seen=seen)
@@ -431,9 +431,9 @@ def test_one_device_too_many_ends_the_one_not_seen_for_longest(alice, few) -> No
     sign_in(alice, 3)
     assert [lives(pair) for pair in pairs] == [ALIVE, DEAD, ALIVE]
     assert revocations() == [("chrome:device-01", "limit", "Chrome, Linux")]
-    sign_in(alice, 0)  # one that is signed in already needs no room
+    sign_in(alice, 0)  # a signed-in client needs no new place
     assert len(listed(alice)) == 3
-    sign_in(alice, 1)  # one that has a row does
+    sign_in(alice, 1)  # neither does a client with a row
     assert len(listed(alice)) == 3
 
 
@@ -447,14 +447,14 @@ def test_the_rows_of_a_person_are_bounded(alice, make_user, few) -> None:
 
 
 def test_old_tokens_of_a_forgotten_device_never_live_again(alice, few) -> None:
-    """The client comes back with its old id: what it gets lies above all that it ever had."""
+    """The client returns with its old id and gets numbers above all of its old ones."""
     old = []
     for _ in range(4):
         old.append(sign_in(alice, 0))
     for number in range(1, 9):
         sign_in(alice, number)
     assert not TokenVersion.objects.filter(client="chrome:device-00").exists()
-    assert [lives(pair) for pair in old] == [DEAD] * 4  # no row: nobody
+    assert [lives(pair) for pair in old] == [DEAD] * 4  # no row means no sign-in
     new = sign_in(alice, 0)
     assert lives(new) == ALIVE
     assert [lives(pair) for pair in old] == [DEAD] * 4
@@ -481,7 +481,7 @@ def test_nobody_who_is_signed_in_is_forgotten(alice, few, monkeypatch) -> None:
 
 
 def test_a_warm_cache_knows_no_forgotten_device_as_alive(alice, few) -> None:
-    """Floors of a deleted row may stand in Redis for seconds: what is made anew lies above."""
+    """Redis may have the floors of a deleted row for seconds; new numbers lie above them."""
     old = sign_in(alice, 0)
     assert lives(old)[0]  # its floors are cached
     actions.kick(alice, "chrome:device-00")
@@ -506,7 +506,7 @@ PAGE = "/settings/devices"
 
 @pytest.fixture
 def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is logged in."""
+    """A browser in which alice is signed in."""
     browse(client)
     return client
 

@@ -1,4 +1,4 @@
-"""Why a sign-in ended: found in the tables, said on the next page."""
+"""Sign-out reasons: read from the tables and shown on the next page."""
 
 import jwt
 import pytest
@@ -27,7 +27,7 @@ def browser_with(pair: tokens.TokenPair) -> Client:
 
 
 def cookies_after(response) -> list[str] | None:
-    """The cookies that an answer sets; None when it leaves them alone."""
+    """Return the cookies that a response sets; None when it sets none."""
     if "access" not in response.cookies:
         return None
     return [response.cookies[name].value for name in ("access", "refresh")]
@@ -132,7 +132,7 @@ def test_a_sign_in_whose_access_alone_was_revoked_goes_on(act, alice) -> None:
 
 
 def test_an_old_copy_of_a_renewed_sign_in_is_told_nothing_and_keeps_its_cookies(alice) -> None:
-    """The other tab may be faster than the answer that brings this browser the new pair."""
+    """Another tab may be faster than the response that brings this browser the new pair."""
     pair = actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", PASSWORD, OTHER)
     response = browser_with(pair).get("/search")

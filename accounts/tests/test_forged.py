@@ -1,6 +1,6 @@
 """Two thousand forged tokens over HTTP, and some over WebSocket: each refused with the right code.
 
-They are made by a seed, so a failure can be repeated. Nothing forged costs a query or a round trip.
+A seed makes failures reproducible. A forged token costs neither a query nor a round trip.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ ME = "/api/v1/users/me"
 
 @pytest.fixture
 def live(db, make_user, settings) -> list[tokens.TokenPair]:
-    """Pairs of two people, signed by each key of the ring, which all count at the same time."""
+    """Pairs of two people, signed by each key of the ring; all keys are valid at once."""
     people = [make_user(), make_user()]
     found = []
     ring = forgery.ring()
@@ -39,7 +39,7 @@ def live(db, make_user, settings) -> list[tokens.TokenPair]:
 
 @pytest.fixture
 def forge(live) -> Callable[[str, int], list[Forgery]]:
-    """Return a function that forges so many tokens of a kind, which they pretend to be."""
+    """Return a function that forges this number of tokens of a pretended kind."""
     tokens_of = {kind: [getattr(pair, kind) for pair in live] for kind in ("access", "refresh")}
 
     def make(kind: str, count: int) -> list[Forgery]:
@@ -50,12 +50,12 @@ def forge(live) -> Callable[[str, int], list[Forgery]]:
 
 
 def bearer(text: str) -> str:
-    """Return a header as a server hands it on: bytes as Latin-1."""
+    """Return a header as a server passes it on: bytes as Latin-1."""
     return f"Bearer {text}".encode().decode("latin-1")
 
 
 def test_the_live_tokens_are_taken(live, api) -> None:
-    """What is forged below differs from tokens that work, of every key."""
+    """Shows that the forgeries below derive from valid tokens, of every key."""
     algorithms = set()
     for pair in live:
         assert api.get(ME, HTTP_AUTHORIZATION=bearer(pair.access)).status_code == 200
@@ -79,7 +79,7 @@ def test_two_thousand_forged_tokens_are_refused_over_http(live, forge, api, monk
         asked[one.family] += 1
         body, expected = response.json(), (401, one.code)
         if way == "body" and (len(one.token) > tokens.MAX_LENGTH or "\0" in one.token):
-            expected = (400, InvalidInput.code)  # not even a text that could be one
+            expected = (400, InvalidInput.code)  # no valid text at all
         if (response.status_code, body.get("code")) != expected:
             wrong.append((one.family, way, one.token[:300], response.status_code, body))
 
@@ -102,7 +102,7 @@ def test_two_thousand_forged_tokens_are_refused_over_http(live, forge, api, monk
 
 
 def test_forged_cookies_make_a_guest_of_the_visitor_of_a_page(forge, api) -> None:
-    """The access token is tried, then the refresh token."""
+    """The access token is checked first, then the refresh token."""
     pairs = zip(forge("access", 150), forge("refresh", 150), strict=True)
     plain = [(one.token, other.token) for one, other in pairs if one.plain and other.plain]
     assert len(plain) >= 100

@@ -1,4 +1,4 @@
-"""The door of `/ws/session/`: credentials, tickets, which pages may ask."""
+"""The handshake of `/ws/session/`: credentials, tickets, origins."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -52,7 +52,7 @@ def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to
 
     async def scenario() -> None:
         socket = Socket.by_cookie(found.get(access, pair.access), pair.refresh if refresh else "")
-        assert await socket.open()  # a refused handshake would not tell the page the code
+        assert await socket.open()  # a refused handshake would hide the code from the page
         assert (await socket.code())[0] == code
 
     run(scenario)
@@ -97,7 +97,7 @@ def test_of_a_browser_whose_access_is_over_the_refresh_token_says_what_to_do(
     ("origin", "cookie", "program"),
     [
         ("http://localhost:8000", True, True),
-        (settings.SITE_URL, True, True),  # by whatever name it was reached
+        (settings.SITE_URL, True, True),  # whatever the Host header says
         (None, False, True),
         ("https://evil.example", False, False),
         ("http://localhost:9999", False, False),
@@ -141,7 +141,8 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
     answer = api_for(user, "android").post("/api/v1/auth/ws-ticket")
     assert answer.status_code == 200
     ticket = answer.json()["ticket"]
-    assert redis.call(lambda connection: connection.keys(f"*{ticket}*")) == []  # kept by its hash
+    # stored as a hash only
+    assert redis.call(lambda connection: connection.keys(f"*{ticket}*")) == []
 
     async def scenario() -> None:
         socket = Socket(ticket=ticket)

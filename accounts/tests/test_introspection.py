@@ -1,4 +1,4 @@
-"""What other services ask: the public keys, and whether a token is live (RFC 7517, RFC 7662)."""
+"""Endpoints for other services: public keys and introspection (RFC 7517, RFC 7662)."""
 
 import base64
 import time
@@ -41,7 +41,7 @@ def _services(settings) -> None:
 
 @pytest.fixture
 def api() -> APIClient:
-    """A service that shows its key."""
+    """A service that sends its key."""
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {KEY}")
     return client
@@ -49,7 +49,7 @@ def api() -> APIClient:
 
 @pytest.fixture
 def ask(api):
-    """Return a function that introspects a token and returns the answer's body."""
+    """Return a function that introspects a token and returns the response's body."""
 
     def run(token: str):
         response = api.post(INTROSPECT, {"token": token}, format="json")
@@ -74,7 +74,7 @@ def test_a_live_token_is_active_with_its_claims(kind, user, pair, ask) -> None:
 
 
 def test_a_form_is_taken_too(pair, api) -> None:
-    """Clients of RFC 7662 know nothing else."""
+    """Clients of RFC 7662 send forms."""
     form = {"token": pair.access, "token_type_hint": "refresh_token"}
     kind = "application/x-www-form-urlencoded"
     body = "&".join(f"{name}={value}" for name, value in form.items())
@@ -92,7 +92,7 @@ def basic(name: str, key: str) -> str:
         f"bearer  {KEY} ",
         f"Bearer {OTHER}",
         basic("shop", KEY),
-        basic("shop", quote(KEY, safe="")),  # as RFC 6749 wants it
+        basic("shop", quote(KEY, safe="")),  # encoded as in RFC 6749
         basic("", OTHER),
         basic("anything", OTHER),
     ],
@@ -105,7 +105,7 @@ def test_a_service_shows_its_key_in_either_way(shown, pair) -> None:
 
 
 def refused(shown: str | None, **more: str):
-    """Return the answer to who shows this; it tells nothing."""
+    """Return the response to this credential and a meaningless token."""
     headers = more if shown is None else more | {"HTTP_AUTHORIZATION": shown}
     return APIClient().post(INTROSPECT, {"token": "x"}, format="json", **headers)
 
@@ -162,7 +162,7 @@ def test_wrong_keys_have_a_budget_that_a_right_one_does_not_meet(
         answer = refused(basic("shop", "nonsense"))
         assert (answer.json()["code"], answer["Retry-After"]) == (11, "60")
         assert ask(pair.access)["active"]
-        assert refused(None).status_code == 401  # no key is no wrong key
+        assert refused(None).status_code == 401  # a missing key does not count as a wrong one
         assert refused("Bearer nonsense", REMOTE_ADDR="203.0.113.5").status_code == 401
 
 
@@ -235,7 +235,7 @@ def test_a_kick_counts_at_once_where_the_floors_are_cached(user, pair, ask) -> N
 def test_of_refresh_tokens_those_are_active_that_an_exchange_would_take(
     user, pair, ask, monkeypatch
 ) -> None:
-    """Of five generations, with and without the ten seconds of grace."""
+    """Checks five generations, with and without the ten seconds of grace."""
     generations = [pair.refresh]
     for _ in range(4):
         generations.append(actions.refresh(generations[-1])[1].refresh)
@@ -244,7 +244,7 @@ def test_of_refresh_tokens_those_are_active_that_an_exchange_would_take(
     assert [ask(token)["active"] for token in generations] == [False, False, False, True, True]
     before = TokenVersion.objects.values().get()
     assert ask(generations[0]) == INACTIVE
-    assert TokenVersion.objects.values().get() == before  # asking about it ends nothing
+    assert TokenVersion.objects.values().get() == before  # introspection ends nothing
     assert actions.refresh(generations[3])[1].refresh == generations[4]
     with pytest.raises(AppError):
         actions.refresh(generations[2])
@@ -292,7 +292,7 @@ def test_it_costs_one_query_for_an_access_token(user, pair, django_assert_num_qu
 
 
 def test_numbers_of_the_person_stay_with_the_site(pair, ask) -> None:
-    """An answer has the token's own claims, never the floors or the device."""
+    """A response contains the token's own claims, never the floors or the device."""
     assert TokenBatch.objects.count() == 1
     told = set(ask(pair.access))
     assert told == set(claims_of(pair.access)) | {"active", "sub", "username"}

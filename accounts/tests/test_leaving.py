@@ -1,7 +1,7 @@
-"""A browser that goes away at any moment: its socket is left without a word in the log.
+"""A browser may disconnect at any moment, and its socket then logs nothing.
 
-The server here is as strict as uvicorn: it raises at whatever is sent after the close or to a
-browser that is gone, and at everything but `websocket.accept` before the handshake is done.
+The server here is as strict as uvicorn: it raises for messages after the close or to a browser that
+is gone, and for all but `websocket.accept` before the handshake is done.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
 
 class Gone(OSError):
-    """The browser is not there any more."""
+    """The browser is gone."""
 
 
 class Server:
-    """Serves one socket; the browser goes away at the moment of that number, by either way."""
+    """Serves one socket; the browser disconnects at the moment with the number `leaves_at`."""
 
     def __init__(self, access: str, leaves_at: int = 0, *, silently: bool = False) -> None:
         self.leaves_at, self.silently = leaves_at, silently
@@ -46,13 +46,13 @@ class Server:
         }
 
     def moment(self) -> None:
-        """Something happens: the browser may go away right now."""
+        """Mark a moment at which the browser may disconnect."""
         self.moments += 1
         if self.moments == self.leaves_at:
             self.leave()
 
     def leave(self) -> None:
-        """Let the browser go; `silently`: the server has not noticed when it is sent to."""
+        """Disconnect the browser; `silently`: the server notices only when it sends."""
         self.is_gone = True
         self.tell({"type": "websocket.disconnect", "code": 1006})
 
@@ -67,7 +67,7 @@ class Server:
                 self.wrong.append(f"{kind} after {self.sent}")
             raise RuntimeError(f"Unexpected ASGI message '{kind}'")
         if self.is_gone and self.silently and kind == "websocket.accept":
-            return  # it takes that, and goes on waiting for it
+            return  # it accepts the message and keeps waiting for the disconnect
         if self.is_gone:
             raise Gone
         self.sent.append(kind)
@@ -83,7 +83,7 @@ class Server:
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
-    """The server that is told of each step of its socket: before and after every wait."""
+    """A server with a moment before and after every wait of its socket."""
     servers: list[Server] = []
 
     def around(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -109,13 +109,13 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 def hint(user: Any) -> None:
-    """Let one hint come, and others get lost: those that may have gone past are made up for."""
+    """Send one hint and lose others, which the socket then makes up for."""
     sockets.push([user.pk], {"type": "new_posts", "count": 1})
     redis.call(lambda connection: connection.delete(sockets.ONLINE))
 
 
 def sign_out(user: Any) -> None:
-    """End the sign-in; the socket learns it from a kick, twice, and by its own look."""
+    """End the sign-in; the socket learns of it by two kicks and by its own check."""
     actions.log_out(user, "chrome")
     sockets.kick(TokensRevoked(user.pk, "chrome", 99, endings.EXPIRED, False))
 
@@ -133,7 +133,7 @@ def test_a_browser_may_go_away_at_every_moment(
     problems: list[Any] = []
 
     async def live(leaves_at: int) -> bool:
-        """Return whether the browser left at that moment, before all was over."""
+        """Return whether the browser disconnected at that moment, before the end."""
         pair = await in_thread(actions.sign_in, user, "chrome")
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _loop, context: problems.append(context))
@@ -158,7 +158,7 @@ def test_a_browser_may_go_away_at_every_moment(
         while await live(leaves_at):
             leaves_at += 1
         assert leaves_at > 4
-        gc.collect()  # tasks whose errors nobody asked for speak up now
+        gc.collect()  # makes tasks with unread errors report them
         await asyncio.sleep(0)
 
     with caplog.at_level(logging.INFO):
@@ -178,7 +178,7 @@ def test_what_comes_while_a_socket_closes_is_not_answered(
         watched.append(server)
         serving = asyncio.create_task(server.serve())
         await until(lambda: server.is_accepted)
-        for _ in range(3):  # each of them alone ends the socket
+        for _ in range(3):  # each of them alone closes the socket
             server.tell({"type": "websocket.receive", "text": "x" * (consumers.FRAME_MAX + 1)})
         await asyncio.wait_for(serving, 10)
         assert server.sent == ["websocket.accept", "websocket.close"]

@@ -26,14 +26,14 @@ def alice(make_user) -> User:
 
 @pytest.fixture
 def browser(client: Client, alice: User) -> Client:
-    """A browser in which alice is logged in."""
+    """A browser in which alice is signed in."""
     response = client.post("/login", {"username": "alice1", "password": PASSWORD})
     assert response.status_code == 303
     return client
 
 
 def expire(client: Client) -> None:
-    """Let the time of the access cookie be over."""
+    """Make the access cookie expire."""
     payload = jwt.decode(client.cookies["access"].value, options={"verify_signature": False})
     payload["exp"] = int(time.time()) - 1
     key = settings.JWT_KEYS[0]

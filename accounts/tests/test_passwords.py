@@ -1,4 +1,4 @@
-"""Checking passwords: the same work for everybody, one form of what keyboards write in several."""
+"""Password checks: equal work for everybody, and one normal form of the typed text."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ PASSWORD, WRONG = "right.pass1", "wrong.pass1"
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the hasher does, with the parameters of the hash it does it with."""
+    """Record the hasher's calls, with the parameters of each hash."""
     done: list[tuple[Any, ...]] = []
     verify, encode = Argon2PasswordHasher.verify, Argon2PasswordHasher.encode
 
@@ -41,7 +41,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(autouse=True)
 def _english() -> Iterator[None]:
-    """Texts as of here, whatever the last request of another test spoke."""
+    """Set English, whatever language the last request of another test used."""
     with translation.override("en"):
         yield
 
@@ -61,7 +61,7 @@ def test_an_unknown_name_and_a_wrong_password_cost_the_same(
 ) -> None:
     settings.LOGIN_ERRORS = mode
     make_user("alice1", password=PASSWORD)
-    outcome("nobody1", WRONG)  # the hash of nobody is made once
+    outcome("nobody1", WRONG)  # the dummy hash is computed once
     costs = []
     for name, password in [("nobody1", WRONG), ("alice1", WRONG), ("alice1", PASSWORD), ("", "x")]:
         work.clear()

@@ -1,4 +1,4 @@
-"""Sixty rounds of each race of sign-on, by real threads; thousands by `make chaos`."""
+"""Sixty rounds of each sign-on race in real threads; `make chaos` runs thousands."""
 
 import pytest
 

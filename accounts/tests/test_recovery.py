@@ -1,4 +1,4 @@
-"""E-mail addresses and new passwords by e-mail: links, what they tell, what they end."""
+"""E-mail addresses and password recovery: links, what they reveal, what they end."""
 
 import re
 import time
@@ -41,14 +41,14 @@ ADDRESS = "alice@example.org"
 
 @pytest.fixture(autouse=True)
 def _english() -> Iterator[None]:
-    """Texts as of here, whatever the last request of another test spoke."""
+    """Set English, whatever language the last request of another test used."""
     with translation.override("en"):
         yield
 
 
 @pytest.fixture
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
-    """Return a function that sends what is wanted, as a worker does; returns those mails."""
+    """Return a function that sends the wanted mails as a worker does, and returns them."""
 
     def ring(task: str, *args: object) -> bool:
         if task == "accounts.send_mail":
@@ -67,7 +67,7 @@ def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
 
 @pytest.fixture
 def alice(make_user) -> User:
-    """A person with an address; what was told of that is delivered."""
+    """A person with an address; the mails about it are sent already."""
     user = make_user("alice1", email=ADDRESS)
     Event.objects.all().delete()
     return user
@@ -84,7 +84,7 @@ def token_in(text: str) -> str:
 
 
 def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
-    """Let links be used so much later."""
+    """Make links this much older."""
     later = timedelta(**time)
     now, unsign = PasswordResetTokenGenerator._now, TimestampSigner.unsign
     monkeypatch.setattr(PasswordResetTokenGenerator, "_now", lambda self: now(self) + later)
@@ -438,7 +438,7 @@ def test_an_address_gets_at_most_three_mails_in_a_short_time(alice, deliver) -> 
         actions.ask_recovery(ADDRESS)
     actions.ask_recovery("ALICE@EXAMPLE.ORG")
     assert len(deliver()) == 3
-    # What tells of a change is never held back.
+    # Mails that report a change are never held back.
     actions.set_password(alice, NEW)
     assert len(deliver()) == 1
 
@@ -468,7 +468,7 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
         assert len(calls) == tries
         if tries < tasks.MAIL_TRIES:
             assert "given up" not in caplog.text
-            # It is nowhere but in the outbox, and nothing happens before its time.
+            # Only the outbox has it, and nothing happens before its time.
             assert Event.objects.get().available_at == clock.now + 10_000 * 2 ** (tries - 1)
             clock.now = Event.objects.get().available_at - 1
             deliver()
@@ -617,7 +617,7 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert alice.email == "new@example.org"
     used = browser.post(path)
     assert (used.status_code, "no longer valid" in used.content.decode()) == (400, True)
-    void = browser.get(path)  # it does not ask first what it would refuse then
+    void = browser.get(path)  # a void link shows no form first
     assert (void.status_code, "no longer valid" in void.content.decode()) == (400, True)
     answer = browser.post("/settings/email", {"remove": "1", "password": PASSWORD})
     assert answer["Location"] == "/settings/email?removed"
@@ -684,7 +684,7 @@ def test_a_link_leads_to_a_page_whose_address_holds_no_secret(
     assert token not in shown.content.decode()
     assert f'action="{page}"' in shown.content.decode()
     assert browser.post(page, form).status_code in (200, 303)
-    for again in (browser.get(page), browser.post(page, form)):  # neither link nor cookie is left
+    for again in (browser.get(page), browser.post(page, form)):  # link and cookie are both used up
         assert (again.status_code, "no longer valid" in again.content.decode()) == (400, True)
 
 
@@ -698,7 +698,7 @@ def test_the_page_of_a_link_is_void_without_its_cookie_or_later(
     assert client.get("/recover/choose").status_code == 200
     let_pass(monkeypatch, minutes=2)
     assert client.get("/recover/choose").status_code == 400
-    client.cookies["recovery"] = links.for_recovery(alice)  # not one that the site has set
+    client.cookies["recovery"] = links.for_recovery(alice)  # not a cookie that the site set
     assert client.get("/recover/choose").status_code == 400
 
 

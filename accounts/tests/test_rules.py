@@ -1,4 +1,4 @@
-"""Names and passwords."""
+"""Rules of names and passwords."""
 
 import pytest
 
@@ -128,9 +128,9 @@ def asvs(settings) -> None:
         "密码很长也可以用",
         "pässwörd mit ß",
         "\U0001f468\u200d\U0001f469\u200d\U0001f467 family",
-        "zzzzzzzzzq",  # no composition is asked for
+        "zzzzzzzzzq",  # no composition rule
         "x" * 128,
-        "ﷺ" * 7,  # eighteen characters each, when written out
+        "ﷺ" * 7,  # eighteen characters each in normal form
     ],
 )
 def test_by_asvs_8_to_128_characters_of_anything_are_fine(password, asvs) -> None:

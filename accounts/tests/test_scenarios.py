@@ -1,7 +1,7 @@
-"""Every way to end a sign-in, held against every surface, in every state of Redis.
+"""Every way to end a sign-in, checked on every surface, in every state of Redis.
 
-A row of the table says what becomes of the two devices of a person; what is alive, dead or stale is
-then asked over HTTP with the access token, by the refresh token, in the admin and over a socket.
+A row of the table gives the expected state of a person's two devices. Each pair is then tried over
+HTTP with the access token, by the refresh token, in the admin and over a socket.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.full]
 
 PASSWORD, NEW_PASSWORD = "right.pass1", "other.pass2"
 
-# A pair that lives; one of which nothing lives; one whose refresh token fetches a new access token;
-# a dead one whose client got another in the same breath, so that its open pages go on.
+# A live pair; a pair without a live token; a pair whose refresh token fetches a new access token; a
+# dead pair whose client got a new one at the same time, so that its open pages stay signed in.
 ALIVE, DEAD, STALE, REPLACED = "alive", "dead", "stale", "replaced"
 
 
 @dataclass
 class World:
-    """A moderator with two devices, and what the scenario gave them anew."""
+    """A moderator with two devices, and the new pairs from the scenario."""
 
     user: User
     phone: TokenPair
@@ -82,7 +82,7 @@ def change_roles(world: World) -> None:
     actions.promote(world.user, Role.MEMBER | Role.ADMIN)
 
 
-# Scenario, then the phone's pair and the desk's pair afterwards.
+# Scenario, then the expected state of the phone's pair and of the desk's pair.
 TABLE: list[tuple[Callable[[World], None], str, str]] = [
     (log_out, DEAD, ALIVE),
     (kick, DEAD, ALIVE),
@@ -110,7 +110,7 @@ def empty() -> Iterator[None]:
 
 @contextmanager
 def _at(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the site's client speak to a port of ours, with the site's own timeouts."""
+    """Point the site's Redis client at a port of ours, with the site's own timeouts."""
     other = redis_py.Redis(
         port=port,
         socket_timeout=0.2,
@@ -135,7 +135,7 @@ def dead() -> Iterator[None]:
 def hanging() -> Iterator[None]:
     with network.socket() as silent, pytest.MonkeyPatch.context() as monkeypatch:
         silent.bind(("127.0.0.1", 0))
-        silent.listen(64)  # the kernel accepts, nobody answers
+        silent.listen(64)  # the kernel accepts, no process answers
         with _at(silent.getsockname()[1], monkeypatch):
             yield
 
@@ -149,14 +149,14 @@ def _code(response: Any) -> tuple[int, int | None]:
 
 
 def over_http(pair: TokenPair) -> str:
-    """Ask with the access token."""
+    """Request with the access token."""
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {pair.access}")
     return {(200, None): ALIVE, (401, 8): "no access"}[_code(client.get("/api/v1/users/me"))]
 
 
 def by_refresh(pair: TokenPair) -> str:
-    """Exchange the refresh token; what it gives must live."""
+    """Exchange the refresh token; the new pair must be live."""
     answer = APIClient().post("/api/v1/auth/refresh", {"refresh": pair.refresh}, format="json")
     found = {(200, None): ALIVE, (401, 7): "no refresh"}[_code(answer)]
     if found == ALIVE:
@@ -189,9 +189,9 @@ async def _socket(pair: TokenPair, expected: str) -> str:
 
 
 def by_socket(*shown: tuple[TokenPair, str]) -> list[str]:
-    """Open a socket with each pair and see whether it stays.
+    """Open a socket with each pair and check whether it stays open.
 
-    One that is to be closed, as it is given with the pair, may take its time.
+    A socket whose expected state is "closed" may take a while.
     """
 
     async def scenario() -> list[str]:
@@ -201,7 +201,7 @@ def by_socket(*shown: tuple[TokenPair, str]) -> list[str]:
     return answers
 
 
-# Asked in this order: the refresh rotates. The socket comes after all of them.
+# In this order, since the refresh rotates; the socket comes last.
 SURFACES = (over_http, in_admin_by_access, in_admin, by_refresh)
 EXPECTED = {
     ALIVE: (ALIVE, ALIVE, ALIVE, ALIVE, ALIVE),
@@ -212,12 +212,12 @@ EXPECTED = {
 
 
 def code_of(expected: str) -> str:
-    """Return with what a socket is closed, or ALIVE."""
+    """Return the expected close code, or ALIVE."""
     return EXPECTED[expected][-1]
 
 
 def look(*shown: tuple[TokenPair, str]) -> list[tuple[str, ...]]:
-    """Return what every surface says of each pair, given with what is expected of it."""
+    """Return the result of every surface for each pair, given with its expected state."""
     answers = [tuple(surface(pair) for surface in SURFACES) for pair, _ in shown]
     closed = by_socket(*((pair, code_of(expected)) for pair, expected in shown))
     return [(*said, code) for said, code in zip(answers, closed, strict=True)]

@@ -1,4 +1,4 @@
-"""How many accounts one place may make, and how many mails may be asked for, and sent."""
+"""Budgets of new accounts of one place, and of mails that are requested and sent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ REGISTER = "/api/v1/auth/register"
 
 @pytest.fixture
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
-    """Return a function that sends what is wanted, as a worker does; returns those mails."""
+    """Return a function that sends the wanted mails as a worker does, and returns them."""
 
     def ring(task: str, *args: object) -> bool:
         if task == "accounts.send_mail":
@@ -49,7 +49,7 @@ def body(number: int, **more: str) -> dict[str, str]:
 
 
 def sign_ups(numbers: range, address: str = HOME, **more: str) -> list[int]:
-    """Sign up as clients of the API do; returns the statuses."""
+    """Sign up as API clients do; returns the statuses."""
     client = APIClient(REMOTE_ADDR=address)
     return [
         client.post(REGISTER, body(number, **more), format="json").status_code for number in numbers
@@ -145,7 +145,7 @@ def test_seventy_sign_ups_with_seventy_strangers_addresses_send_no_seventy_mails
     ]
     assert statuses == [201] * 20 + [429] * 50
     assert len(deliver()) == 20
-    assert sign_ups(range(90, 91)) == [201]  # without an address an account can be made
+    assert sign_ups(range(90, 91)) == [201]  # an account needs no address
 
 
 def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
@@ -165,7 +165,7 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
     ):
         with pytest.raises(RateLimited):
             ask()
-    entry.change_email(request, user, "", PASSWORD)  # that asks for no mail
+    entry.change_email(request, user, "", PASSWORD)  # this requests no mail
     clock.now += 2 * MINUTE
     entry.ask_recovery(request, "x@example.org")
 
@@ -189,7 +189,7 @@ def test_a_network_has_one_budget_of_mails_for_all_its_addresses(
     settings.BUDGETS = {"mail_network": Rate(25, 60)}
 
     def asked(address: str) -> int:
-        """Ask 20 times; returns how often that was let through."""
+        """Ask 20 times; returns the number of admitted requests."""
         client, body = APIClient(REMOTE_ADDR=address), {"email": "a@example.org"}
         answers = [client.post("/api/v1/auth/recover", body, format="json") for _ in range(20)]
         return [answer.status_code for answer in answers].count(204)
@@ -225,7 +225,7 @@ def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
     actions.ask_recovery("alice@EXAMPLE.org")
     actions.ask_recovery("alice@example.org")
     assert len(deliver()) == 1
-    # A stranger who asked for all of these cannot keep a link of another kind from its person.
+    # A stranger who requested all of these cannot block the person's other kinds of links.
     actions.change_email(make_user(), "alice@example.org", PASSWORD)
     assert len(deliver()) == 1
 
@@ -252,7 +252,8 @@ def test_each_mail_of_one_recovery_takes_from_the_budgets(
     for number, spelling in enumerate(("Alice@example.org", "alice@Example.org")):
         make_user(f"alice{number}", email=spelling)
     assert mail.send("recovery", 0, "alice@example.org", "en") == 2
-    assert mail.send("recovery", 0, "alice@example.org", "en") == 0  # one is left, of three
+    # the budget has one left of three
+    assert mail.send("recovery", 0, "alice@example.org", "en") == 0
     for name in ("bobby", "carol"):
         make_user(f"{name}1", email=f"{name}@example.org")
         assert mail.send("recovery", 0, f"{name}@example.org", "en") == 1

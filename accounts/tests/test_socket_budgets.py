@@ -1,4 +1,4 @@
-"""Sockets are bounded: how many are open and opened, and what is sent through one."""
+"""Budgets of sockets: open ones, new ones, and frames through one."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def access(make_user: Any) -> str:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that lets so many seconds pass."""
+    """Return a function that advances the clock by seconds."""
     passed = [1000.0]
     monkeypatch.setattr(local, "clock", lambda: passed[0])
     return lambda seconds: passed.append(passed.pop() + seconds)

@@ -1,4 +1,4 @@
-"""`/ws/session/`: what arrives, who is thrown out, when and why."""
+"""`/ws/session/`: messages, and closes with their time and reason."""
 
 import asyncio
 import threading
@@ -20,13 +20,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def quick(monkeypatch) -> None:
-    """Let the socket look for itself often."""
+    """Make sockets check their token often."""
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
 
 
 @pytest.fixture
 def deaf(monkeypatch) -> None:
-    """A channel layer that loses everything."""
+    """A channel layer that loses every message."""
     monkeypatch.setattr(sockets, "_send", lambda user_ids, event: None)
 
 
@@ -135,7 +135,7 @@ def test_a_socket_is_closed_with_the_reason(way, act, reason, by, user, monkeypa
         monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
         monkeypatch.setattr(sockets, "_send", lambda user_ids, event: None)
         if reason == "password":
-            by = ""  # not kept for all clients together
+            by = ""  # not stored for all clients together
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -272,7 +272,7 @@ def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkey
 
 
 def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
-    """Its next look of its own would be an hour later."""
+    """The next regular check would be an hour later."""
     claims = claims_of(actions.sign_in(user)) | {"expires": time.time() + 1}
     ticket = cache.keep_ticket(claims)
 
@@ -370,7 +370,7 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
             patch.setattr(layer, "group_add", refuse)
             socket = Socket.by_cookie(pair.access)
             assert await socket.open()
-        # What was sent meanwhile is lost: the page asks.
+        # Hints in the meantime are lost, so the page fetches what is new.
         assert await socket.hears() == {"type": "new_posts", "count": 0}
         assert await socket.hears() == {"type": "notification"}
         assert await socket.hears_nothing()
@@ -391,7 +391,7 @@ async def be_late(user: User, dead_redis: Any, monkeypatch: Any) -> None:
 
 
 async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
-    """Both devices look and hear nothing from Redis."""
+    """Both devices check their token without an answer from Redis."""
     look, unknown = consumers._look, set()
 
     def watched(principal: tokens.Principal) -> bool | None:
@@ -409,7 +409,7 @@ async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> Non
 def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
     loss, user, quick, dead_redis, monkeypatch
 ) -> None:
-    """On each device, also that which finds the presence noted by the other."""
+    """On each device, also on the one that finds the presence recorded by the other."""
     pairs = [actions.sign_in(user, "chrome"), actions.sign_in(user, "android")]
 
     async def scenario() -> None:

@@ -1,4 +1,4 @@
-"""Tokens: what is refused and with which code, and the cache of the floors."""
+"""Tokens: which are refused and with which code, and the cached floors."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ def part(value) -> str:
 
 
 def signed(header, payload, key=KEY, bits=256) -> str:
-    """Sign any two parts, also such as no library would write."""
+    """Sign any two parts, even those that no library would write."""
     body = f"{part(header)}.{part(payload)}"
     algorithm = jwt.algorithms.HMACAlgorithm(getattr(jwt.algorithms.HMACAlgorithm, f"SHA{bits}"))
     signature = algorithm.sign(body.encode(), key.encode())
@@ -46,7 +46,7 @@ def signed(header, payload, key=KEY, bits=256) -> str:
 
 
 def forge(token: str, *, key=KEY, headers=None, bits=256, **claims) -> str:
-    """Return a token like another one, with other claims (GONE takes one out), signed by a key."""
+    """Return a copy of a token with changed claims (GONE removes one), signed by a key."""
     payload = jwt.decode(token, options={"verify_signature": False}) | claims
     payload = {name: value for name, value in payload.items() if value is not GONE}
     header = HEADER | {"alg": f"HS{bits}"} | (headers or {})
@@ -73,7 +73,7 @@ BAD_CLAIMS = {
 
 
 def forgeries(pair) -> dict[str, str]:
-    """Return name → access token that must be InvalidToken."""
+    """Return name → access token that must raise InvalidToken."""
     token = pair.access
     head, body, signature = token.split(".")
     claims = jwt.decode(token, options={"verify_signature": False})
@@ -206,7 +206,7 @@ def kid(token: str) -> str:
 
 @pytest.mark.parametrize("kind", ["ed25519", "rsa", "secret"])
 def test_keys_are_rotated_without_signing_anybody_out(kind, user, pair, api, settings) -> None:
-    """The steps of docs/operations.md: add the new key last, make it the first, drop the old."""
+    """The steps of docs/operations.md: add the new key last, move it first, remove the old one."""
     new = keys.read([keys.new(kind)])[0]
 
     def me(access: str) -> tuple[int, int | None]:
@@ -218,12 +218,13 @@ def test_keys_are_rotated_without_signing_anybody_out(kind, user, pair, api, set
 
     settings.JWT_KEYS = [KEY, new]
     assert me(pair.access)[0] == 200
-    assert kid(actions.sign_in(user, "edge").access) == KID  # not every process knows the new key
+    # some processes do not know the new key yet
+    assert kid(actions.sign_in(user, "edge").access) == KID
     settings.JWT_KEYS = [new, KEY]
     assert me(pair.access)[0] == 200
     fresh = refresh(pair.refresh).json()
     assert {kid(token) for token in fresh.values()} == {tokens.key_id(new)}
-    assert refresh(pair.refresh).json()["refresh"] == fresh["refresh"]  # a lost answer, repeated
+    assert refresh(pair.refresh).json()["refresh"] == fresh["refresh"]  # a repeated exchange
     assert me(fresh["access"])[0] == me(pair.access)[0] == 200
     settings.JWT_KEYS = [new]
     assert me(fresh["access"])[0] == 200
@@ -300,7 +301,8 @@ def roundtrips(monkeypatch) -> list[object]:
 def test_a_request_with_known_floors_costs_one_round_trip_and_no_query(
     pair, monkeypatch, django_assert_num_queries
 ) -> None:
-    redis.call(lambda connection: connection.flushdb())  # this sign-in is not committed: its fence
+    # the sign-in is not committed: removes its fence
+    redis.call(lambda connection: connection.flushdb())
     authentication.by_access(pair.access)
     seen = roundtrips(monkeypatch)
     with django_assert_num_queries(0):
@@ -349,8 +351,8 @@ def test_a_reader_that_is_late_does_not_bring_back_an_old_floor(user, pair) -> N
 def test_behind_a_fence_the_database_answers_and_nothing_is_filled_in(user, pair) -> None:
     redis.call(lambda connection: connection.flushdb())
     authentication.by_access(pair.access)
-    TokenVersion.objects.filter(user=user).update(access_floor=1)  # committed, not yet in Redis
-    authentication.by_access(pair.access)[1]  # what the cache may cost without a fence
+    TokenVersion.objects.filter(user=user).update(access_floor=1)  # committed, but not in Redis yet
+    authentication.by_access(pair.access)[1]  # an unfenced change may go unnoticed this long
     with cache.fenced(user.pk), pytest.raises(BannedAccessToken):
         authentication.by_access(pair.access)
     assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"0"

@@ -1,4 +1,4 @@
-"""The second factor: codes that count once, at log-in, in the settings, over the API."""
+"""Two-factor authentication: one-time codes at log-in, in the settings, over the API."""
 
 import base64
 import re
@@ -38,7 +38,7 @@ PAGE = "/settings/two-factor"
 
 @pytest.fixture(autouse=True)
 def _clock(monkeypatch) -> None:
-    """Let the clock of django-otp stand still, so that no test runs across the end of a step."""
+    """Freeze the clock of django-otp, so that no test crosses the end of a time step."""
     now = time.time()
     monkeypatch.setattr(oath, "time", lambda: now)
 
@@ -49,25 +49,25 @@ def alice(make_user) -> User:
 
 
 class App:
-    """An authenticator app that was given a secret."""
+    """An authenticator app with a secret."""
 
     def __init__(self, secret: str) -> None:
         self.key = base64.b32decode(secret)
 
     def code(self, steps: int = 0) -> str:
-        """The code of now, or of some steps later."""
+        """Return the current code, or that of some steps later."""
         totp = TOTP(self.key, drift=steps)
         return f"{totp.token():06d}"
 
 
 def begin(user: User) -> App:
-    """Begin to set the second factor up, on a device that is signed in."""
+    """Begin the set-up on a signed-in device."""
     actions.sign_in(user, "linux")
     return App(actions.begin_second_factor(user, PASSWORD).secret)
 
 
 def turn_on(user: User) -> tuple[App, list[str]]:
-    """Turn the second factor on; the code used for it is that of the step before now."""
+    """Turn the second factor on, with the code of the step before the current one."""
     app = begin(user)
     return app, actions.confirm_second_factor(user, app.code(-1), "linux")
 
@@ -518,7 +518,7 @@ def test_the_pages_are_for_people_who_are_signed_in(client, db) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks")
 class TestAtOnce:
-    """Real threads on MariaDB: a code counts once."""
+    """Real threads on MariaDB: a code is accepted once."""
 
     ROUNDS = 10
 

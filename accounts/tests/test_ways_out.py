@@ -1,4 +1,4 @@
-"""The trial of revocations is right itself: its ways end a sign-in, also if the process dies."""
+"""Checks the helpers of the revocation trial: each way ends a sign-in, even if the process dies."""
 
 import itertools
 import os
@@ -11,7 +11,7 @@ from socialsite.core.errors import AppError
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.full]
 
-COUNT = 7  # ways there are
+COUNT = 7  # number of ways
 
 
 def is_accepted(access: str) -> bool:
@@ -46,7 +46,7 @@ def test_a_revoker_that_fails_is_reported_and_does_not_go_on(make_user, tmp_path
     try:
         with pytest.raises(RuntimeError, match="was not killed"):
             killed(fail, user)
-    except ValueError:  # in the child, if it went on with the frames of this test
+    except ValueError:  # raised in the child, if it continued with this test's frames
         came_back.touch()
         os._exit(0)
     assert not came_back.exists()

@@ -1,4 +1,4 @@
-"""Addresses that do nothing but ask who is there, to count what that costs."""
+"""URLs that only authenticate, to measure the cost of that."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
@@ -10,17 +10,17 @@ from socialsite import urls
 
 
 class Tiny(APIView):
-    """An API view for people who are signed in."""
+    """An API view for signed-in people."""
 
     def get(self, request: Request) -> Response:
-        """Return the id."""
+        """Return the person's id."""
         return Response({"id": str(request.user.pk)})
 
     post = get
 
 
 def page(request: HttpRequest) -> HttpResponse:
-    """Return the id as a page, if somebody is signed in."""
+    """Return the person's id as a page, if somebody is signed in."""
     return HttpResponse(str(request.user.pk) if request.user.is_authenticated else "nobody")
 
 

@@ -1,4 +1,4 @@
-"""The ways to end a sign-in, and the troubles that the process that ends one can be in.
+"""Ways to end a sign-in, and failures of the process that does it.
 
 `make chaos ARGS="revocation"` measures how long a token is accepted after each of them.
 """
@@ -16,7 +16,7 @@ MODERATOR = 2
 
 
 class Way(NamedTuple):
-    """One way to end a sign-in on "chrome"; `prepare` comes before it, `mend` puts all right."""
+    """One way to end a sign-in on "chrome"; `prepare` runs before it, `mend` restores the state."""
 
     act: Callable[[Any], Any]
     prepare: Callable[[Any], Any] = lambda user: None
@@ -24,7 +24,7 @@ class Way(NamedTuple):
 
 
 def change(user: Any) -> None:
-    """Change a password from "firefox", from whichever of the two it is now to the other one."""
+    """Change the password from "firefox", between two alternating ones."""
     from django.contrib.auth.hashers import check_password
 
     from accounts import actions
@@ -37,7 +37,7 @@ def change(user: Any) -> None:
 
 
 def ways(actions: Any) -> Iterator[Way]:
-    """Return the ways of ending a sign-in in turn, for ever."""
+    """Yield the ways to end a sign-in in turn, endlessly."""
     return itertools.cycle(
         [
             Way(lambda user: actions.log_out(user, "chrome")),
@@ -72,7 +72,7 @@ def killed(act: Callable[[Any], Any], user: Any) -> None:
         except BaseException:
             traceback.print_exc()
         finally:
-            # The caller's frames, with the pollers and the servers, belong to the parent.
+            # The caller's frames, with its pollers and servers, belong to the parent.
             os._exit(1)
     _, status = os.waitpid(child, 0)
     if not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
@@ -81,7 +81,7 @@ def killed(act: Callable[[Any], Any], user: Any) -> None:
 
 @contextmanager
 def cut_off() -> Iterator[None]:
-    """Let this process not reach Redis."""
+    """Cut this process off from Redis."""
     from socialsite.core import redis
 
     def down(function: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What several tests of relations need: the rows of a pair, true counts, real threads."""
+"""Helpers of the relation tests: the rows of a pair, true counts, real threads."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from relations import actions, states
 from relations.models import Relation, RelationCount, Relationship
 from socialsite.core.models import Event
 
-# How to bring a fresh pair into each of the seven legal states of the first person's row.
+# Actions that bring a new pair into each of the seven legal states of the first person's row.
 ROUTES: dict[Any, str] = {
     None: "",
     Relation.FOLLOWING: "a follow",
@@ -30,17 +30,17 @@ def bring(a: Any, b: Any, state: Any) -> None:
 
 
 def row(a: Any, b: Any) -> Relationship | None:
-    """The row of a about b."""
+    """Return the row of a about b."""
     return Relationship.objects.filter(from_user=a, to_user=b).first()
 
 
 def pair(a: Any, b: Any) -> tuple[Any, Any]:
-    """What both rows of a pair say."""
+    """Return the states of both rows of a pair."""
     return states.of(row(a, b)), states.of(row(b, a))
 
 
 def told() -> list[tuple[str, int, int]]:
-    """Type, from and to of the events that wait to be relayed, in the order they were written."""
+    """Return (type, from, to) of the pending events, in the order in which they were written."""
     return [
         (event.type, event.payload["fromUserId"], event.payload["toUserId"])
         for event in Event.objects.order_by("pk")
@@ -49,7 +49,7 @@ def told() -> list[tuple[str, int, int]]:
 
 
 def facts(user: Any) -> dict[str, int]:
-    """The counters of a person, counted from the rows."""
+    """Return the counters of a person, computed from the rows."""
     found = [states.of(row) for row in Relationship.objects.filter(from_user=user)]
     return {
         "following": sum(map(states.follows, found)),
@@ -60,14 +60,14 @@ def facts(user: Any) -> dict[str, int]:
 
 
 def counted(user: Any) -> dict[str, int]:
-    """The counters of a person as they are kept."""
+    """Return the stored counters of a person."""
     found = RelationCount.objects.filter(pk=user.pk)
     kept = found.values("following", "followers", "friends", "blocked").first()
     return kept or dict.fromkeys(("following", "followers", "friends", "blocked"), 0)
 
 
 def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run each work in a thread of its own, all from one starting shot; results or exceptions."""
+    """Run each call in a thread of its own, started together; returns results or exceptions."""
     start = threading.Barrier(len(works))
     results: list[Any] = [None] * len(works)
 

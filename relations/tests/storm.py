@@ -1,8 +1,8 @@
-"""Random actions of many threads on few people, and what must hold during it and after.
+"""Random actions of many threads on few people, with invariants during the run and after it.
 
-Hot on purpose: with five people, sixteen threads fight for ten pairs. Relays deliver beside them, a
-reader looks at all pairs in one statement again and again, and counts what it sees that is not one
-of the seven legal pairs.
+With five people, sixteen threads compete for ten pairs. Relays deliver concurrently. A reader reads
+all pairs in one statement again and again, and records pairs that are not one of the seven legal
+ones.
 """
 
 import contextlib
@@ -29,28 +29,28 @@ DEADLOCK = 1213
 
 @dataclass
 class Findings:
-    """What a storm met and left behind; all lists must be empty."""
+    """Findings of a storm."""
 
     people: Sequence[Any]
     operations: int = 0
     seconds: float = 0.0
     refused: int = 0  # by the rules: blocked, cap reached
     transitions: int = 0
-    looked_at: int = 0  # pairs, by the reader
-    retries: Counter[int] = field(default_factory=Counter)  # transactions run again, by error code
-    errors: list[Exception] = field(default_factory=list)  # shown to a user
+    looked_at: int = 0  # pairs read by the reader
+    retries: Counter[int] = field(default_factory=Counter)  # retried transactions, by error code
+    errors: list[Exception] = field(default_factory=list)  # seen by users
     relay_errors: list[str] = field(default_factory=list)
-    illegal: list[Any] = field(default_factory=list)  # seen while it ran, or left behind
-    broken: list[Any] = field(default_factory=list)  # places where the chain of versions breaks
+    illegal: list[Any] = field(default_factory=list)  # found during the run or afterwards
+    broken: list[Any] = field(default_factory=list)  # gaps in the chain of versions
     over_cap: list[int] = field(default_factory=list)
 
     @property
     def deadlocks_per_10_000(self) -> float:
-        """Deadlocks met and tried again, for each 10,000 operations."""
+        """Deadlocks that were retried, for each 10,000 operations."""
         return self.retries[DEADLOCK] * 10_000 / max(self.operations, 1)
 
     def drift(self) -> dict[int, Any]:
-        """Counters that differ from the facts, by person; meaningful after `drain`."""
+        """Counters that differ from the rows, by person; valid after `drain`."""
         return {
             person.pk: (counted(person), facts(person))
             for person in self.people
@@ -68,9 +68,9 @@ def storm(
     seed: int = 1,
     tell: Callable[[int], Any] = lambda done: None,
 ) -> Findings:
-    """Do `operations` random actions in all, `relays` delivering beside them; then look at it all.
+    """Do `operations` random actions in all, with `relays` delivering concurrently; then check.
 
-    `cap` is the limit of follows in force, checked by the reader; `tell` hears of progress.
+    `cap` is the current follow limit, which the reader checks; `tell` is called with the progress.
     """
     found = Findings(people, operations=operations)
     turns = iter(range(operations))
@@ -127,7 +127,7 @@ def storm(
 
 
 def drain() -> None:
-    """Deliver every event, also those that wait after a failure; TimeoutError without progress."""
+    """Deliver every event, also those waiting after a failure. Raises TimeoutError if stuck."""
     end = time.monotonic() + STUCK_SECONDS
     with doorbell.silence():
         while True:
@@ -143,7 +143,7 @@ def drain() -> None:
 
 @contextlib.contextmanager
 def _watch_retries(found: Findings) -> Iterator[None]:
-    """Count what core.db tries again and what the relay puts back."""
+    """Count the retries of core.db and the events that the relay puts back."""
 
     class Ear(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -169,7 +169,7 @@ def _watch_retries(found: Findings) -> Iterator[None]:
 
 
 def _look(found: Findings, cap: int | None) -> None:
-    """Read all pairs in one statement, that is at one moment, and keep what is not legal."""
+    """Read all pairs in one statement, as one snapshot, and record the illegal ones."""
     ids = [person.pk for person in found.people]
     rows = {
         (row.from_user_id, row.to_user_id): row
@@ -186,7 +186,7 @@ def _look(found: Findings, cap: int | None) -> None:
 
 
 def _is_legal(row: Relationship, other: Relationship) -> bool:
-    """The rows mirror each other, carry one number, and a time stands iff its state holds."""
+    """Return whether rows mirror each other, share a version and date exactly their states."""
     state = states.of(row)
     return (
         states.MIRROR[state] == states.of(other)
@@ -211,7 +211,7 @@ def _check_chains(found: Findings) -> None:
 
 
 def _breaks(low: Relationship, high: Relationship) -> list[Any]:
-    """Replay the log of a pair against the pure table."""
+    """Replay the log of a pair against the pure table; returns the gaps."""
     ids = (low.from_user_id, low.to_user_id)
     log = list(RelationLog.objects.filter(actor__in=ids, target__in=ids).order_by("version"))
     pair: dict[int, Any] = dict.fromkeys(ids)

@@ -1,4 +1,4 @@
-"""Follow, unfollow, block, unblock on the database: rows, events, log, refusals, real threads."""
+"""Follow, unfollow, block, unblock on the database: rows, events, log, refusals, threads."""
 
 import json
 import os
@@ -277,7 +277,7 @@ def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
 
 @pytest.mark.parametrize("act", [actions.follow, actions.block])
 def test_what_cannot_be_told_does_not_happen(people, monkeypatch, act) -> None:
-    """An outbox that fails takes the fact along."""
+    """An outbox error rolls the change back."""
     a, b = people
     monkeypatch.setattr(Event.objects, "create", fail)
     with pytest.raises(DatabaseError):
@@ -331,7 +331,7 @@ def test_what_changed_between_the_look_and_the_lock_counts(
 
 
 def test_locks_are_taken_in_one_order_whoever_acts(people) -> None:
-    """A retry hides the deadlocks of another order from people, and from most tests."""
+    """Retries hide the deadlocks of a wrong order from people, and from most tests."""
     a, b = people
     actions.follow(a, b)
     actions.follow(b, a)
@@ -353,8 +353,8 @@ full = [
 ]
 
 
-# Processes, one for each list of people: it says that it is ready, waits for the shot, and follows
-# one after another.
+# A process for each list of people: it prints that it is ready, waits for the start signal, and
+# follows one person after another.
 FOLLOWERS = """
 import json, os, signal, sys, time
 os.environ["DJANGO_SETTINGS_MODULE"] = "socialsite.settings"
@@ -394,7 +394,7 @@ for child in children:
 
 
 def database_of_the_tests() -> str:
-    """The URL of the database that the tests run on."""
+    """Return the URL of the database that the tests use."""
     url = urlsplit(os.environ["DATABASE_URL"])
     return url._replace(path="/" + connection.settings_dict["NAME"]).geturl()
 

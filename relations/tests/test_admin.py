@@ -1,4 +1,4 @@
-"""The admin of relations: read-only, found by person, a pair with its history, no query a row."""
+"""The admin of relations: read-only, search by person, history of a pair, constant query count."""
 
 import re
 
@@ -21,7 +21,7 @@ BASE = "/admin/relations"
 
 @pytest.fixture
 def staff(make_user) -> Client:
-    """The browser of an admin."""
+    """A browser in which an admin is signed in."""
     return browser_of(accounts_actions.promote(make_user("Chief001"), Role.MEMBER | Role.ADMIN))
 
 
@@ -31,7 +31,7 @@ def people(make_user) -> tuple[User, User]:
 
 
 def rows(response) -> list[str]:
-    """The rows of a list, without markup."""
+    """Return the rows of a list, without markup."""
     assert response.status_code == 200
     table = re.search(r'<table id="result_list">.*?</table>', response.content.decode(), re.DOTALL)
     found = re.findall(r"<tr>(.*?)</tr>", table[0], re.DOTALL) if table else []

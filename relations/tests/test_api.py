@@ -1,4 +1,4 @@
-"""The API of relations: bodies, codes, who may see what, the limit of follows."""
+"""The API of relations: bodies, codes, visibility, the follow limit."""
 
 import time
 
@@ -30,7 +30,7 @@ def address(user, what: str) -> str:
 
 
 def wrong(response, status: int, code: int) -> None:
-    """The answer is this error, in the envelope."""
+    """Check that the response is this error, in the envelope."""
     assert response.status_code == status
     assert response.json()["code"] == code
     assert set(response.json()) <= {"code", "error", "detail", "fields"}
@@ -100,7 +100,7 @@ def test_a_closed_account_can_only_be_left_and_blocked(people, api_for, api, fie
         wrong(api.get(address(b, kind)), 404, 1)
     states = client.get(f"/api/v1/relations?ids={b.pk}").json()
     assert states["items"][0]["relation"] == "FOLLOWING"
-    # It counts below the cap, so its follower finds it; to all others it is gone.
+    # It counts towards the cap, so its follower sees it; to all others it is hidden.
     found = client.get(address(a, "following")).json()["items"]
     assert [(p["username"], p["bio"], p["avatar"]) for p in found] == [(b.username, "", "")]
     assert api.get(address(a, "following")).json()["items"] == []
@@ -124,7 +124,7 @@ def test_follow_and_unfollow_share_one_bucket_and_blocks_have_another(people, ap
     ratelimit.take(budgets.FOLLOW, a.pk, cost=98)
     assert client.post(address(b, "follow")).status_code == 200
     assert client.delete(address(b, "follow")).status_code == 200
-    ratelimit.take(budgets.FOLLOW, a.pk)  # what came back meanwhile
+    ratelimit.take(budgets.FOLLOW, a.pk)  # tokens that were refilled in the meantime
     response = client.post(address(b, "follow"))
     wrong(response, 429, 11)
     assert response["Retry-After"] == "1"
@@ -135,7 +135,7 @@ def test_follow_and_unfollow_share_one_bucket_and_blocks_have_another(people, ap
 
 
 def budget(response) -> tuple[str | None, ...]:
-    """Limit, Remaining and Reset of an answer, None where it does not tell."""
+    """Return Limit, Remaining and Reset of a response, None for a missing header."""
     names = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
     return tuple(response.headers.get(name) for name in names)
 
@@ -146,7 +146,7 @@ def test_every_answer_of_follow_and_unfollow_tells_the_budget(people, api_for) -
     assert budget(client.post(address(b, "follow"))) == ("100", "99", "1")
     assert budget(client.delete(address(b, "follow")))[:2] == ("100", "98")
     assert budget(client.post(address(a, "follow")))[:2] == ("100", "97")  # refused: oneself
-    assert budget(client.post(address(b, "block")))[:2] == ("60", "59")  # one of its own
+    assert budget(client.post(address(b, "block")))[:2] == ("60", "59")  # a separate budget
 
 
 def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(
@@ -263,7 +263,7 @@ def test_a_list_page_costs_the_same_queries_for_1_and_for_20_rows(make_user, api
     for _ in range(21):
         actions.follow(hub, make_user())
     client = api_for(reader)
-    client.get(address(hub, "following"))  # caches of the credential
+    client.get(address(hub, "following"))  # fills the caches of the credential
     counts = []
     for size in (1, 20):
         with CaptureQueriesContext(connection) as found:
@@ -274,7 +274,7 @@ def test_a_list_page_costs_the_same_queries_for_1_and_for_20_rows(make_user, api
 
 # --- consequences -------------------------------------------------------------------------------
 def entries(reader, author) -> int:
-    """Rows of the author in the reader's inbox."""
+    """Return the number of the author's rows in the reader's inbox."""
     return InboxEntry.objects.filter(user_id=reader.pk, author_id=author.pk).count()
 
 
@@ -305,7 +305,7 @@ def test_a_lost_follow_takes_the_posts_out_of_the_inbox(
 def test_a_block_hides_each_from_the_other_everywhere(
     people, make_user, make_post, api_for, api, drain, side, delivered
 ) -> None:
-    """At once, and after the background work; nobody else notices."""
+    """At once, and after the background work; nobody else is affected."""
     reader, other = people
     hub = make_user()
     bring(reader, other, Relation.BI_FOLLOWING)

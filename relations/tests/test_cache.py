@@ -1,4 +1,4 @@
-"""Cached lists: what they may know, every way to lose them, races, and that pages stay right."""
+"""Cached lists: their content, every way to lose them, races, and correct pages."""
 
 import contextlib
 import itertools
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def everyone_is_big(monkeypatch):
-    """Cache every list whose first page is full, five members of it at most."""
+    """Cache every list whose first page is full, with at most five members."""
     monkeypatch.setattr(cache, "BIG_FROM", 0)
     monkeypatch.setattr(cache, "CAP", 5)
 
 
 @pytest.fixture
 def star(make_user, monkeypatch):
-    """A person with followers: star(3) follows at the times 10, 20, 30."""
+    """Create a person with followers: star(3) gets follows at the times 10, 20, 30."""
 
     def make(count: int):
         hub = make_user()
@@ -50,7 +50,7 @@ def star(make_user, monkeypatch):
 
 
 def at(monkeypatch, now: int) -> None:
-    """Set the clock of actions (ms)."""
+    """Set the clock of the actions (ms)."""
     monkeypatch.setattr("socialsite.core.db.now_ms", lambda: now)
 
 
@@ -60,13 +60,13 @@ def drain() -> None:
 
 
 def table(kind: cache.Kind, owner: int) -> list[Position]:
-    """A list as the table has it."""
+    """Return a list from the table."""
     rows = Relationship.objects.filter(from_user=owner).values_list(cache.TIME[kind], "to_user_id")
     return sorted((Position(*row) for row in rows if row[0] is not None), reverse=True)
 
 
 def members(kind: cache.Kind, owner: int) -> list[Any] | None:
-    """What Redis holds of a list, newest first, its end as None; None when there is no list."""
+    """Return the list in Redis, newest first, with its end as None; None when there is no list."""
     found = redis.call(
         lambda connection: connection.zrevrange(cache._list(kind, owner), 0, -1, withscores=True)
     )
@@ -80,7 +80,7 @@ def delete(*keys: str) -> None:
 
 
 def load(kind: cache.Kind, owner: int) -> None:
-    """Cache a list as a reader does."""
+    """Fill the cache as a reader does."""
     lease = cache.page(kind, owner, None, 2).lease
     assert lease
     assert cache.fill(kind, owner, lease, table(kind, owner)[: cache.CAP + 1])
@@ -91,7 +91,7 @@ def ids(page) -> list[int]:
 
 
 def walk(kind: str, owner: int, size: int, viewer: int | None) -> list[int]:
-    """All ids of a list, read page by page."""
+    """Return all ids of a list, read page by page."""
     found: list[int] = []
     cursor = None
     while True:
@@ -109,7 +109,7 @@ def test_lists_of_few_followers_are_not_cached_and_asked_about_once(
     hub, _ = star(4)
     with django_assert_num_queries(3):  # rows and cards for a guest, and the count of followers
         queries.followers(hub.pk, None, 2)
-    with django_assert_num_queries(1):  # accounts has the cards by now
+    with django_assert_num_queries(1):  # the cards are cached by now
         queries.followers(hub.pk, None, 2)
     assert members("followers", hub.pk) is None
 
@@ -210,7 +210,7 @@ def test_one_below_the_floor_drops_the_list(everyone_is_big, star, monkeypatch, 
 def test_a_hole_below_the_floor_never_looks_covered(
     everyone_is_big, star, monkeypatch, make_user, time
 ) -> None:
-    """The list has room again; someone comes whose place is below another who is not in it."""
+    """The list has room again, and a person is added below another who is missing in it."""
     early = make_user()
     hub, others = star(7)
     Relationship.objects.filter(from_user=hub, to_user=others[1]).update(fan_since=max(time, 20))
@@ -323,7 +323,7 @@ def test_a_write_between_the_read_and_the_fill_refuses_the_fill(
 def test_a_fill_after_the_lease_ran_out_is_refused(everyone_is_big, star) -> None:
     hub, _ = star(2)
     late = cache.page("followers", hub.pk, None, 2).lease
-    delete(cache._lease("followers", hub.pk))  # it ran out
+    delete(cache._lease("followers", hub.pk))  # it expired
     fresh = cache.page("followers", hub.pk, None, 2).lease
     assert not cache.fill("followers", hub.pk, late, [])
     assert cache.fill("followers", hub.pk, fresh, table("followers", hub.pk))
@@ -332,7 +332,7 @@ def test_a_fill_after_the_lease_ran_out_is_refused(everyone_is_big, star) -> Non
 
 
 def test_a_slow_writer_cannot_bring_an_old_state_back(everyone_is_big, star, monkeypatch) -> None:
-    """It read that a follows; before it writes, a unfollows and that event is done, too."""
+    """The writer read that a follows. Before it writes, a unfollows, and that event is handled."""
     hub, (other, *_) = star(2)
     load("followers", hub.pk)
     real = cache._time_of
@@ -363,7 +363,7 @@ def test_a_pair_that_never_rests_drops_the_list(everyone_is_big, star, monkeypat
 def test_writes_do_not_make_a_list_live_longer(
     everyone_is_big, star, make_user, real_lifetimes
 ) -> None:
-    """Else a list that changes all the time could carry a lost event for ever."""
+    """Otherwise a list that changes all the time could keep the effect of a lost event for ever."""
     hub, _ = star(2)
     load("followers", hub.pk)
     key = cache._list("followers", hub.pk)
@@ -449,7 +449,7 @@ def test_the_relation_of_a_row_is_of_now_and_blocked_people_are_hidden(
 # --- any history --------------------------------------------------------------------------------
 PEOPLE = 5
 person = st.integers(0, PEOPLE - 1)
-owner = st.sampled_from([0, 0, 0, 1])  # most happens to the lists of one person
+owner = st.sampled_from([0, 0, 0, 1])  # most actions concern the lists of one person
 kinds = st.sampled_from(KINDS)
 times = st.integers(1, 6)
 STEPS = st.one_of(
@@ -469,7 +469,7 @@ STEPS = st.one_of(
 
 
 class World:
-    """People, the table, the cache, readers who hold a lease, events that wait or come again."""
+    """People, the table, the cache, readers with a lease, pending and repeated events."""
 
     def __init__(self, people: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
         self.people, self.monkeypatch = people, monkeypatch
@@ -495,7 +495,7 @@ class World:
         return list(Event.objects.order_by("pk"))
 
     def deliver(self, number: int) -> None:
-        """Deliver one of the events that wait, whichever comes first."""
+        """Deliver one of the pending events, in any order."""
         waiting = self.waiting()
         if waiting:
             event = waiting[number % len(waiting)]
@@ -510,7 +510,7 @@ class World:
             subscribers.cached_lists(self.events[number % len(self.events)])
 
     def late(self, number: int, one: int, two: int, action: Action) -> None:
-        """Repeat an event; between its read and its write something else happens and is told."""
+        """Repeat an event; between its read and its write another change happens."""
         real = cache._time_of
 
         def slow(*pair: Any) -> int | None:
@@ -525,7 +525,7 @@ class World:
         self.monkeypatch.setattr(cache, "_time_of", real)
 
     def lease(self, kind: cache.Kind, owner: int) -> None:
-        """A reader takes a lease and reads the table; it fills later."""
+        """Let a reader take a lease and read the table; it fills later."""
         ident = self.people[owner].pk
         lease = cache.page(kind, ident, None, 2).lease
         if lease:
@@ -549,7 +549,7 @@ class World:
             self.deliver(0)
 
     def read(self, kind: cache.Kind, owner: int, viewer: int, size: int) -> None:
-        """Whatever the cache knows: nobody with a block, nobody twice, and the reader truly."""
+        """A page shows no blocked person, nobody twice, and the reader's own follow correctly."""
         found = walk(kind, self.people[owner].pk, size, self.people[viewer].pk)
         assert len(found) == len(set(found))
         assert not set(found) & set(queries.blocked_ids(self.people[viewer].pk))
@@ -560,7 +560,7 @@ class World:
             assert set(found) == listed
 
     def check(self) -> None:
-        """All was told: every cached list is the table's down to its floor, every page right."""
+        """After all events, cached lists equal the table down to their floor; pages are right."""
         for kind, user in itertools.product(KINDS, self.people[:2]):
             rows, known = table(kind, user.pk), members(kind, user.pk)
             if known is not None:
@@ -627,7 +627,7 @@ def test_readers_writers_and_relays_at_once_leave_the_lists_right(
     works: list[Any] = [lambda number=number: write(number) for number in range(3)]
     results = at_once([*works, read, read, forget, *[lambda: relay.relay(200)] * 2])
     assert [result for result in results if isinstance(result, Exception)] == []
-    Event.objects.update(available_at=0)  # leases of the relays that have ended
+    Event.objects.update(available_at=0)  # releases the leases of ended relays
     drain()
     known = members("followers", hub.pk)
     rows = table("followers", hub.pk)

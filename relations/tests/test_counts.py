@@ -1,4 +1,4 @@
-"""Counters by event: exactly once whatever is repeated, reordered, late or crashed."""
+"""Counters by event: exactly once, if events are repeated, reordered, late or interrupted."""
 
 import itertools
 

@@ -1,6 +1,7 @@
-"""Somebody hidden from me is nobody to me: the pages answer alike, to the letter.
+"""A person hidden from me looks like an unknown name: the pages answer identically.
 
-Hidden is who blocks me, is banned, or closed the account. Still I can block them, and undo it.
+Hidden are people who block me, are banned, or closed their account. I can still block and unblock
+them.
 """
 
 import re
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.once, pytest.mark.django_db]
 
 HTMX = {"HX-Request": "true"}
 NOBODY = "nobody01"
-# What tells one person from another, and nothing of what is between them and me.
+# The fields that identify a person, and no relation between them and me.
 BARE = {"id": "", "username": "", "nickname": "", "relation": ""}
 HIDDEN = {"blocking": "blocks01", "banned": "banned01", "closed": "closed01"}
 NEXT = ("", "/@{name}", "/@{name}/following", "/search?q=x", "/settings/blocked", "//evil")
@@ -35,7 +36,7 @@ def me(make_user: Any) -> User:
 
 @pytest.fixture
 def people(me: User, make_user: Any) -> dict[str, User]:
-    """One person of each kind that is hidden from me."""
+    """Create one person of each kind that is hidden from me."""
     found = {kind: make_user(name) for kind, name in HIDDEN.items()}
     actions.block(found["blocking"], me)
     accounts.ban(found["banned"])
@@ -44,7 +45,7 @@ def people(me: User, make_user: Any) -> dict[str, User]:
 
 
 def requests_about(name: str) -> list[tuple[str, str, dict[str, str], dict[str, str]]]:
-    """Return method, address, fields and headers of everything one can ask about a name."""
+    """Return method, URL, fields and headers of every request about a name."""
     page = f"/@{name}"
     found: list[tuple[str, str, dict[str, str], dict[str, str]]] = [
         ("get", page + end, {}, headers)
@@ -65,7 +66,7 @@ def requests_about(name: str) -> list[tuple[str, str, dict[str, str], dict[str, 
 
 
 def answer(browser: Client, name: str, request: tuple[str, str, Any, Any]) -> tuple[Any, ...]:
-    """Return status, headers and text of an answer, without the name and what is new each time."""
+    """Return status, headers and text of a response, without the name and random values."""
     method, address, data, headers = request
     found = getattr(browser, method)(address, data, headers=headers)
     text = re.sub(r"[A-Za-z0-9]{64}", "token", found.content.decode())
@@ -80,7 +81,7 @@ def test_somebody_hidden_is_answered_for_as_nobody(
     browser = browser_of(me)
     for mine, theirs in zip(requests_about(HIDDEN[kind]), requests_about(NOBODY), strict=True):
         assert answer(browser, HIDDEN[kind], mine) == answer(browser, NOBODY, theirs), mine
-        # Each is asked in the state that the test began with.
+        # Each request starts in the same state.
         actions.unblock(me, people[kind])
     assert not Relationship.objects.filter(from_user=me, relation=Relation.FOLLOWING).exists()
 
@@ -106,7 +107,7 @@ def test_whoever_i_block_is_answered_for_alike_why_ever_they_are_hidden(
     found: dict[str, list[Any]] = {}
     for kind, person in people.items():
         found[kind] = []
-        redis.call(lambda connection: connection.flushdb())  # budgets
+        redis.call(lambda connection: connection.flushdb())  # resets budgets
         for request in requests_about(HIDDEN[kind]):
             actions.block(me, person)
             found[kind].append(answer(browser, HIDDEN[kind], request))
@@ -165,7 +166,7 @@ def test_the_api_s_list_of_my_blocks_says_the_relation_and_nothing_else_of_them(
 def test_only_the_relation_of_the_two_says_who_blocks_me(
     me: User, people: dict[str, User], make_user: Any, api_for: Any
 ) -> None:
-    """The addresses of the API that tell it, and what they tell of everybody else (A31, T24)."""
+    """The API URLs that reveal it, compared with their answers about everybody else (A31, T24)."""
     ids = {kind: person.pk for kind, person in people.items()}
     ids |= {"shown": make_user("shown001").pk, "nobody": MAX_ID}
     client = api_for(me)

@@ -1,7 +1,7 @@
-"""Random histories of several people against a model of plain facts: who follows, who blocks, when.
+"""Random histories of several people, compared with a simple model of follows and blocks.
 
-The model knows nothing of states, rows or events: two dicts of ordered pairs with a time each.
-After every action the two rows, their times, their number, the log and the events told are compared
+The model has no states, rows or events: only two dicts of ordered pairs with a time each. After
+every action the two rows, their times, their version, the log and the published events are compared
 with it; after every drain the counters and all lists.
 """
 
@@ -30,15 +30,15 @@ from socialsite.core.pagination import Position
 PEOPLE = 3
 NUMBERS = st.integers(0, PEOPLE - 1)
 Move = tuple[tuple[int, int], Action, int]
-# Who, whom, what, and how many ms after the step before: ties of the clock included.
+# Actor, target, action, and ms since the previous step; 0 ms tests equal times.
 WHO = [*itertools.permutations(range(PEOPLE), 2), (0, 0)]
-# As many ways into a follow as into a block, or friends would be rare.
+# As many follows as blocks, or friends would be rare.
 ACTIONS = [Action.FOLLOW] * 3 + [Action.UNBLOCK] * 2 + [Action.UNFOLLOW, Action.BLOCK]
 MOVES = st.tuples(st.sampled_from(WHO), st.sampled_from(ACTIONS), st.integers(0, 2))
-# A slice in CI; MODEL_EXAMPLES=2000 for a night.
+# Few in CI; MODEL_EXAMPLES=2000 for a long run.
 EXAMPLES = int(os.environ.get("MODEL_EXAMPLES", "8"))
 REFUSALS = (Blacklisted, FollowLimit, SelfRelation, UserBanned)
-# Whether I follow, the other follows, I block, the other blocks: nine of the sixteen are illegal.
+# (I follow, the other follows, I block, the other blocks): nine of the sixteen are illegal.
 STATES = {
     (0, 0, 0, 0): None,
     (1, 0, 0, 0): Relation.FOLLOWING,
@@ -52,7 +52,7 @@ TOLD = ("FollowCreated", "FollowCanceled", "Blocked", "Unblocked")
 
 
 class Facts:
-    """What a person would expect, by number; times in ms."""
+    """The expected facts, by person number; times in ms."""
 
     def __init__(self) -> None:
         self.follows: dict[tuple[int, int], int] = {}
@@ -60,7 +60,7 @@ class Facts:
         self.banned: set[int] = set()
 
     def act(self, a: int, b: int, action: Action, now: int, limit: int) -> None:
-        """Do what is asked, or raise what must be raised."""
+        """Apply an action, or raise the expected error."""
         if a == b:
             raise SelfRelation
         match action:
@@ -82,43 +82,43 @@ class Facts:
                 self.blocks.pop((a, b), None)
 
     def state(self, a: int, b: int) -> Relation | None:
-        """What the row of a about b must say."""
+        """Return the expected row of a about b."""
         bits = [(a, b) in self.follows, (b, a) in self.follows]
         return STATES[*bits, (a, b) in self.blocks, (b, a) in self.blocks]
 
     def told(self, a: int, b: int) -> set[tuple[str, int, int]]:
-        """What an observer of one pair sees: (what, who, whom)."""
+        """Return (fact, actor, target) for everything that holds between two people."""
         pairs = [(a, b), (b, a)]
         follows = {("follow", *one) for one in pairs if one in self.follows}
         return follows | {("block", *one) for one in pairs if one in self.blocks}
 
     def followed_by(self, a: int) -> dict[int, int]:
-        """Whom a follows, with the time."""
+        """Return the people whom a follows, with the time."""
         return {b: at for (one, b), at in self.follows.items() if one == a}
 
     def followers_of(self, a: int) -> dict[int, int]:
-        """Who follows a, with the time."""
+        """Return a's followers, with the time."""
         return {b: at for (b, one), at in self.follows.items() if one == a}
 
     def friends_of(self, a: int) -> dict[int, int]:
-        """Whom a follows and is followed by, with the time of a's own follow."""
+        """Return the people with a mutual follow, with the time of a's own follow."""
         followers = self.followers_of(a)
         return {b: at for b, at in self.followed_by(a).items() if b in followers}
 
     def blocked_by(self, a: int) -> dict[int, int]:
-        """Whom a blocks, with the time."""
+        """Return the people whom a blocks, with the time."""
         return {b: at for (one, b), at in self.blocks.items() if one == a}
 
 
 class History(RuleBasedStateMachine):
-    """Several people act on each other; the relay delivers now and then."""
+    """Several people act on each other; the relay delivers from time to time."""
 
     make_user: Any
     clock: list[int]
 
     @initialize(limit=st.sampled_from([PEOPLE, PEOPLE, 1]))
     def begin(self, limit: int) -> None:
-        """Fresh people, who know nobody."""
+        """Create new people without relations."""
         self.people = [self.make_user() for _ in range(PEOPLE)]
         self.ids = [person.pk for person in self.people]
         self.facts = Facts()
@@ -127,7 +127,7 @@ class History(RuleBasedStateMachine):
 
     @rule(moves=st.lists(MOVES, min_size=5, max_size=15))
     def act(self, moves: list[Move]) -> None:
-        """Some do something to others."""
+        """Apply several actions."""
         for who, action, pause in moves:
             self._act(*who, action, pause)
 
@@ -151,7 +151,7 @@ class History(RuleBasedStateMachine):
         self._check_pair(a, b)
         self._check_log(a, b, action, state, number, changed=bool(changed))
         self._check_events(events, changed, number)
-        for person in (a, b):  # the cap is gated by it, so it is right at once
+        for person in (a, b):  # it enforces the cap, so it is right at once
             following = counted(self.people[person])["following"]
             assert following == len(self.facts.followed_by(person))
 
@@ -164,7 +164,7 @@ class History(RuleBasedStateMachine):
 
     @rule(a=NUMBERS, moves=st.lists(MOVES, max_size=4))
     def act_while_one_is_banned(self, a: int, moves: list[Move]) -> None:
-        """A ban hides somebody and keeps new followers out; all else about a pair goes on."""
+        """A ban hides a person and refuses new followers; everything else about a pair works."""
         accounts.ban(self.people[a])
         self.facts.banned.add(a)
         self.act(moves)
@@ -174,17 +174,17 @@ class History(RuleBasedStateMachine):
 
     @rule(limit=st.integers(1, PEOPLE - 1))
     def set_limit(self, limit: int) -> None:
-        """Another cap; follows above it survive."""
+        """Change the cap; follows above it survive."""
         self.limit = site.FOLLOW_LIMIT = limit
 
     @rule(events=st.integers(1, 3))
     def deliver_some(self, events: int) -> None:
-        """A relay takes a few events."""
+        """Let a relay deliver a few events."""
         relay.relay(events)
 
     @rule()
     def drain(self) -> None:
-        """All events are delivered: now everything derived must agree."""
+        """Deliver all events and compare everything derived."""
         while relay.relay():
             pass
         assert not Event.objects.filter(type__in=TOLD).exists()
@@ -200,12 +200,12 @@ class History(RuleBasedStateMachine):
             self._check_lists(a)
 
     def teardown(self) -> None:
-        """Every history ends with a drain."""
+        """Drain at the end of every history."""
         if hasattr(self, "people"):
             self.drain()
 
     def _check_pair(self, a: int, b: int) -> None:
-        """Both rows: the state, the number of changes, and since when."""
+        """Check both rows: state, number of changes, and times."""
         one, two = self.people[a], self.people[b]
         assert pair(one, two) == (self.facts.state(a, b), self.facts.state(b, a))
         for (x, y), found in (((a, b), row(one, two)), ((b, a), row(two, one))):
@@ -220,7 +220,7 @@ class History(RuleBasedStateMachine):
     def _check_log(
         self, a: int, b: int, action: Action, before: Any, number: int, *, changed: bool
     ) -> None:
-        """One line for a change, none for none: the chain has no gap."""
+        """Check that the log has one line for each change, without gaps."""
         ids = (self.ids[a], self.ids[b])
         lines = RelationLog.objects.filter(actor__in=ids, target__in=ids).order_by("-version")
         assert lines.count() == number
@@ -231,7 +231,7 @@ class History(RuleBasedStateMachine):
             assert (line.after, line.at) == (self.facts.state(a, b), self.clock[0])
 
     def _check_events(self, seen: int, changed: set[tuple[str, int, int]], number: int) -> None:
-        """One event for each fact that came or went, and no other."""
+        """Check that there is one event for each changed fact, and no other."""
         new = Event.objects.filter(pk__gt=seen)
         found = [
             (event.type, event.payload["fromUserId"], event.payload["toUserId"]) for event in new
@@ -250,7 +250,7 @@ class History(RuleBasedStateMachine):
         assert all(event.payload["version"] == number for event in new)
 
     def _check_lists(self, a: int) -> None:
-        """Order, paging, and what each reader must not see."""
+        """Check order, paging, and what each reader must not see."""
         owner = self.ids[a]
         kept = {
             "following": self.facts.followed_by(a),
@@ -267,18 +267,19 @@ class History(RuleBasedStateMachine):
                 )
                 assert found == self._seen(people, viewer)
         found = _walk(lambda cursor: queries.blocked(owner, cursor, 1))
-        banned = {self.ids[b] for b in self.facts.banned}  # shown or not, they move nobody else
+        # visible or not, they do not change the order of others
+        banned = {self.ids[b] for b in self.facts.banned}
         assert [ident for ident, _ in found if ident not in banned] == [
             self.ids[b] for b in self._order(self.facts.blocked_by(a))
         ]
 
     def _order(self, people: dict[int, int]) -> list[int]:
-        """Newest first by (time, id), without the banned."""
+        """Return the people newest first by (time, id), without the banned."""
         places = sorted(((at, self.ids[b], b) for b, at in people.items()), reverse=True)
         return [b for _, _, b in places if b not in self.facts.banned]
 
     def _seen(self, people: dict[int, int], viewer: int | None) -> list[tuple[int, str | None]]:
-        """What a reader sees of a list: (id, the reader's relation to that person)."""
+        """Return a list as a reader sees it: (id, the reader's relation to that person)."""
         shown: list[tuple[int, str | None]] = []
         for b in self._order(people):
             state = None if viewer in (None, b) else self.facts.state(viewer, b)
@@ -288,7 +289,7 @@ class History(RuleBasedStateMachine):
 
 
 def _walk(read: Any) -> list[tuple[int, str | None]]:
-    """All pages of a list, one after the other."""
+    """Return all pages of a list, joined."""
     found, cursor = [], None
     while True:
         page = read(cursor)
@@ -303,7 +304,7 @@ def _walk(read: Any) -> list[tuple[int, str | None]]:
 def test_any_history_is_that_of_the_plain_facts(make_user: Any, monkeypatch: Any) -> None:
     clock = [int(time.time() * 1000)]
     monkeypatch.setattr("socialsite.core.db.now_ms", lambda: clock[0])
-    monkeypatch.setattr(site, "FOLLOW_LIMIT", PEOPLE)  # put back at the end
+    monkeypatch.setattr(site, "FOLLOW_LIMIT", PEOPLE)  # restored at the end
     given = {"make_user": staticmethod(make_user), "clock": clock}
     machine = type("History", (History,), given)
     run(

@@ -1,4 +1,4 @@
-"""Reads: order, paging, what a reader must not see, query counts, indexes."""
+"""Reads: order, paging, hidden people, query counts, indexes."""
 
 import pytest
 from django.db import connection
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def star(make_user):
-    """A person followed by and following `count` others, first come last listed."""
+    """Create a person with `count` mutual follows; the earliest is listed last."""
 
     def make(count: int):
         hub = make_user()
@@ -30,7 +30,7 @@ def star(make_user):
 
 
 def walk(read, size: int, **kwargs):
-    """All pages of a list: their ids, page by page."""
+    """Return the ids of all pages of a list, page by page."""
     pages, cursor = [], None
     while True:
         page = read(cursor=cursor, size=size, **kwargs)
@@ -174,7 +174,7 @@ def test_a_block_of_either_side_hides_from_the_reader_only(
 def test_a_page_full_of_blocks_is_short_and_its_cursor_goes_on(
     star, make_user, monkeypatch
 ) -> None:
-    monkeypatch.setattr(queries, "ROUNDS", 2)  # 2 + 4 rows are examined for a page of one
+    monkeypatch.setattr(queries, "ROUNDS", 2)  # a page of one examines 2 + 4 rows
     hub, others = star(8)
     reader = make_user()
     for other in others[1:]:
@@ -210,7 +210,7 @@ def test_a_page_costs_the_same_queries_whatever_its_size(
         redis.forget([f"person:{other.pk}" for other in others])
         with django_assert_num_queries(3):
             queries.LISTS[kind](hub.pk, cursor, size, reader.pk)
-        with django_assert_num_queries(2):  # accounts has the cards by now
+        with django_assert_num_queries(2):  # the cards are cached by now
             queries.LISTS[kind](hub.pk, cursor, size, reader.pk)
 
 

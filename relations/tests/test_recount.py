@@ -1,4 +1,4 @@
-"""The recount: it finds exactly what is off, mends it, and takes nothing in motion for drift."""
+"""The recount: finds exactly the wrong counters, repairs them, and ignores pending changes."""
 
 import io
 import logging
@@ -24,7 +24,7 @@ NOTHING = dict.fromkeys(counts.BITS, 0)
 
 @pytest.fixture
 def circle(make_user):
-    """Four people: friends, a follower, a blocked one; all told."""
+    """Four people: friends, a follower, a blocked one; all events are delivered."""
     people = [make_user() for _ in range(4)]
     bring(people[0], people[1], Relation.BI_FOLLOWING)
     bring(people[0], people[2], Relation.FOLLOWED)
@@ -43,7 +43,7 @@ def spoil(user, **changes: int) -> None:
 
 
 def command(*arguments: str) -> tuple[str, int]:
-    """What `manage.py recount` prints, and its exit code."""
+    """Return the output of `manage.py recount` and its exit code."""
     out = io.StringIO()
     try:
         call_command("recount", *arguments, stdout=out)
@@ -116,7 +116,7 @@ def test_a_lost_event_is_found_and_made_up_for(circle, make_user, loss) -> None:
         Event.objects.all().delete()
     else:
         Event.objects.update(dead=True)
-    # The hub lost one follower and got one: its number happens to be right.
+    # The hub lost one follower and gained one: its counter happens to be right.
     assert recount.run().drift == {"followers": 1, "friends": 2, "blocked": 1}
     recount.run(fix=True)
     assert [counted(user) for user in circle] == [facts(user) for user in circle]
@@ -124,7 +124,7 @@ def test_a_lost_event_is_found_and_made_up_for(circle, make_user, loss) -> None:
 
 
 def test_a_row_that_is_settled_or_changed_meanwhile_is_not_lost(circle, make_user) -> None:
-    """Between the look at the rows and the look at the events, the events are done."""
+    """The events are handled between the reads of the rows and of the events."""
     actions.follow(make_user(), circle[0])
     actions.unfollow(circle[2], circle[0])
     rows = [
@@ -231,7 +231,7 @@ class TestAtOnce:
             assert at_once([lambda: actions.follow(a, b)]) == [Relation.FOLLOWING]
             assert Relationship.objects.count() == 0
         assert Relationship.objects.count() == 2
-        with transaction.atomic():  # the next one is READ COMMITTED again
+        with transaction.atomic():  # the next transaction is READ COMMITTED again
             Relationship.objects.count()
             at_once([lambda: actions.unfollow(a, b)])
             assert Relationship.objects.get(from_user=a, to_user=b).relation is None
@@ -248,7 +248,7 @@ class TestAtOnce:
     def test_mending_while_people_follow_and_unfollow_is_never_wrong(
         self, make_user, monkeypatch
     ) -> None:
-        """Sound counters are never touched; from the mending on spoiled ones agree, too."""
+        """Right counters are never touched; wrong ones are right from their repair on."""
         monkeypatch.setattr(recount, "ROWS", 5)
         people = [make_user() for _ in range(6)]
         for other in people[1:]:
@@ -297,7 +297,7 @@ class TestAtOnce:
 
 
 def write_and_close(work: Any, number: int) -> None:
-    """Run a writer in a thread of its own and give its connection back."""
+    """Run a writer in a thread of its own and close its connection."""
     try:
         work(number)
     finally:

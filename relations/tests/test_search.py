@@ -1,4 +1,4 @@
-"""Searching inside one's own lists: what is found, in which order, at what cost, and by whom."""
+"""Search within one's own lists: results, order, cost, and permission."""
 
 import pytest
 from django.db import connection
@@ -23,7 +23,7 @@ def me(make_user) -> User:
 
 @pytest.fixture
 def people(me, make_user) -> dict[str, User]:
-    """Whom I follow, Anna first; Annika is a friend, Annabel a fan, Hannah neither."""
+    """People I follow, Anna first; Annika is a friend, Annabel a follower, Hannah neither."""
     found = {}
     for name, nickname, state in (
         ("Anna01", "Zoeone", Relation.FOLLOWING),
@@ -134,7 +134,7 @@ def browser(me) -> Client:
 
 
 def shown(response) -> list[str]:
-    """Usernames of the rows of a page."""
+    """Return the usernames on a page."""
     assert response.status_code == 200
     parts = response.content.decode().split('data-testid="person"')[1:]
     return [part.split("<small>@")[1].split("<")[0] for part in parts]

@@ -1,4 +1,4 @@
-"""The 28 cells of A32, both rows, written out apart from the table under test."""
+"""The 28 cells of A32, both rows, written out independently of the tested table."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BLACKLISTING, BLACKLISTED = Relation.BLACKLISTING, Relation.BLACKLISTED
 BI_FOLLOWING, BI_BLACKLISTING = Relation.BI_FOLLOWING, Relation.BI_BLACKLISTING
 REFUSED = "refused"
 
-# The pair before -> the pair after follow, unfollow, block, unblock.
+# Pair before -> pair after follow, unfollow, block, unblock.
 TABLE = {
     (NONE, NONE): [
         (FOLLOWING, FOLLOWED),

@@ -1,4 +1,4 @@
-"""The storm's slice in CI: sixteen real threads on hot pairs of MariaDB."""
+"""A short storm for CI: sixteen real threads on hot pairs of MariaDB."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def people(make_user: Any, monkeypatch: Any) -> list[Any]:
 
 
 def test_a_storm_on_hot_pairs_keeps_every_rule(people: Any) -> None:
-    """Illegal pairs, broken chains, wrong counters, errors shown to a user: none."""
+    """Finds no illegal pair, broken chain, wrong counter, or error that a user would see."""
     found = storm(people, threads=16, operations=OPERATIONS, relays=2, cap=CAP)
     assert found.errors == []
     assert found.relay_errors == []
@@ -36,14 +36,14 @@ def test_a_storm_on_hot_pairs_keeps_every_rule(people: Any) -> None:
     assert found.broken == []
     assert found.over_cap == []
     assert found.drift() == {}
-    # Not a storm in a glass: pairs were seen while it ran, and much happened to them.
+    # The storm was real: the reader saw pairs during it, and many actions happened.
     assert found.looked_at > 100
     assert found.transitions > OPERATIONS / 10
-    assert found.deadlocks_per_10_000 <= 2  # one may happen; the long run holds it below 1
+    assert found.deadlocks_per_10_000 <= 2  # one may happen; the long run stays below 1
 
 
 class TestTheStormSeesDamage:
-    """A check that cannot fail is worse than none."""
+    """The storm's checks detect damage."""
 
     def test_rows_that_do_not_mirror_each_other(self, people: Any) -> None:
         storm(people, threads=2, operations=100)

@@ -1,4 +1,4 @@
-"""Pages of relations: lists, the buttons with and without htmx, the people whom I block."""
+"""Pages of relations: lists, buttons with and without htmx, the list of blocked people."""
 
 import re
 
@@ -145,7 +145,7 @@ SHOWN = {
 
 
 def said(page: str) -> tuple[str, str, bool]:
-    """The words beside the name, the label of the button, whether there is the menu to block."""
+    """Return the words beside the name, the button's label, and whether there is a block menu."""
     words = re.search(r'data-testid="relation"[^>]*>(.*?)</span>(?:</span>)?', page)
     button = re.search(r"<button class=\"button[^>]*>\s*(.*?)<span", page)
     assert words
