@@ -79,7 +79,7 @@ def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> Asked:
 
 
 def forget(request: HttpRequest | None, asked: Asked) -> None:
-    """Return the requested tokens of somebody who is refused."""
+    """Give back the requested tokens of a refused person."""
     if request is not None:
         request.asked = None  # type: ignore[attr-defined]
     if asked.takes and asked.grant().allowed:

@@ -40,8 +40,8 @@ class _DeviceSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         allow_null=True,
         default="",
-        help_text="8 to 40 of A-Za-z0-9_- that the device keeps; where CLIENT_POLICY is `type`"
-        " it means nothing, where it is `device` every sign-in without one is a device of its own",
+        help_text="8 to 40 of A-Za-z0-9_-, a constant id of the device. Ignored with CLIENT_POLICY"
+        " `type`; with `device`, a sign-in without an id counts as a new device",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,11 @@ class RegisterSerializer(_DeviceSerializer):
     nickname = _Text(allow_blank=True)
     password = _Text(allow_blank=True)
     email = _Text(
-        required=False, allow_blank=True, default="", max_length=EMAIL_MAX, help_text="gets a link"
+        required=False,
+        allow_blank=True,
+        default="",
+        max_length=EMAIL_MAX,
+        help_text="gets a confirmation link",
     )
 
 
@@ -72,7 +76,7 @@ class LoginSerializer(_DeviceSerializer):
         required=False,
         allow_blank=True,
         default="",
-        help_text="code of the second factor, where it is on: error 25 asks for it",
+        help_text="code of the second factor; required after error 25",
     )
 
 
@@ -123,7 +127,9 @@ class RecoverConfirmSerializer(LinkSerializer):
 class OtpSerializer(serializers.Serializer[Any]):
     """Input of auth/totp/confirm and auth/totp/recovery-codes."""
 
-    otp = _Text(help_text="six digits of the authenticator; later a recovery code does too")
+    otp = _Text(
+        help_text="six digits of the authenticator app; once it is on, a recovery code also works"
+    )
 
 
 class TotpBeginSerializer(serializers.Serializer[Any]):
@@ -135,7 +141,7 @@ class TotpBeginSerializer(serializers.Serializer[Any]):
 class TotpEndSerializer(TotpBeginSerializer):
     """Input of DELETE auth/totp."""
 
-    otp = _Text(help_text="six digits of the authenticator, or a recovery code")
+    otp = _Text(help_text="six digits of the authenticator app, or a recovery code")
 
 
 class TotpStateSerializer(serializers.Serializer[Any]):
@@ -149,7 +155,7 @@ class TotpSecretSerializer(serializers.Serializer[Any]):
     """Data for an authenticator app."""
 
     secret = serializers.CharField(help_text="base32")
-    url = serializers.CharField(help_text="otpauth address, to show as a QR code")
+    url = serializers.CharField(help_text="otpauth URL, to show as a QR code")
 
 
 class RecoveryCodesSerializer(serializers.Serializer[Any]):
@@ -197,16 +203,16 @@ class ClaimsSerializer(serializers.Serializer[Any]):
     active = serializers.BooleanField()
     typ = serializers.ChoiceField(choices=["access", "refresh"], required=False)
     uid = serializers.CharField(required=False, help_text="id of the person")
-    sub = serializers.CharField(required=False, help_text="the same")
+    sub = serializers.CharField(required=False, help_text="same as `uid`")
     username = serializers.CharField(required=False)
     cli = serializers.CharField(required=False, help_text="kind of device")
-    ver = serializers.IntegerField(required=False, help_text="number of the sign-in on it")
-    bat = serializers.IntegerField(required=False, help_text="number of all sign-ins together")
+    ver = serializers.IntegerField(required=False, help_text="version of the tokens of this device")
+    bat = serializers.IntegerField(required=False, help_text="batch of the tokens of all devices")
     rol = serializers.IntegerField(
-        required=False, help_text="1 member, 2 moderator, 4 admin, added up; access tokens only"
+        required=False, help_text="sum of 1 member, 2 moderator, 4 admin; access tokens only"
     )
     iat = serializers.IntegerField(required=False, help_text="issued at, Unix seconds")
-    exp = serializers.IntegerField(required=False, help_text="ends at, Unix seconds")
+    exp = serializers.IntegerField(required=False, help_text="expires at, Unix seconds")
     jti = serializers.CharField(required=False, help_text="id of the token")
     iss = serializers.CharField(required=False)
     aud = serializers.CharField(required=False)
@@ -235,14 +241,14 @@ class UserSerializer(RelationSerializer):
 class DeviceSerializer(serializers.Serializer[Any]):
     """A device that is signed in."""
 
-    client = serializers.CharField(help_text="names it to DELETE auth/devices/{client}")
+    client = serializers.CharField(help_text="id for DELETE auth/devices/{client}")
     kind = serializers.ChoiceField(choices=Client.choices)
-    name = serializers.CharField(help_text="browser or program, and system")
+    name = serializers.CharField(help_text="browser or program, and operating system")
     address = serializers.CharField(
-        allow_blank=True, help_text="IP address of its log-in; empty once it was erased"
+        allow_blank=True, help_text="IP address of the log-in; empty once erased"
     )
-    last_seen = serializers.DateTimeField(help_text="to about five minutes")
-    current = serializers.BooleanField(help_text="the device that asks")
+    last_seen = serializers.DateTimeField(help_text="accurate to about five minutes")
+    current = serializers.BooleanField(help_text="true for the requesting device")
 
 
 class DevicePageSerializer(serializers.Serializer[Any]):

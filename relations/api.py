@@ -37,7 +37,7 @@ CHANGED = {
 SEARCH = OpenApiParameter(
     "q",
     str,
-    description="beginning of a username or nickname; in one's own list only, else 400",
+    description="beginning of a username or nickname; only in one's own list, otherwise 400",
 )
 Action = Callable[[User, User], Relation | None]
 
@@ -142,7 +142,10 @@ class Relations(APIView):
     @extend_schema(
         parameters=[
             OpenApiParameter(
-                "ids", str, required=True, description=f"ids of people by comma, at most {IDS_MAX}"
+                "ids",
+                str,
+                required=True,
+                description=f"comma-separated ids of people, at most {IDS_MAX}",
             )
         ],
         responses={200: UserRelationListSerializer, 400: Errors, 401: Errors},

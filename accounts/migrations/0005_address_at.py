@@ -1,4 +1,4 @@
-"""Since when an IP address is stored. The index is for erasing old ones."""
+"""Adds the time when an IP address was stored, with an index for erasing old addresses."""
 
 from django.db import migrations, models
 

@@ -1,8 +1,8 @@
-"""Dates the IP addresses from before, so that they are erased as well.
+"""Sets the time of existing IP addresses, so that they are erased too.
 
-An entry of the audit trail has its own time. A device has the time when it was last seen, which is
-later than its sign-in. Each range of ids is a transaction of its own: one over the whole table
-would lock out every sign-in. A migration that was cut off begins again.
+An entry of the audit trail has its own time. A device gets its `last_seen`, which is later than its
+sign-in. Each range of ids is its own transaction: one over the whole table would block every
+sign-in. An interrupted migration starts again.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ STEP = 5000
 
 
 def date(apps: Any, schema_editor: Any) -> None:
-    """Date the addresses that have no date."""
+    """Set the time of addresses that have none."""
     for table, column in (("TokenVersion", "last_seen"), ("AuditEntry", "created_at")):
         rows = apps.get_model("accounts", table).objects
         ends = rows.aggregate(first=Min("pk"), last=Max("pk"))

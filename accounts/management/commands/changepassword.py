@@ -11,7 +11,7 @@ from accounts.management.ask import new_password, readable_errors
 class Command(BaseCommand):
     """Set the password of a person."""
 
-    help = "Give a person a new password, asked for or read from the input; ends all sign-ins."
+    help = "Set a person's password, typed on a terminal or read from stdin; ends all sign-ins."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the username."""

@@ -12,7 +12,7 @@ from accounts.models import Role
 class Command(BaseCommand):
     """Create an admin."""
 
-    help = "Make an account with the role of an admin; the password is asked for or read."
+    help = "Create an admin account; the password is typed on a terminal or read from stdin."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the names; the command asks for a missing username."""

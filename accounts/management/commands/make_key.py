@@ -10,7 +10,7 @@ from socialsite.core import keys
 class Command(BaseCommand):
     """Print a new key in one line, in the format of JWT_KEYS. Nothing is stored."""
 
-    help = "Print a new key in one line, as JWT_KEYS takes it"
+    help = "Print a new key in one line, in the format of JWT_KEYS"
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -12,7 +12,7 @@ from socialsite.core.errors import UserNotFound
 class Command(BaseCommand):
     """Set the role of a person."""
 
-    help = "Give a person a role; `member` takes the others away."
+    help = "Set the role of a person; `member` removes the staff roles."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the username and the role."""

@@ -10,7 +10,7 @@ from accounts import actions, queries, second_factor
 class Command(BaseCommand):
     """Remove the second factor of a person."""
 
-    help = "Take the second factor of a person away; afterwards the password alone lets in."
+    help = "Remove a person's second factor; afterwards log-in needs only the password."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the username."""

@@ -13,7 +13,7 @@ from relations.models import Relationship
 class Command(BaseCommand):
     """Runs while the site runs; exits with 1 when a counter is wrong and was not repaired."""
 
-    help = "Compare following, followers, friends and blocked of everybody with the relations."
+    help = "Compare everybody's counters of relations with the rows."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Choose between checking only and repairing."""
