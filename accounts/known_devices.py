@@ -13,7 +13,7 @@ from django.core import signing
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-# The path excludes the prefix __Host-.
+# A cookie with a path cannot have the prefix __Host-.
 COOKIE = "__Secure-known" if settings.HTTPS else "known"
 PATH = "/login"
 MAX_AGE = 400 * 86_400  # the longest time that browsers accept
