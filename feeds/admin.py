@@ -30,7 +30,7 @@ CHUNKS_SHOWN = 500
 
 
 class ExplainForm(forms.Form):
-    """Whose feed, and which post."""
+    """Form for the reader and the post to explain."""
 
     viewer = forms.CharField(
         max_length=40,
@@ -43,14 +43,14 @@ class ExplainForm(forms.Form):
     )
 
     def clean_viewer(self) -> User:
-        """Find the person."""
+        """Return the reader."""
         found = find_reader(self.cleaned_data["viewer"])
         if found is None:
             raise ValidationError("There is nobody of this name or id.")
         return found
 
     def clean_post(self) -> int:
-        """Read the id."""
+        """Return the post's id."""
         found = find_id(self.cleaned_data["post"])
         if found is None:
             raise ValidationError("This is not the id of a post.")
@@ -59,7 +59,7 @@ class ExplainForm(forms.Form):
 
 @admin.register(Post)
 class PostAdmin(ReadOnlyAdmin):
-    """Posts; deleting one goes through `actions.delete`."""
+    """Posts; deleting one calls `actions.delete`."""
 
     change_list_template = "admin/feeds/posts.html"
     change_form_template = "admin/feeds/post.html"
@@ -78,7 +78,7 @@ class PostAdmin(ReadOnlyAdmin):
 
     # --- why a post is in a feed ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
-        """Add the page that explains, and what its button does."""
+        """Add the explanation page and the address of its button."""
         view = self.admin_site.admin_view
         return [
             path("explain/", view(self.explain_view), name="feeds_explain"),
@@ -91,7 +91,7 @@ class PostAdmin(ReadOnlyAdmin):
         ]
 
     def explain_view(self, request: HttpRequest) -> HttpResponse:
-        """Say why a post is in a person's home feed, or why not; changes nothing."""
+        """Explain why a post is in a person's home feed, or why not; changes nothing."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         asked = {name: request.GET.get(name, "") for name in ("viewer", "post")}
@@ -110,7 +110,7 @@ class PostAdmin(ReadOnlyAdmin):
         return TemplateResponse(request, "admin/feeds/explain.html", context)
 
     def rebuild_view(self, request: HttpRequest, user_id: int) -> HttpResponse:
-        """Make a person's inbox anew, and go back; admins only."""
+        """Rebuild a person's inbox and redirect back; admins only."""
         if not self.has_administer_permission(request):
             raise PermissionDenied
         if not User.objects.filter(pk=user_id).exists():
@@ -123,7 +123,7 @@ class PostAdmin(ReadOnlyAdmin):
 
 
 class ChunksInline(admin.TabularInline):  # type: ignore[type-arg]
-    """The first chunks of a delivery; all of them are in their own list."""
+    """The first chunks of a delivery; a separate list shows all of them."""
 
     model = FanOutChunk
     fields = readonly_fields = ("number", "lower", "upper", "delivered", "done", "uncached")
@@ -132,21 +132,21 @@ class ChunksInline(admin.TabularInline):  # type: ignore[type-arg]
     verbose_name_plural = f"chunks (the first {CHUNKS_SHOWN})"
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[FanOutChunk]":
-        """Bound what one page shows."""
+        """Limit the rows of one page."""
         return super().get_queryset(request).filter(number__lt=CHUNKS_SHOWN)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
+        """Return False for everybody."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
+        """Return False for everybody."""
         return False
 
 
 @admin.register(FanOut)
 class FanOutAdmin(ReadOnlyAdmin):
-    """Deliveries and how far they are."""
+    """Deliveries and their progress."""
 
     list_display = ("post_id", "author", "mode", "state", "chunks", "delivered", "leases", "age")
     list_filter = ("state", "mode")
@@ -171,22 +171,22 @@ class FanOutAdmin(ReadOnlyAdmin):
 
     @admin.display(description="chunks done")
     def chunks(self, row: Any) -> str:
-        """Done of all."""
+        """Return the number of done chunks and of all chunks."""
         return f"{row.chunks_done}/{row.total}"
 
     @admin.display(description="rows delivered")
     def delivered(self, row: Any) -> int:
-        """Rows inserted by the chunks that are done."""
+        """Return the rows inserted by the chunks that are done."""
         return int(row.delivered)
 
     @admin.display(description="leases held / expired")
     def leases(self, row: Any) -> str:
-        """Chunks somebody works on, and those that were left."""
+        """Return the number of leased chunks and of those with an expired lease."""
         return f"{row.held} / {row.expired}"
 
     @admin.display(description="took, or open for")
     def age(self, row: FanOut) -> str:
-        """Seconds; by this host's clock while it is open."""
+        """Return seconds; by this host's clock while the delivery is open."""
         return f"{progress.age_ms(row, time.time_ns() // 1_000_000) / 1000:.1f} s"
 
 
@@ -201,22 +201,22 @@ class FanOutChunkAdmin(ReadOnlyAdmin):
 
 @admin.register(RecommendedAuthor)
 class RecommendedAuthorAdmin(GuardedAdmin):
-    """Whom the recommended feed follows."""
+    """The authors whose posts the recommended feed shows."""
 
     list_display = ("author", "added_at")
     raw_id_fields = ("author",)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """There is nothing to change: add or remove."""
+        """Return False: a row can only be added or removed."""
         return False
 
     def save_model(self, request: HttpRequest, obj: RecommendedAuthor, *args: Any) -> None:
-        """Add, and note who did."""
+        """Add an author, and record who did."""
         super().save_model(request, obj, *args)
         self._note(request, accounts.Act.RECOMMEND, obj)
 
     def delete_model(self, request: HttpRequest, obj: RecommendedAuthor) -> None:
-        """Remove, and note who did."""
+        """Remove an author, and record who did."""
         self._note(request, accounts.Act.UNRECOMMEND, obj)
         super().delete_model(request, obj)
 

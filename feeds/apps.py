@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class FeedsConfig(AppConfig):
-    """Registers what feeds listens to."""
+    """Registers the event handlers of feeds."""
 
     name = "feeds"
 

@@ -8,7 +8,7 @@ from socialsite.core.events import DomainEvent
 
 @dataclass(frozen=True, slots=True)
 class _PostEvent(DomainEvent):
-    """A fact about one post; `id` is the post's."""
+    """An event of one post; `id` is the post's."""
 
     aggregate_type: ClassVar[str] = "post"
     aggregate_field: ClassVar[str] = "id"
@@ -24,7 +24,7 @@ class PostPublished(_PostEvent):
 
 @dataclass(frozen=True, slots=True)
 class _RepostEvent(_PostEvent):
-    """`ref_id` is the post that is shown, `ref_author_id` who wrote that one."""
+    """`ref_id` is the original post, `ref_author_id` its author."""
 
     ref_id: int
     ref_author_id: int
@@ -32,14 +32,14 @@ class _RepostEvent(_PostEvent):
 
 @dataclass(frozen=True, slots=True)
 class PostReposted(_RepostEvent):
-    """The post is a repost; told besides PostPublished."""
+    """The post is a repost; published besides PostPublished."""
 
 
 @dataclass(frozen=True, slots=True)
 class RepostDeleted(_RepostEvent):
-    """The repost is gone; told besides PostDeleted."""
+    """The repost is deleted; published besides PostDeleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostDeleted(_PostEvent):
-    """The post is gone from every feed; copies of its index are cleaned up."""
+    """The post is gone from every feed; its inbox rows are cleaned up later."""

@@ -1,13 +1,13 @@
-"""Why a post is in a person's home feed, or why not: every part of the rule, asked one by one.
+"""Explain why a post is in a person's home feed or not, by checking each part of the rule.
 
-- `shown` is what the definition says (`queries.oracle_feed`), worked out from the facts alone.
-- For a post that is shown, every source of the pull rule (spec I) that gives it is named: PULLED
-  ones need no row in the inbox, PUSHED ones are that row. When no source gives it, the reason is
-  ROW_MISSING: the inbox is said to have the post and has not. `rebuild` mends that.
-- A post that is not pushed to all is pulled because its author's head says there are such; a head
-  that does not has the reason HEAD_BEHIND.
-- All this is read from the database, in one snapshot. Then `cached` looks for what Redis says
-  otherwise, which may keep a post out, or in, for as long as it is kept.
+- `shown` is the result of the definition (`queries.oracle_feed`), computed from the facts alone.
+- For a post that is shown, every source of the pull rule (spec I) that contains it is named. PULLED
+  sources need no row in the inbox, PUSHED ones are that row. If no source contains the post, the
+  reason is ROW_MISSING: the inbox should have the post but does not. `rebuild` repairs that.
+- A post that is not pushed to all is pulled only if its author's head says that such posts exist.
+  If the head does not, the reason is HEAD_BEHIND.
+- All this is read from the database, in one snapshot. Then `cached` finds entries in Redis that
+  disagree, which may keep a post out of the feed, or in it, until they expire.
 """
 
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ from socialsite.core.ids import MAX_ID
 
 @dataclass(frozen=True)
 class Explanation:
-    """Whether a post is in the home feed of a reader, and why."""
+    """The verdict on a post in a reader's home feed, with its reasons."""
 
     viewer_id: int | None
     post_id: int
@@ -49,9 +49,9 @@ class Explanation:
 
 
 def explain(viewer_id: int | None, post_id: int) -> Explanation:
-    """Return why a post is, or is not, in a person's home feed; for unknown ids, too.
+    """Return why a post is, or is not, in a person's home feed; accepts unknown ids too.
 
-    Some twenty short queries, and one that reads the reader's inbox to its end.
+    Takes about twenty short queries, and one that reads the reader's inbox to its end.
     """
     with db.snapshot():
         found = _Case(viewer_id, post_id).judge()
@@ -61,7 +61,7 @@ def explain(viewer_id: int | None, post_id: int) -> Explanation:
 
 
 def find_reader(text: str) -> User | None:
-    """Return the person of a username or an id, banned and closed ones too."""
+    """Return the person with a username or an id, including banned and closed accounts."""
     word = text.strip().removeprefix("@")
     found = people.any_by_name(word)
     if found is None and (ident := find_id(word)) is not None:
@@ -70,7 +70,7 @@ def find_reader(text: str) -> User | None:
 
 
 def find_id(text: str) -> int | None:
-    """Return the id that a text spells, None when it cannot be one."""
+    """Parse an id; return None if the text cannot be one."""
     word = text.strip()
     if not (word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))):
         return None
@@ -78,7 +78,7 @@ def find_id(text: str) -> int | None:
 
 
 class _Case:
-    """The facts about one reader and one post, and what follows from them."""
+    """The facts about one reader and one post, and the reasons that follow from them."""
 
     def __init__(self, viewer_id: int | None, post_id: int) -> None:
         self.viewer_id, self.post_id = viewer_id, post_id
@@ -120,7 +120,7 @@ class _Case:
 
     # --- the definition -------------------------------------------------------------------------
     def _define(self, viewer: User, post: Post) -> None:
-        """Say why the post belongs in the feed, or everything that keeps it out."""
+        """Add the reason why the post belongs in the feed, or all reasons that keep it out."""
         author = User.objects.filter(pk=post.author_id).first()
         name = str(post.author_id) if author is None else author.username
         if post.is_deleted:
@@ -158,7 +158,7 @@ class _Case:
 
     # --- the sources ----------------------------------------------------------------------------
     def _sources(self, viewer_id: int, post: Post, *, in_inbox: bool) -> None:
-        """Name every source of the pull rule that gives the post, or say that none does."""
+        """Add every source of the pull rule that contains the post, or ROW_MISSING."""
         if post.author_id == viewer_id:
             self._add(Code.PULLED_OWN)
             return
@@ -200,9 +200,9 @@ class _Case:
             self._add(Code.PULLED_BELOW_FLOOR, inbox_floor_ms=floor)
 
     def _pushed(self, fanout: FanOut | None, chunk: dict[str, Value]) -> None:
-        """Say where the row comes from, as far as that is still known.
+        """Return the origin of the inbox row, as far as it is still known.
 
-        A follow after the fan-out was done has its rows from the backfill.
+        A follow after the end of the fan-out gets its rows from the backfill.
         """
         since = self.reasons[0].params["since_ms"]
         if fanout is None:
@@ -214,7 +214,7 @@ class _Case:
 
     @staticmethod
     def _chunk(viewer_id: int, fanout: FanOut | None) -> dict[str, Value]:
-        """Return what there is to say of the chunk whose range has the reader; empty for none."""
+        """Describe the chunk whose range contains the reader; empty if there is none."""
         if fanout is None:
             return {}
         chunks = FanOutChunk.objects.filter(fanout=fanout, lower__lt=viewer_id)

@@ -1,9 +1,9 @@
-"""The durable fan-out: a plan written once, chunks under a lease, a sweeper.
+"""The durable fan-out: a plan written once, chunks delivered under a lease, a periodic sweep.
 
-The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk whatever
-happens to the follower list later. A chunk is one `INSERT IGNORE … SELECT` in the transaction that
-takes its lease, and that holds the post (not deleted) and the followers' rows in share mode;
-running it again changes nothing. Messages only hurry: whatever they lose, `sweep` finds.
+The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk, however
+the followers change later. A chunk is one `INSERT IGNORE … SELECT` in the transaction that takes
+its lease. It locks the post (not deleted) and the followers' rows in share mode; running it again
+changes nothing. Messages are only hints: `sweep` finds the work of lost ones.
 """
 
 import logging
@@ -35,8 +35,8 @@ _Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 logger = logging.getLogger(__name__)
 
 LEASE_MS = 8_000
-# Chunks of one message, which costs a worker up to half of what a chunk does. Fewer of a post that
-# has few, so that two workers share it; more workers than that are for other posts.
+# Chunks of one message; a message costs a worker up to half of a chunk. A post with few chunks gets
+# at least two messages, so that two workers share it; further workers are for other posts.
 CHUNKS_A_MESSAGE, MESSAGES_LEAST = 4, 2
 SWEEP_LIMIT = 200
 KEEP_MS = 7 * 86_400_000
@@ -45,11 +45,12 @@ PURGE_LIMIT = 1000
 
 @db.atomic
 def plan(post_id: int) -> None:
-    """Write the chunks of a post once; a plan that exists is left as it is (T28)."""
+    """Write the chunks of a post once; an existing plan stays as it is (T28)."""
     fanout = FanOut.objects.select_for_update().filter(pk=post_id).first()
     if fanout is None or fanout.state != FanOut.State.NEW:
         return
-    # Every FANOUT_CHUNK-th of them, counted by the database: a row a chunk, not one a follower.
+    # The id of every FANOUT_CHUNK-th follower, counted by the database: one row a chunk, not a
+    # follower.
     number = Window(RowNumber(), order_by="to_user")
     followers = relations.follower_ids(fanout.author_id).annotate(place=number - Value(1))
     firsts = list(followers.annotate(rest=Mod("place", settings.FANOUT_CHUNK)).filter(rest=0))
@@ -76,7 +77,7 @@ def open_chunks(post_id: int) -> list[int]:
 
 
 def call_workers(post_id: int) -> None:
-    """Hand the open chunks of a post to the workers, a few by each message."""
+    """Enqueue the open chunks of a post, a few in each message."""
     chunks = open_chunks(post_id)
     each = min(CHUNKS_A_MESSAGE, -(-len(chunks) // MESSAGES_LEAST))
     for start in range(0, len(chunks), each or 1):
@@ -84,10 +85,10 @@ def call_workers(post_id: int) -> None:
 
 
 def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
-    """Run chunks, each given with its post; returns how many were delivered.
+    """Run chunks, each given with its post; return how many were delivered.
 
-    One that fails is left to the next sweep; so are the others of a post which needs what somebody
-    holds for longer than a lock is waited for, as they would wait as long for the same.
+    A failed chunk is left to the next sweep. After a lock timeout the other chunks of the same post
+    are left as well, because they would wait for the same lock.
     """
     count = 0
     stuck: set[int] = set()
@@ -98,17 +99,17 @@ def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
             count += run_chunk(chunk_id)
         except Exception as error:
             known = db.is_retryable(error)
-            logger.warning("chunk %s is left to the next sweep", chunk_id, exc_info=not known)
+            logger.warning("chunk %s failed; retried by a sweep", chunk_id, exc_info=not known)
             if known:
                 stuck.add(post_id)
     return count
 
 
 def run_chunk(chunk_id: int) -> bool:
-    """Deliver one chunk; False when it is done or in other hands. Safe to run twice, or at once.
+    """Deliver one chunk; return False if it is done or leased. Safe to repeat, also concurrently.
 
-    In this order: the rows, then the cached inboxes of everyone in the chunk (a run before may have
-    died in between), then the checkpoint. Readers pull the post until the last of them.
+    The order is: the rows, then the cached inboxes of everyone in the chunk (an earlier run may
+    have died in between), then the checkpoint. Readers pull the post until the last checkpoint.
     """
     lease = secrets.randbits(62)
     delivery = _deliver(chunk_id, lease, _watching(chunk_id))
@@ -120,7 +121,7 @@ def run_chunk(chunk_id: int) -> bool:
         try:
             cache.deliver(delivery.followers, delivery.place)
         except RedisDown as error:
-            logger.warning("cached inboxes of chunk %s are given up: %s", chunk_id, error)
+            logger.warning("chunk %s: invalidating stale cached inboxes: %s", chunk_id, error)
             if not _give_up_cached(chunk_id, lease, delivery.followers):
                 return False
     failpoint("chunk-cached")
@@ -131,15 +132,15 @@ def run_chunk(chunk_id: int) -> bool:
         if trim.is_small():
             trim.trim_sampled(delivery.followers, delivery.place.id)
         elif trim.is_turn(delivery.followers, delivery.place.id):
-            # Trimming takes about as long as delivering: first to the followers who wait.
+            # Trimming takes about as long as delivering, so waiting followers come first.
             doorbell.ring_last("feeds.trim_chunk", chunk_id)
     return True
 
 
 def trim_chunk(chunk_id: int) -> int:
-    """Trim the inboxes that a chunk was delivered to and it is the turn of; returns how many rows.
+    """Trim the sampled inboxes of a delivered chunk; return how many rows were removed.
 
-    Whom nobody asks it for, the nightly walk finds.
+    The nightly sweep trims the rest.
     """
     chunk = FanOutChunk.objects.select_related("fanout").filter(pk=chunk_id).first()
     if chunk is None:
@@ -149,32 +150,32 @@ def trim_chunk(chunk_id: int) -> int:
 
 
 def _followers(author_id: int, lower: int, upper: int, mode: int) -> "QuerySet[Any, int]":
-    """Return the ids of those in a chunk who get the post, as the relations are now."""
+    """Return the ids of the recipients in a chunk, by the current relations."""
     found = relations.follower_ids(author_id).filter(to_user_id__gt=lower, to_user_id__lte=upper)
     return found.filter(to_user__last_seen__gte=active_since()) if mode == Mode.ACTIVE else found
 
 
 def active_since() -> datetime:
-    """Return since when somebody must have been here to be pushed to by ACTIVE."""
+    """Return the earliest last visit of people who still get posts pushed in mode ACTIVE."""
     return timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
 
 
 def _watching(chunk_id: int) -> set[int]:
-    """Return who in a chunk has a page open, or may; one question to Redis where nobody has."""
+    """Return recipients in a chunk who may have a page open; one Redis call if nobody has."""
     if not hints.anybody():
         return set()
     chunk = FanOutChunk.objects.select_related("fanout__author").filter(pk=chunk_id).first()
     if chunk is None or not chunk.fanout.author.is_active:
-        return set()  # of somebody banned nobody is told, although it is delivered
+        return set()  # posts of a banned author are delivered without live hints
     followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
     return hints.watching(followers)
 
 
 @db.atomic
 def _give_up_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool:
-    """Make cached inboxes useless that could not be told; True when that is long enough ago.
+    """Invalidate cached inboxes that missed an update; return True once that was long enough ago.
 
-    Readers who still reach Redis may use the old generation for as long as they are cached.
+    Readers who still reach Redis may use the old generation until it expires there.
     """
     held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
     if held.filter(uncached=True).exists():
@@ -187,9 +188,9 @@ def _give_up_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool
 
 @dataclass(frozen=True, slots=True)
 class _Delivery:
-    """What a chunk came to: how many rows are new, everyone in it, the post's place.
+    """The result of a chunk: number of new rows, all recipients, the post's position.
 
-    `watching` are those whose row is new (T29) and who have a page open, or may have.
+    `watching` are recipients with a new row (T29) who have a page open, or may have.
     """
 
     inserted: int
@@ -200,7 +201,7 @@ class _Delivery:
 
 @db.atomic
 def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
-    """Take the lease of a chunk and insert its rows; None when it is done or in other hands."""
+    """Take the lease of a chunk and insert its rows; return None if it is done or leased."""
     now = db.now_ms()
     free = _free(chunk_id, now)
     if not free:
@@ -237,7 +238,7 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
 
 @prepared
 def _free(chunk_id: int, now: int) -> "QuerySet[FanOutChunk, Any]":
-    # Nobody waits for whoever is delivering it, were they to hang.
+    # Skip locked rows: never wait for a worker that delivers the chunk, as it may hang.
     chunks = FanOutChunk.objects.select_for_update(skip_locked=True)
     free = chunks.filter(pk=chunk_id, done=False, leased_until__lte=now)
     return free.values_list("fanout_id", "lower", "upper")
@@ -285,7 +286,7 @@ def _rows(
 
 
 def _finish(fanouts: QuerySet[FanOut]) -> int:
-    """Mark those of the fan-outs DONE that have no open chunk left; returns how many."""
+    """Mark those of the fan-outs DONE that have no open chunk left; return how many."""
     open_chunk = FanOutChunk.objects.filter(fanout=OuterRef("pk"), done=False)
     ready = fanouts.filter(~Exists(open_chunk), state=FanOut.State.RUNNING)
     places = list(ready.values_list("pk", "author_id", "position"))
@@ -301,7 +302,7 @@ def _finish(fanouts: QuerySet[FanOut]) -> int:
 
 
 def purge(limit: int = PURGE_LIMIT) -> int:
-    """Forget finished deliveries of more than a week ago; returns how many."""
+    """Delete deliveries that were finished more than a week ago; return how many."""
     limit_ms = db.now_ms() - KEEP_MS
     old = FanOut.objects.filter(state=FanOut.State.DONE, position__lt=limit_ms)
     ids = list(old.values_list("pk", flat=True)[:limit])
@@ -311,7 +312,7 @@ def purge(limit: int = PURGE_LIMIT) -> int:
 
 
 def sweep(limit: int = SWEEP_LIMIT) -> int:
-    """Close what is complete and run chunks that nobody holds; returns how much was done (T31)."""
+    """Close complete fan-outs and run chunks without a lease; return how many of both (T31)."""
     count = _finish(FanOut.objects.all())
     due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
     return count + run_chunks(list(due.values_list("pk", "fanout_id")[:limit]))

@@ -1,8 +1,8 @@
-"""What a process may guess of the next page, so that it asks for all of it at once.
+"""Guesses about the next page, which let a process prefetch all its data at once.
 
-Who wrote a post never changes, and what a big author published last seldom does. Nothing of this is
-ever shown: a guess only decides what is asked for early; a wrong one costs a few keys, one that is
-missing a round trip.
+The author of a post never changes, and the newest posts of a big author rarely do. Guesses are
+never shown: they only decide what is prefetched. A wrong guess costs a few keys, a missing one
+costs a round trip.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from feeds.cache.timeline import Run
 from socialsite.core.pagination import Position
 
-# Kept of each kind, then forgotten all together.
+# Maximum entries of each kind; above it all entries are dropped.
 POSTS_MAX, AUTHORS_MAX = 100_000, 2_000
-# Kept of an author: a page looks at no more, a list read from the database may be far longer.
+# Posts kept of an author: a page uses no more, and a list from the database may be far longer.
 NEWEST_MAX = 32
 
 _writers: dict[int, int] = {}
@@ -20,19 +20,19 @@ _newest: dict[int, Run] = {}
 
 
 def wrote(post_id: int, author_id: int) -> None:
-    """Learn who wrote a post."""
+    """Record the author of a post."""
     if len(_writers) >= POSTS_MAX:
         _writers.clear()
     _writers[post_id] = author_id
 
 
 def writers(post_ids: Iterable[int]) -> set[int]:
-    """Return the authors of those of these posts that were seen before."""
+    """Return the known authors of these posts."""
     return {author for post in post_ids if (author := _writers.get(post)) is not None}
 
 
 def published(author_id: int, newest: Run) -> None:
-    """Learn what an author whose posts are pulled published last."""
+    """Record the newest posts of an author whose posts are pulled."""
     if len(_newest) >= AUTHORS_MAX:
         _newest.clear()
     if len(newest.entries) > NEWEST_MAX:
@@ -41,12 +41,12 @@ def published(author_id: int, newest: Run) -> None:
 
 
 def newest(author_id: int, reach: int, most: int) -> Sequence[Position]:
-    """Return what an author published at or above `reach` (ms), as far as that is known."""
+    """Return the known posts of an author at or above `reach` (ms)."""
     run = _newest.get(author_id)
     return () if run is None else run.positions(reach, most)
 
 
 def forget() -> None:
-    """Know nothing, as a process that has just begun."""
+    """Drop everything, as in a new process."""
     _writers.clear()
     _newest.clear()

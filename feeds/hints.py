@@ -1,4 +1,4 @@
-"""Telling connected readers that there is something new; their page then asks for the count."""
+"""Live hints to connected readers that there are new posts; their page then fetches the count."""
 
 from collections.abc import Iterable
 
@@ -10,25 +10,26 @@ BATCH = 1000
 
 
 def anybody() -> bool:
-    """True when somebody, whoever, has a page open, or Redis does not say."""
+    """Return True if anybody has a page open, or if Redis is down."""
     return sockets.anyone_perhaps_online()
 
 
 def watching(ids: Iterable[int]) -> set[int]:
-    """Return those who have a page open, or all when Redis does not say."""
+    """Return the ids with a page open; all ids if Redis is down."""
     return sockets.perhaps_online(ids)
 
 
 def tell(ids: Iterable[int]) -> None:
-    """Tell them of one new post; never raises, may be late, twice or lost."""
+    """Send a hint about one new post; never raises; it may be late, repeated or lost."""
     if found := list(ids):
         sockets.push(found, {"type": "new_posts", "count": 1})
 
 
 def online_followers(author_id: int) -> Iterable[list[int]]:
-    """Yield the followers of an author who have a page open, in batches; nobody of one banned.
+    """Yield batches of an author's followers with a page open; none if the author is banned.
 
-    Nobody when Redis does not say: they may be millions, and their sockets make up for it.
+    Yields nothing if Redis is down: there may be millions of followers, and their sockets poll
+    then.
     """
     if not anybody() or not User.objects.active().filter(pk=author_id).exists():
         return

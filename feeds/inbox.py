@@ -1,6 +1,6 @@
-"""Keeping an inbox in line with one follow: backfill and purge, by state.
+"""Keep an inbox consistent with one follow: backfill and purge, by state.
 
-`sync_inbox` asks the relation under its lock and makes the inbox agree, so late, repeated and
+`sync_inbox` reads the relation under its lock and adjusts the inbox, so late, repeated and
 reordered events are harmless: the last one to run sees the last state.
 """
 
@@ -23,7 +23,7 @@ COMPLETE = 0
 def sync_inbox(viewer_id: int, author_id: int) -> None:
     """Backfill the viewer's inbox if they follow the author now, purge it if they do not."""
     follows = relations.locked_follow(viewer_id, author_id)
-    # The state before the rows, as everybody who changes both.
+    # Lock the state before the rows, in the same order as all other writers.
     db.ensure(InboxState(viewer_id=viewer_id))
     InboxState.objects.filter(viewer_id=viewer_id).update(generation=F("generation") + 1)
     if follows:
@@ -35,15 +35,15 @@ def sync_inbox(viewer_id: int, author_id: int) -> None:
 
 
 def forget(viewer_id: int, author_id: int) -> None:
-    """Say that the inbox knows nothing of the author: until a backfill, all posts are pulled."""
+    """Record that the inbox lacks the author: until a backfill, all posts are pulled."""
     InboxEdge.objects.filter(viewer_id=viewer_id, author_id=author_id).delete()
 
 
 def _backfill(viewer_id: int, author_id: int) -> None:
-    """Insert the newest BACKFILL_MAX pushed posts; what is at or below the next one stays pulled.
+    """Insert the newest BACKFILL_MAX pushed posts; the next one and all older ones stay pulled.
 
     Posts that are not pushed to all are always pulled, so they need no row. The posts are locked in
-    share mode: a deletion and its cleaning come before the insert or after it.
+    share mode: a deletion and its cleanup come before the insert or after it.
     """
     posts = Post.objects.filter(author_id=author_id, mode=Mode.ALL, is_deleted=False)
     positions = posts.newest_first().values_list("position", flat=True)
@@ -66,9 +66,9 @@ def _backfill(viewer_id: int, author_id: int) -> None:
 
 
 def missing(viewer_id: int, limit: int) -> list[int]:
-    """Return the newest posts that an inbox is said to have and has not, by id.
+    """Return the newest posts that an inbox should have but lacks, by id.
 
-    Right in a snapshot only. Readers may see these posts all the same, while they pull the author.
+    Correct in a snapshot only. Readers may still see these posts if they pull the author.
     """
     follows = relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
     floors = InboxState.objects.filter(viewer_id=viewer_id).values_list("inbox_floor", flat=True)
@@ -87,8 +87,8 @@ def missing(viewer_id: int, limit: int) -> list[int]:
         is_deleted=False,
         position__gt=floors.first() or 0,
     )
-    # Few or none, so the rest is done here: MariaDB would go through all posts by time to find the
-    # newest, and through all deliveries of a week for those that are open.
+    # There are few or none, so the rest is filtered here: MariaDB would scan all posts by time to
+    # find the newest, and a week's deliveries to find the open ones.
     found = sorted(posts.values_list("position", "pk"), reverse=True)
     ids = [post for _position, post in found]
     deliveries = FanOut.objects.filter(pk__in=ids, state__lt=FanOut.State.DONE)

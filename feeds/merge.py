@@ -1,7 +1,7 @@
-"""The merge of several newest-first sources into one page.
+"""Merge several newest-first sources into one page.
 
-A source is a list of positions in feed order that is complete down to its last one: nothing that
-belongs to it is missing above. If every source was asked for N, the first N of the merge are exact.
+A source is a list of positions in feed order that is complete down to its last one: it skips no
+item of its own. If every source was read up to N items, the first N of the merge are exact.
 """
 
 import heapq

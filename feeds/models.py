@@ -1,7 +1,7 @@
 """Posts, inboxes and the durable fan-out plan.
 
-`Post` is an author's outbox: an index row that never changes but for `is_deleted`; its words
-are in `PostContent`. Everything else here is derived and can be rebuilt from posts and relations.
+`Post` is an author's outbox: an index row in which only `is_deleted` ever changes. The text is in
+`PostContent`. All other tables here are derived and can be rebuilt from posts and relations.
 """
 
 from typing import Any
@@ -12,14 +12,14 @@ from socialsite.core.ids import new_id
 
 
 def _user_key() -> "models.ForeignKey[Any, Any]":
-    """A user column without a database constraint: hot tables can then be sharded by user."""
+    """Return a user column without a database constraint, so hot tables can be sharded by user."""
     return models.ForeignKey(
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
 
 
 class Kind(models.TextChoices):
-    """What a post is."""
+    """The kind of a post."""
 
     MICRO = "micro"
     ARTICLE = "article"
@@ -28,14 +28,14 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """Who may see a post, besides its author."""
+    """The audience of a post, besides its author."""
 
     PUBLIC = "public"
     FOLLOWERS = "followers"
 
 
 class Mode(models.IntegerChoices):
-    """To whom a post is pushed; frozen at publish, though the author may gain followers."""
+    """The recipients of the push; fixed at publish, even if the author gains followers."""
 
     ALL = 0
     ACTIVE = 1
@@ -46,13 +46,13 @@ class PostQuerySet(models.QuerySet["Post"]):
     """Composable filters over posts."""
 
     def alive(self) -> "PostQuerySet":
-        """Not deleted, and the author neither banned nor gone."""
+        """Exclude deleted posts and posts of banned or closed accounts."""
         return self.filter(
             is_deleted=False, author__banned_at__isnull=True, author__deleted_at__isnull=True
         )
 
     def newest_first(self) -> "PostQuerySet":
-        """In feed order: (position, id) descending."""
+        """Sort in feed order: (position, id) descending."""
         return self.order_by("-position", "-id")
 
 
@@ -62,7 +62,7 @@ class Post(models.Model):
     id = models.BigIntegerField(primary_key=True, default=new_id)
     author = _user_key()
     kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.MICRO)
-    # The post that a repost shows: never a repost itself.
+    # The original of a repost: never a repost itself.
     ref_post = models.ForeignKey(
         "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
@@ -79,11 +79,12 @@ class Post(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["author", "position", "id"], name="ix_outbox"),
-            # All that a scan asks of a post. (In `ix_outbox`, by which a backfill locks posts, a
-            # deletion would have to change what that holds, and each would wait for the other.)
+            # All columns that a scan reads of a post. (They are not in `ix_outbox`: a backfill
+            # locks posts by that index, and a deletion would have to change its entries, so that
+            # each waits for the other.)
             models.Index(fields=["position", "id", "author", "is_deleted"], name="ix_newest"),
             models.Index(fields=["author", "ref_post"], name="ix_reposts"),
-            # The reposts of one post: their number is held to it.
+            # The reposts of one post, which the stored count is compared with.
             models.Index(fields=["ref_post", "is_deleted"], name="ix_reposted"),
         ]
 
@@ -92,7 +93,7 @@ class Post(models.Model):
 
 
 class PostContent(models.Model):
-    """The words and pictures of a post, apart from its index row."""
+    """The text and pictures of a post, separate from its index row."""
 
     post = models.OneToOneField(
         Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
@@ -109,9 +110,9 @@ class PostContent(models.Model):
 
 
 class PostImage(models.Model):
-    """Which posts show a picture: who may see one of them may see its file.
+    """Links a picture to a post that shows it: readers of the post may see the picture's file.
 
-    What a post shows, and in which order, is in `PostContent.images`.
+    `PostContent.images` has the pictures of a post in order.
     """
 
     pk = models.CompositePrimaryKey("media_id", "post")
@@ -158,11 +159,11 @@ class InboxEdge(models.Model):
 
 
 class InboxState(models.Model):
-    """One reader's inbox: below `inbox_floor` it was trimmed; up to the mark it has been read.
+    """One reader's inbox: trimmed below `inbox_floor`, read up to the read mark.
 
-    `generation` goes up in every transaction that changes what the inbox is complete for, or takes
-    rows away other than of deleted posts. A cached copy is of one generation: with another it is
-    not used.
+    `generation` rises in every transaction that changes for which posts the inbox is complete, or
+    removes rows other than those of deleted posts. A cached copy belongs to one generation and is
+    not used with another.
     """
 
     viewer = models.OneToOneField(
@@ -174,11 +175,12 @@ class InboxState(models.Model):
     )
     inbox_floor = models.BigIntegerField(default=0, help_text="Unix ms; posts at or below: pulled")
     generation = models.BigIntegerField(default=0)
-    # The newest position this reader was shown; never moves back (T49).
+    # The newest position shown to this reader; never decreases (T49).
     read_ts = models.BigIntegerField(default=0)
     read_id = models.BigIntegerField(default=0)
-    # The first page that moved the mark: its ids, and the time of its oldest post in ms. What came
-    # in between later was never shown, although it stands below the mark (T50).
+    # The first page that raised the read mark: its ids, and the time of its oldest post in ms.
+    # Posts that were inserted between them later were never shown, although they are below the mark
+    # (T50).
     shown = models.JSONField(default=list)
     shown_from = models.BigIntegerField(default=0)
 
@@ -187,7 +189,7 @@ class InboxState(models.Model):
 
 
 class AuthorHead(models.Model):
-    """One author's outbox in a row: what a reader needs to know before pulling."""
+    """A summary of one author's outbox, which readers check before they pull."""
 
     author = models.OneToOneField(
         "accounts.User",
@@ -197,14 +199,14 @@ class AuthorHead(models.Model):
         related_name="+",
     )
     last_position = models.BigIntegerField(default=0)
-    # Newest post that is not pushed to all; 0 when there never was one.
+    # Newest post that is not pushed to all; 0 if there never was one.
     last_pulled_position = models.BigIntegerField(default=0)
     post_count = models.PositiveIntegerField(default=0)
     # The tier of the last post, for the hysteresis of the thresholds.
     mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
 
     class Meta:
-        # Who was ever not pushed to all: few of all authors.
+        # For authors with posts that were not pushed to all: few of all authors.
         indexes = [models.Index(fields=["last_pulled_position", "author"], name="ix_head_pulled")]
 
     def __str__(self) -> str:
@@ -212,7 +214,7 @@ class AuthorHead(models.Model):
 
 
 class RecommendedAuthor(models.Model):
-    """An author picked by staff: followed by the virtual reader of the recommended feed."""
+    """An author picked by staff; the recommended feed shows their posts."""
 
     author = models.OneToOneField(
         "accounts.User", models.CASCADE, primary_key=True, related_name="+"
@@ -227,7 +229,7 @@ class FanOut(models.Model):
     """The delivery of one post. Until it is DONE every reader pulls the post (spec I)."""
 
     class State(models.IntegerChoices):
-        """NEW: no chunks written yet; RUNNING: chunks are; DONE: all of them delivered."""
+        """NEW: no chunks written yet; RUNNING: chunks exist; DONE: all of them are delivered."""
 
         NEW = 0
         RUNNING = 1
@@ -253,7 +255,7 @@ class FanOut(models.Model):
 
 
 class FanOutChunk(models.Model):
-    """A range of followers by id, `lower < id <= upper`, fixed when the plan was written."""
+    """A range of followers by id, `lower < id <= upper`, fixed when the plan is written."""
 
     id = models.BigAutoField(primary_key=True)
     fanout = models.ForeignKey(FanOut, models.CASCADE, db_constraint=False, db_index=False)
@@ -262,10 +264,10 @@ class FanOutChunk(models.Model):
     upper = models.BigIntegerField()
     delivered = models.PositiveIntegerField(default=0)
     done = models.BooleanField(default=False)
-    # Whoever holds the number may work on the chunk until `leased_until` (Unix ms).
+    # Fencing token: its holder may work on the chunk until `leased_until` (Unix ms).
     lease = models.BigIntegerField(default=0)
     leased_until = models.BigIntegerField(default=0)
-    # Delivered while Redis did not answer: cached inboxes were given up by a new generation.
+    # Delivered while Redis was down: a new generation invalidated the cached inboxes.
     uncached = models.BooleanField(default=False)
 
     class Meta:
@@ -277,7 +279,7 @@ class FanOutChunk(models.Model):
 
 
 class FeedCheck(models.Model):
-    """What one run of `verify_feeds` over a sample of people found."""
+    """The result of one run of `verify_feeds` over a sample of people."""
 
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")

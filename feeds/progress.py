@@ -1,4 +1,4 @@
-"""How far deliveries are, for people: two queries for any number of fan-outs."""
+"""Progress of deliveries, for operators: two queries for any number of fan-outs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,10 @@ OPEN_MAX, DONE_MAX = 50, 5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One fan-out at a moment; times are ms, `rate` is rows a second since the post was out."""
+    """One fan-out at one moment.
+
+    Times are ms; `rate` is rows a second since the post was published.
+    """
 
     post_id: int
     author: str
@@ -34,7 +37,7 @@ class Progress:
 
 
 def _of_chunks(value: Any, where: Q | None = None) -> Coalesce:
-    """Return a column computed from the chunks of a row: for the rows of a page, not for all."""
+    """Return a column computed from a row's chunks: evaluated only for the rows of a page."""
     chunks = FanOutChunk.objects.filter(where or Q(), fanout=OuterRef("pk"))
     found = chunks.order_by().values("fanout").annotate(value=value).values("value")
     return Coalesce(Subquery(found), 0)
@@ -53,7 +56,7 @@ def with_progress(rows: "QuerySet[FanOut]") -> "QuerySet[FanOut]":
 
 
 def look(post_id: int | None = None) -> list[Progress]:
-    """Return the open fan-outs, the oldest first, and the last finished; or those of one post."""
+    """Return the open fan-outs, oldest first, and the last finished; or only those of one post."""
     now = db.now_ms()
     rows = with_progress(FanOut.objects.select_related("author"))
     if post_id is not None:
@@ -66,7 +69,7 @@ def look(post_id: int | None = None) -> list[Progress]:
 
 
 def age_ms(row: FanOut, now: int) -> int:
-    """Return how long a fan-out has been open, or was, in ms."""
+    """Return the time in ms that a fan-out has been open, or was open."""
     end = row.done_at if row.state == FanOut.State.DONE and row.done_at else now
     return max(0, end - row.position)
 

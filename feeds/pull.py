@@ -1,17 +1,17 @@
-"""The newest posts of a set of authors, read in whichever way costs least (C13, E7, E8, T33, T38).
+"""The newest posts of a set of authors, read in the cheapest way (C13, E7, E8, T33, T38).
 
 A reading goes down the total order (position, id) in steps. A step finds every post of the authors
-between the place where it begins and a lower one where the next begins, so whatever kinds of steps
-follow one another, what is found is the complete beginning of the answer:
+between its own start and the start of the next step. So for any sequence of step kinds, the posts
+found are the complete beginning of the answer:
 
-- *scan*: rows of everybody from `ix_newest`, of which the authors' are kept. A row costs the same
-  whoever follows how many: best where the authors write much of what is written.
+- *scan*: rows of everybody from `ix_newest`, filtered by the authors. The cost of a row does not
+  depend on the number of follows: best if the authors write a large part of all posts.
 - *by author*: first the authors whose newest post is newest, then their posts from `ix_outbox`.
   Costs a look-up for each author, however long ago they wrote.
-- *at once*: `author_id IN (…) ORDER BY … LIMIT`, which reads all the authors ever wrote. Only
-  where the other two do not get on: many authors with posts in one millisecond or deleted ones.
+- *at once*: `author_id IN (…) ORDER BY … LIMIT`, which reads all posts of the authors. Only used if
+  the other two do not advance: many authors with posts in one millisecond, or with deleted ones.
 
-Rests on one fact: no post is above its author's `AuthorHead.last_position`, deleted or not. The
+It relies on one fact: no post is above its author's `AuthorHead.last_position`, deleted or not. The
 head may be above all of them.
 """
 
@@ -25,25 +25,25 @@ from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.pagination import Position
 
-# Costs in rows of a scan: of a reading by author before it looks at any, of each author at the top
-# and further down. Only what they are to each other counts; `bench/pull.py` shows if they hold.
+# Costs in rows of a scan: the fixed cost of reading by author, the cost of each of the newest
+# authors, and of each later one. Only their ratios matter; `bench/pull.py` checks them.
 BY_AUTHOR, HEAD, HEAD_BELOW = 1500, 6, 10
-# By author so dear that a scan which comes to nothing costs little beside it. Its first step has
-# PROBE rows, a later one at least STEP or as many as were seen before; it is given up after a 64th
-# of that cost, or SAMPLE_MAX rows, at the soonest.
+# Above this cost of reading by author, a scan without hits costs little in comparison. Its first
+# step has PROBE rows, a later one at least STEP or as many as were seen before. It is abandoned
+# after a 64th of that cost, or SAMPLE_MAX rows, at the earliest.
 WORTH_A_PROBE = 3000
 PROBE, STEP, SAMPLE_MAX = 64, 192, 512
-# Rows of one statement, and of all scans of a reading that does not end in them.
+# Rows of one statement, and of all scans of a reading that finds its end in another way.
 SCAN_ROWS, SCAN_MAX = 16_384, 65_536
-# So few authors are read without asking whose posts are the newest.
+# Up to this many authors are read without finding those with the newest posts first.
 FEW = 8
-# Authors looked at beyond the number wanted, as the newest post of some may be deleted; and by how
-# much more when those were not enough.
+# Extra authors beyond the number wanted, as the newest post of some may be deleted; and the factors
+# by which the extra grows if they were too few.
 SPARE, WIDER = 4, (1, 4, 16)
-# A SELECT of its own for one author costs as much as reading so many posts of theirs.
+# A separate SELECT for one author costs as much as reading this many of their posts.
 OWN_SELECT = 25
 OWN_SELECTS_MAX = 64
-# Ids of authors in a statement: more are read from the follows, or in parts.
+# Author ids in a statement: more are read from the follows, or in parts.
 IDS_MAX = 256
 IDS_IN_PARTS = 5000
 
@@ -55,8 +55,8 @@ def newest(
 ) -> list[Position]:
     """Return the first `size` positions after the cursor of these authors' posts, newest first.
 
-    Fewer only where there are no more. Without deleted ones. `authors` are the viewer and people
-    whom the viewer follows; of one whom the viewer has left since, posts may be missing.
+    Fewer only if there are no more. Deleted posts are excluded. `authors` are the viewer and people
+    whom the viewer follows; posts of an author unfollowed meanwhile may be missing.
     """
     reading = _Reading(viewer_id, authors, cursor, size)
     cost = reading.cost_by_author()
@@ -69,7 +69,7 @@ def newest(
 def scan(
     viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
 ) -> list[Position]:
-    """Return the same by scanning alone, if need be to the first post there is."""
+    """Return the same by scanning alone, if necessary down to the first post."""
     reading = _Reading(viewer_id, authors, cursor, size)
     reading.scan(None)
     return reading.found[:size]
@@ -109,9 +109,9 @@ def outboxes(author_ids: Sequence[int], size: int) -> dict[int, list[Position]]:
 
 
 class _Head(NamedTuple):
-    """An author, a position that none of their posts below the place exceeds, how many they have.
+    """An author, an upper bound for their posts below the place, and the number of their posts.
 
-    None for the number: unknown.
+    The number is None if unknown.
     """
 
     author: int
@@ -120,7 +120,7 @@ class _Head(NamedTuple):
 
 
 class _Reading:
-    """What was found so far, and the place from which on nothing was looked for yet."""
+    """The positions found so far, and the place below which nothing was read yet."""
 
     def __init__(
         self, viewer_id: int, authors: Collection[int], cursor: Position | None, size: int
@@ -134,30 +134,30 @@ class _Reading:
 
     @property
     def lacking(self) -> int:
-        """How many positions are still to be found: 0 when there are none."""
+        """Return how many positions are still missing: 0 at the end."""
         return 0 if self.ended else max(self.size - len(self.found), 0)
 
     def cost_by_author(self) -> int:
-        """Estimate, in rows of a scan, what reading by author costs."""
+        """Estimate the cost of reading by author, in rows of a scan."""
         if len(self.authors) <= FEW:
             return 0
         return BY_AUTHOR + len(self.authors) * (HEAD if self.place is None else HEAD_BELOW)
 
     # --- scan -----------------------------------------------------------------------------------
     def scan(self, worth: int | None) -> None:
-        """Scan as long as the rows that it is likely to take are at most `worth`; None: any."""
-        # Before so many rows have been seen, hits say too little to give up by them.
+        """Scan while the expected number of rows is at most `worth`; None: no limit."""
+        # Before this many rows, the hits are too few for an estimate.
         sample = min((worth or 0) // 64, SAMPLE_MAX)
         rows, seen = PROBE, 0
         while self.lacking and (worth is None or seen < worth):
             self._scan(rows)
             seen += rows
             hits = len(self.found)
-            # No hit at all is taken for half a one.
+            # No hit at all counts as half a hit.
             ahead = int(self.lacking * seen / (hits or 0.5))
             if worth is not None and ahead > worth and seen >= sample:
                 break
-            # Nor by few hits a leap. Ever further, so that there are few steps.
+            # Few hits must not cause a big leap. Steps grow, so that there are few of them.
             leap = max(seen * (1 + hits), sample - seen)
             rows = min(max(seen // 4, ahead + STEP // 2, STEP), leap, SCAN_ROWS)
 
@@ -179,7 +179,7 @@ class _Reading:
 
     # --- by author ------------------------------------------------------------------------------
     def by_author(self) -> None:
-        """Read on by author to the end of what is wanted."""
+        """Read the rest of the wanted positions by author."""
         if self.lacking and len(self.authors) <= FEW:
             self._take(self._posts([_Head(author, 0, None) for author in self.authors], 0), None)
         for wider in WIDER:
@@ -189,7 +189,7 @@ class _Reading:
             self.at_once()
 
     def _by_heads(self, count: int) -> None:
-        """Read all posts above what the authors beyond the newest `count` may have."""
+        """Read all posts above the newest possible post of authors beyond the first `count`."""
         heads, beyond = self._heads(count)
         low = beyond + 1
         found = self._posts(heads, low) if self.place is None or low <= self.place.ts_ms else []
@@ -203,8 +203,8 @@ class _Reading:
     def _heads(self, count: int) -> tuple[list[_Head], int]:
         """Return the `count` authors that may have the newest posts, and the top of all others.
 
-        That is 0 when there are no others. Read from the follows the number may be lower, and the
-        viewer is always among them.
+        The top is 0 if there are no others. If read from the follows the number may be lower, and
+        the viewer is always included.
         """
         of_follows = self._are_most_follows
         if of_follows:
@@ -225,7 +225,7 @@ class _Reading:
             f" WHERE h.author_id IN ({who}) ORDER BY top DESC LIMIT %s",
             [*at, *ids, limit],
         )
-        # Last, those who have posts above the place only, or none.
+        # Authors without posts, or with posts above the place only, come last.
         heads = [_Head(*row) for row in rows if row[1]]
         beyond = heads[-1].top if len(heads) == limit else 0
         if of_follows:
@@ -239,14 +239,14 @@ class _Reading:
 
     @cached_property
     def _are_most_follows(self) -> bool:
-        """True when looking at all follows costs less than naming the authors one by one."""
+        """Return True if scanning all follows is cheaper than listing the authors' ids."""
         count = len(self.authors)
         if count <= IDS_MAX:
             return False
         return count > IDS_IN_PARTS or relations.counts(self.viewer_id)["following"] <= 2 * count
 
     def _posts(self, heads: Sequence[_Head], low: int) -> list[Position]:
-        """Return the first posts of some authors after the place, at `low` or above, in ms."""
+        """Return the first posts of some authors after the place, at `low` (ms) or above."""
         lacking = self.lacking
 
         def weight(head: _Head) -> float:
@@ -277,7 +277,7 @@ class _Reading:
 
     # --- at once --------------------------------------------------------------------------------
     def at_once(self) -> None:
-        """Read on by one query, or few when there are thousands of authors."""
+        """Read the rest by one query, or by few if there are thousands of authors."""
         ids = sorted(self.authors)
         found: list[Position] = []
         for start in range(0, len(ids), IDS_IN_PARTS):
@@ -286,7 +286,7 @@ class _Reading:
         self._take(sorted(found, reverse=True), None)
 
     def _take(self, found: Sequence[Position], place: Position | None) -> None:
-        """Add what a step found and go on from `place`; None: there is nothing further down."""
+        """Add the positions of a step and continue from `place`; None: nothing is left."""
         self.found += found[: self.lacking]
         self.place = place
         self.ended = place is None
@@ -309,14 +309,14 @@ def _places(values: Collection[object]) -> str:
 
 
 def _by(index: str) -> str:
-    """Hold MySQL to an index: it may prefer to read everybody's posts in order (or to sort)."""
+    """Force MySQL to use an index: it may prefer to read all posts in order, or to sort."""
     return f" FORCE INDEX ({index})" if db.is_mysql() else ""
 
 
 def _rows(sql: str, values: Iterable[int]) -> list[Row]:
-    """Run a statement whose text is made of constants only; values travel as parameters.
+    """Run a statement whose text consists of constants; values are passed as parameters.
 
-    Not by the ORM, whose making of these statements takes as long as the database does.
+    The ORM would take as long to build these statements as the database to run them.
     """
     with connection.cursor() as cursor:
         cursor.execute(sql, list(values))

@@ -1,4 +1,4 @@
-"""The reasons for which a post is in a person's home feed or is not: their codes and words."""
+"""The reasons why a post is in a person's home feed or not: their codes and texts."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ Value = int | str
 
 
 class Code(StrEnum):
-    """What a reason is; the values are stable."""
+    """The code of a reason; the values are stable."""
 
     # Hidden by the definition.
     NO_READER = "no_reader"
@@ -33,18 +33,18 @@ class Code(StrEnum):
     PULLED_NOT_BACKFILLED = "pulled_not_backfilled"
     PULLED_BELOW_BACKFILL = "pulled_below_backfill"
     PULLED_BELOW_FLOOR = "pulled_below_floor"
-    # The row in the inbox, and where it comes from.
+    # The row in the inbox, and its origin.
     PUSHED_CHUNK = "pushed_chunk"
     PUSHED_BACKFILL = "pushed_backfill"
     PUSHED_FORGOTTEN = "pushed_forgotten"
-    # What else is worth knowing.
+    # Further information.
     CHUNK = "chunk"
     ROW_MISSING = "row_missing"
     ROW_STALE = "row_stale"
     ROW_MISPLACED = "row_misplaced"
     HEAD_BEHIND = "head_behind"
     READER_CLOSED = "reader_closed"
-    # What is cached and should not be so.
+    # Cached entries that are out of date.
     CACHED_READER = "cached_reader"
     CACHED_INBOX_LACKS = "cached_inbox_lacks"
     CACHED_INBOX_HAS = "cached_inbox_has"
@@ -109,14 +109,14 @@ _TEXTS = {
 
 @dataclass(frozen=True)
 class Reason:
-    """One fact that speaks for a post or against it; `…_ms` among the values are Unix ms."""
+    """One fact for or against showing a post; values named `…_ms` are Unix ms."""
 
     code: Code
     params: dict[str, Value]
 
     @property
     def text(self) -> str:
-        """One English sentence."""
+        """The reason as one English sentence."""
         values = {
             name: time_of(int(value)) if name.endswith("_ms") else value
             for name, value in self.params.items()
@@ -125,8 +125,8 @@ class Reason:
 
 
 def time_of(ts_ms: int) -> str:
-    """Write a Unix time in ms for people."""
+    """Format a Unix time in ms for people."""
     try:
         return iso(ts_ms)
-    except (ValueError, OverflowError):  # damaged rows are explained, too
+    except (ValueError, OverflowError):  # damaged rows are explained too
         return f"{ts_ms} ms"

@@ -1,13 +1,13 @@
-"""Inboxes made anew from posts and relations, while everybody goes on reading and writing.
+"""Rebuild inboxes from posts and relations, while everybody goes on reading and writing.
 
-First the inbox is said to know nothing, so that everything is pulled: from then on the feed is
-exact, whatever was wrong. Then rows that are not what their posts say are taken out, and author by
-author `sync_inbox` puts in what is missing, or purges, and says how far back that is complete.
+First the inbox is marked as complete for nobody, so that everything is pulled: from then on the
+feed is exact, whatever was wrong. Then rows that disagree with their posts are removed. Author by
+author `sync_inbox` inserts missing rows, or purges, and records how far back the inbox is complete.
 
-- A row that a reader may count on is never taken out, not for a moment: readers ask what the inbox
-  is complete for before they read it (docs/decisions/0001), so they would not hear of the loss.
-- Each step is a short transaction. A rebuild that is stopped leaves a feed that is exact and partly
-  pulled; it may be run again, or twice at once.
+- A row that a reader may rely on is never removed, not even briefly: readers check the completeness
+  of the inbox before they read it (docs/decisions/0001), so they would miss the loss.
+- Each step is a short transaction. An interrupted rebuild leaves a feed that is exact and partly
+  pulled. It may be run again, also concurrently.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,14 +26,14 @@ from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.pagination import Position, before
 
-# Rows looked at, and people read, at once.
+# Rows, or people, read in one query.
 ROWS = 1000
 BATCH = 500
 
 
 @dataclass
 class Report:
-    """What was done: inboxes made anew, wrong rows taken out, pairs of reader and author synced."""
+    """The result: rebuilt inboxes, removed rows, synced pairs of reader and author."""
 
     viewers: int = 0
     removed: int = 0
@@ -51,7 +51,7 @@ class _Row(NamedTuple):
 def rebuild(
     viewer_ids: Iterable[int], progress: Callable[[int], object] = lambda viewer_id: None
 ) -> Report:
-    """Make the inboxes of these people anew, one by one; `progress` is told each that is done."""
+    """Rebuild the inboxes of these people one by one; `progress` is called with each."""
     report = Report()
     for viewer_id in viewer_ids:
         _forget(viewer_id)
@@ -61,7 +61,7 @@ def rebuild(
 
 
 def rebuild_as(actor: User, viewer_id: int, address: str) -> Report:
-    """Make one inbox anew; the audit trail says who began it, and from where."""
+    """Rebuild one inbox; the audit trail records who started it, and from where."""
     report = Report()
     _begin(actor, viewer_id, address)
     _rebuild(viewer_id, report)
@@ -87,20 +87,20 @@ def _begin(actor: User, viewer_id: int, address: str) -> None:
 
 @db.atomic
 def _forget(viewer_id: int) -> None:
-    """Say that the inbox knows nothing."""
+    """Mark the inbox as complete for nobody."""
     _change(viewer_id)
     InboxEdge.objects.filter(viewer_id=viewer_id).delete()
 
 
 def _rebuild(viewer_id: int, report: Report) -> None:
-    """Check the rows of an inbox that is said to know nothing, then sync its authors."""
+    """Check the rows of a marked inbox, then sync its authors."""
     authors: set[int] = set()
     for rows in _pieces(viewer_id):
         authors.update(row.author_id for row in rows)
         wrong = _wrong(rows)
         if wrong:
             report.removed += _remove(viewer_id, wrong)
-    # Whoever is followed after this has an event that syncs, too.
+    # A follow after this has an event that syncs it too.
     for author_id in sorted(authors.union(relations.following_ids(viewer_id))):
         inbox.sync_inbox(viewer_id, author_id)
         report.synced += 1
@@ -126,7 +126,7 @@ def _pieces(viewer_id: int) -> Iterator[list[_Row]]:
 
 
 def _wrong(rows: list[_Row]) -> list[_Row]:
-    """Return rows of posts that are gone, or that are elsewhere or somebody else's."""
+    """Return rows whose post is deleted, or has another position or author."""
     posts = Post.objects.filter(pk__in=[row.post_id for row in rows], is_deleted=False)
     right = set(posts.values_list("position", "id", "author_id"))
     return [row for row in rows if row not in right]

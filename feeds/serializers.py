@@ -32,7 +32,7 @@ class ImageSerializer(serializers.Serializer[Any]):
 
 
 class SourceSerializer(serializers.Serializer[Any]):
-    """A post that is not a repost; the body itself is made by `body`, this is its schema."""
+    """The original post of a repost; `body` builds the data, this is its schema."""
 
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=Kind.choices)
@@ -71,14 +71,14 @@ class PostPageSerializer(serializers.Serializer[Any]):
 
 
 class NewCountSerializer(serializers.Serializer[Any]):
-    """How many posts are newer than what the reader saw."""
+    """The number of posts newer than the reader's read mark."""
 
     count = serializers.IntegerField(max_value=99)
     more = serializers.BooleanField(help_text="there are more than 99")
 
 
 class NewPostSerializer(serializers.Serializer[Any]):
-    """Input of POST posts; lengths by kind are checked by the action."""
+    """Input of POST posts; the action checks lengths by kind."""
 
     kind = serializers.CharField(default="micro", max_length=8)
     title = serializers.CharField(default="", allow_blank=True, max_length=TITLE_MAX)
@@ -98,7 +98,7 @@ _HIDDEN_OF_SOURCE = {*_HIDDEN, "ref", "ref_gone"}
 
 
 def body(card: Card) -> dict[str, Any]:
-    """Return the API's post of a card."""
+    """Return a card's post as JSON for the API."""
     shown: dict[str, Any] = {key: value for key, value in card.items() if key not in _HIDDEN}
     source = card["ref"]
     if source is not None:

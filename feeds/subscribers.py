@@ -1,4 +1,4 @@
-"""What feeds do when they or a lower app tell a fact."""
+"""Handlers of feeds for its own events and those of lower apps."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,37 +38,37 @@ def in_public_posts(pictures: Sequence[Media]) -> set[str]:
 
 @media_use.shows_to_reader
 def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
-    """Return whether a reader may see a post with a picture: the gate of the post counts."""
+    """Return whether a reader may see a post with this picture, by the visibility of posts."""
     return posts_with([picture.pk], viewer_id).exists()
 
 
 def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
-    """Return the posts with some pictures that a reader may see."""
+    """Return the posts with these pictures that a reader may see."""
     return visible_to(viewer_id).filter(pictures__media_id__in=media_ids)
 
 
 @on(FollowCreated, FollowCanceled, within=True)
 def forget_edge(event: FollowCreated | FollowCanceled) -> None:
-    """From this commit on the author is pulled whole, or not at all: exact at once."""
+    """From this commit on the author is pulled completely or not at all: exact at once."""
     inbox.forget(event.from_user_id, event.to_user_id)
     transaction.on_commit(partial(forget_readers, event), robust=True)
 
 
 @on(Blocked, Unblocked, within=True)
 def forget_readers_on_commit(event: Blocked | Unblocked) -> None:
-    """From this commit on neither sees the other, or both do again."""
+    """Invalidate both readers' caches on commit: they stop seeing each other, or start again."""
     transaction.on_commit(partial(forget_readers, event), robust=True)
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
 def forget_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
-    """Forget what is cached of both sides; once more by the event, should the process have died."""
+    """Invalidate both readers' caches; repeated by the event in case the process died."""
     cache.changed_reader(event.from_user_id, event.to_user_id)
 
 
 @on(FollowCreated, FollowCanceled)
 def sync_inbox(event: FollowCreated | FollowCanceled) -> None:
-    """Backfill or purge, whichever the relation says now."""
+    """Backfill or purge, as the current relation requires."""
     inbox.sync_inbox(event.from_user_id, event.to_user_id)
 
 
@@ -80,7 +80,7 @@ def plan_fanout(event: PostPublished) -> None:
 
 @on(PostPublished, after=True)
 def tell_caches(event: PostPublished) -> None:
-    """Tell the caches once more, should the process have died between commit and telling."""
+    """Update the caches again, in case the process died after the commit."""
     post = Post.objects.get(pk=event.id)
     if post.is_deleted:
         return
@@ -91,20 +91,20 @@ def tell_caches(event: PostPublished) -> None:
 
 @on(PostDeleted, after=True)
 def tell_caches_of_deletion(event: PostDeleted) -> None:
-    """Tell the caches once more."""
+    """Update the caches again, in case the process died after the commit."""
     post = Post.objects.get(pk=event.id)
     cache.deleted(post.author_id, Position(post.position, post.pk))
 
 
 @on(PostPublished, after=True)
 def start_fanout(event: PostPublished) -> None:
-    """Hand the chunks to the workers."""
+    """Enqueue the chunks."""
     fanout.call_workers(event.id)
 
 
 @on(PostPublished, after=True)
 def hint_followers(event: PostPublished) -> None:
-    """Tell connected followers whom no push will tell (`fanout` tells the others)."""
+    """Send live hints to connected followers who get no push (`fanout` sends the others)."""
     mode = Post.objects.values_list("mode", flat=True).get(pk=event.id)
     if mode == Mode.ALL:
         return
@@ -117,7 +117,7 @@ def hint_followers(event: PostPublished) -> None:
 
 @on(PostDeleted)
 def clean_inboxes(event: PostDeleted) -> None:
-    """Remove the copies of a deleted post's index; readers filter it already."""
+    """Remove a deleted post's inbox rows; readers filter them already."""
     post = Post.objects.get(pk=event.id)
     if post.mode == Mode.NONE:
         return  # it is in no inbox

@@ -15,26 +15,26 @@ def run_chunks(post_id: int, chunk_ids: Sequence[int]) -> None:
 
 @shared_task(name="feeds.trim_chunk")
 def trim_chunk(chunk_id: int) -> None:
-    """Trim the inboxes of a delivered chunk that it is the turn of."""
+    """Trim the sampled inboxes of a delivered chunk."""
     fanout.trim_chunk(chunk_id)
 
 
 @shared_task(name="feeds.purge_fanouts")
 def purge_fanouts() -> None:
-    """Forget finished deliveries of more than a week ago."""
+    """Delete deliveries that were finished more than a week ago."""
     while fanout.purge():
         pass
 
 
 @shared_task(name="feeds.sweep_fanouts")
 def sweep_fanouts() -> None:
-    """Deliver what messages lost and workers left."""
+    """Deliver chunks whose message was lost or whose worker died."""
     fanout.sweep()
 
 
 @shared_task(name="feeds.trim_inboxes")
 def trim_inboxes() -> None:
-    """Trim the inboxes that deliveries passed over."""
+    """Trim the inboxes that deliveries did not."""
     last: int | None = 0
     while last is not None:
         last, _gone = trim.walk(last, trim.STEP)
@@ -42,5 +42,5 @@ def trim_inboxes() -> None:
 
 @shared_task(name="feeds.verify_feeds")
 def verify_feeds() -> None:
-    """Hold the feeds of a sample of people against the definition."""
+    """Compare the feeds of a sample of people with the definition."""
     verify.run()

@@ -1,9 +1,9 @@
-"""Inboxes keep the newest INBOX_MAX posts; what is older is pulled.
+"""Inboxes keep the newest INBOX_MAX posts; older posts are pulled.
 
-- An inbox lacks nothing above its floor. The floor rises in the transaction that takes rows away,
-  and readers read it with the last rows of the inbox or after (docs/decisions/0001).
-- A ms is taken whole: readers pull all that is at or below the floor, so rows that a slow chunk or
-  a backfill puts there later are never missed, nor is anything below it that is taken again.
+- An inbox is complete above its floor. The floor rises in the transaction that removes rows, and
+  readers read it with the last rows of the inbox or after them (docs/decisions/0001).
+- The floor includes its whole ms: readers pull all posts at or below the floor. So rows that a slow
+  chunk or a backfill inserts there later are never missed, and removing them again loses nothing.
 """
 
 import operator
@@ -17,13 +17,14 @@ from accounts.models import User
 from feeds.models import InboxEntry, InboxState
 from socialsite.core import db
 
-# Rows taken away in one transaction, but for more in the same ms.
+# Rows removed in one transaction; more only if they share the same ms.
 BATCH = 1000
-# Inboxes that are trimmed in one transaction.
+# Inboxes trimmed in one transaction.
 TOGETHER = 16
-# Below this size of an inbox every delivery looks at it, above it one in a quarter of the size.
+# Up to this INBOX_MAX every delivery checks the inbox; above it one of INBOX_MAX / 4 deliveries
+# does.
 SMALL = 100
-# Of so many chunks one trims what it is the turn of for all of them.
+# One of this many chunks trims the sampled inboxes of all of them.
 CHUNKS = 8
 # People whose inboxes are counted in one step of the walk.
 STEP = 200
@@ -31,7 +32,7 @@ _MIX, _MASK = 0x9E3779B97F4A7C15, 2**64 - 1
 
 
 def trim(viewer_id: int) -> int:
-    """Take what is beyond INBOX_MAX out of an inbox and raise its floor; returns how many rows."""
+    """Remove the rows of an inbox beyond INBOX_MAX and raise its floor; return how many."""
     if _first_beyond(viewer_id) is None:
         return 0
     gone, more = _trim_some(viewer_id)
@@ -42,7 +43,7 @@ def trim(viewer_id: int) -> int:
 
 
 def trim_all(viewer_ids: Sequence[int]) -> int:
-    """Trim some inboxes, a few in a transaction; returns how many rows are gone."""
+    """Trim several inboxes, a few in each transaction; return how many rows were removed."""
     gone = 0
     for start in range(0, len(viewer_ids), TOGETHER):
         beyond = _beyond(viewer_ids[start : start + TOGETHER])
@@ -53,19 +54,19 @@ def trim_all(viewer_ids: Sequence[int]) -> int:
 
 
 def _newest_first(viewer: "int | OuterRef") -> "QuerySet[InboxEntry, int]":
-    """Return the positions (ms) of an inbox."""
+    """Return the positions (ms) of an inbox, newest first."""
     rows = InboxEntry.objects.filter(user_id=viewer).order_by("-publish_time", "-post_id")
     return rows.values_list("publish_time", flat=True)
 
 
 def _first_beyond(viewer_id: int) -> int | None:
-    """Return the position (ms) of the newest row that is one too many."""
+    """Return the position (ms) of the newest surplus row."""
     limit = settings.INBOX_MAX
     return _newest_first(viewer_id)[limit : limit + 1].first()
 
 
 def _beyond(viewer_ids: Sequence[int]) -> dict[int, int]:
-    """Return the same of several inboxes, of those that are too long."""
+    """Return the same for several inboxes, only for those that are too long."""
     limit = settings.INBOX_MAX
     first = Subquery(_newest_first(OuterRef("pk"))[limit : limit + 1])
     people = User.objects.filter(pk__in=viewer_ids).order_by().annotate(beyond=first)
@@ -75,12 +76,12 @@ def _beyond(viewer_ids: Sequence[int]) -> dict[int, int]:
 
 @db.atomic
 def _trim_together(beyond: Mapping[int, int]) -> tuple[int, list[int]]:
-    """Raise floors to positions and take what is below them away; returns how many rows.
+    """Raise floors to positions and remove the rows below; return how many, and the rest.
 
-    And of whom there are more than BATCH to take: they keep them, below their new floors. A
-    position that was read before is as good as one under the lock: what goes is below the floor.
+    The rest are people with more than BATCH surplus rows: these rows stay, below the new floors. A
+    position read before the lock is as good as one read under it, as only rows below the floor go.
     """
-    # The states before the rows, as everybody who changes both.
+    # Lock the states before the rows, in the same order as all other writers.
     db.ensure(*(InboxState(viewer_id=viewer) for viewer in sorted(beyond)))
     states = InboxState.objects.filter(pk__in=beyond)
     floors = {
@@ -110,8 +111,8 @@ def _below(floors: Mapping[int, int]) -> "QuerySet[InboxEntry]":
 
 @db.atomic
 def _trim_some(viewer_id: int) -> tuple[int, bool]:
-    """Raise the floor and take BATCH rows away, the oldest; returns how many and if more are."""
-    # The state before the rows, as everybody who changes both.
+    """Raise the floor and remove the BATCH oldest rows; return how many, and if more are left."""
+    # Lock the state before the rows, in the same order as all other writers.
     db.ensure(InboxState(viewer_id=viewer_id))
     state = InboxState.objects.select_for_update().get(pk=viewer_id)
     beyond = _first_beyond(viewer_id)
@@ -129,21 +130,21 @@ def _trim_some(viewer_id: int) -> tuple[int, bool]:
 
 
 def is_small() -> bool:
-    """True where inboxes are so small that every delivery trims them at once."""
+    """Return True if inboxes are so small that every delivery trims them at once."""
     return settings.INBOX_MAX < SMALL
 
 
 def is_turn(viewer_ids: Sequence[int], post_id: int) -> bool:
-    """True when some of the receivers of a chunk may be sampled; of one chunk in CHUNKS."""
+    """Return True if the receivers of this chunk may be sampled; true for one of CHUNKS chunks."""
     return bool(viewer_ids) and (is_small() or _turn(viewer_ids, post_id) % CHUNKS == 0)
 
 
 def sampled(viewer_ids: Sequence[int], post_id: int) -> list[int]:
-    """Return those of the receivers of a chunk whose inboxes it is the turn of, always the same.
+    """Return the sampled receivers of a chunk, always the same ones.
 
-    Of a quarter of INBOX_MAX posts one picks a reader, so inboxes are a quarter too long on average
-    when they are trimmed. One chunk in CHUNKS picks that many times the readers: a few inboxes
-    together cost little more than one.
+    One of INBOX_MAX / 4 posts samples a reader, so inboxes are a quarter too long on average when
+    they are trimmed. One of CHUNKS chunks samples CHUNKS times as many readers, because trimming a
+    few inboxes together costs little more than trimming one.
     """
     if is_small():
         return list(viewer_ids)
@@ -159,19 +160,19 @@ def _turn(viewer_ids: Sequence[int], post_id: int) -> int:
 
 
 def _mix(number: int) -> int:
-    """Return 32 bits that neighbours do not share."""
+    """Hash to 32 bits that differ between neighbouring numbers."""
     return ((number * _MIX) & _MASK) >> 32
 
 
 def trim_sampled(viewer_ids: Sequence[int], post_id: int) -> int:
-    """Trim the sampled ones of those a post was delivered to; returns how many rows are gone."""
+    """Trim the sampled receivers of a post; return how many rows were removed."""
     return trim_all(sampled(viewer_ids, post_id))
 
 
 def walk(after: int, step: int) -> tuple[int | None, int]:
     """Trim the inboxes of the next `step` people by id.
 
-    Returns the last id, None at the end, and how many rows are gone.
+    Returns the last id (None at the end) and how many rows were removed.
     """
     people = InboxEntry.objects.filter(user_id__gt=after).order_by("user_id")
     counts = people.values("user_id").annotate(rows=Count("*")).values_list("user_id", "rows")

@@ -1,14 +1,14 @@
-"""The home feed held against its definition, person by person, while people go on.
+"""Compare home feeds with their definition, person by person, while people use the site.
 
 A page of `queries.home_feed` is compared with the same page of `queries.oracle_feed`, twice:
 
 - from the tables alone, without Redis. Both are read in one snapshot, so every difference counts;
-  cached lists would hide lost rows for days. In it, rows that the inbox should have are looked for
-  as well: a page that pulls their authors anyway does not show that they are lost.
+  cached lists would hide lost rows for days. The snapshot is also searched for rows that the inbox
+  lacks: a page that pulls their authors anyway does not show the loss.
 - as it is served. The two are read one after the other, so a write may come between them, or a
-  cache may hear of it a moment later: a difference counts only when it is there CONFIRM times in a
-  row, with pauses, and the oracle was the same before and after each of them. A page that changes
-  all the time is left as unsettled.
+  cache may be updated a moment later. A difference counts only if it is seen CONFIRM times in a
+  row, with pauses, and the oracle was the same before and after each comparison. A page that keeps
+  changing counts as unsettled.
 """
 
 import itertools
@@ -37,9 +37,9 @@ SAMPLE, PAGES, SIZE = 100, 5, 20
 ACTIVE_SHARE = 0.8
 PROBES = 5
 CONFIRM, ATTEMPTS, PAUSE_SECONDS = 4, 12, 0.5
-# Short pages in a row that may be read on past.
+# The number of short pages in a row that are read on past.
 SHORT_MAX = 20
-# Differences of a run that are explained and logged, each.
+# At most this many differences of a run are explained and logged, each.
 TOLD_MAX = 100
 KEPT_CHECKS = 100
 _dice = random.SystemRandom()
@@ -48,7 +48,10 @@ Read = Callable[[User, Position | None, int], Page[Any]]
 
 
 class Source(StrEnum):
-    """What is compared with the definition: a post is told of the first that has it wrong."""
+    """A source that is compared with the definition.
+
+    A post is reported for the first source that has it wrong.
+    """
 
     TABLES = "from the tables"
     INBOX = "in the inbox"
@@ -57,9 +60,9 @@ class Source(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a feed is not what it should be: ids of posts by what is wrong, and why, each.
+    """A difference between a feed and its definition: ids of posts by kind, each explained.
 
-    `page` counts from 1, the inbox has 0. Only the first TOLD_MAX of a run are explained.
+    `page` counts from 1; the inbox has 0. Only the first TOLD_MAX of a run are explained.
     """
 
     viewer_id: int
@@ -72,18 +75,18 @@ class Difference:
 
     @property
     def posts(self) -> int:
-        """How many posts are wrong."""
+        """The number of wrong posts."""
         return len(self.missing) + len(self.extra) + len(self.order)
 
     @property
     def where(self) -> str:
-        """The place, for people."""
+        """The place, as text for people."""
         return f"page {self.page}, {self.source}" if self.page else str(self.source)
 
 
 @dataclass
 class Report:
-    """What a run looked at and found; unsettled pages changed whenever they were looked at."""
+    """The result of a run; unsettled pages changed on every comparison."""
 
     viewers: int = 0
     pages: int = 0
@@ -92,12 +95,12 @@ class Report:
 
     @property
     def posts(self) -> int:
-        """How many posts are wrong in all."""
+        """The total number of wrong posts."""
         return sum(difference.posts for difference in self.differences)
 
 
 class _Run(NamedTuple):
-    """One page: ids of posts as they came, and where it goes on, None at the end."""
+    """One page: ids of posts in order, and the cursor of the next page, None at the end."""
 
     ids: tuple[int, ...]
     next: Position | None
@@ -109,7 +112,7 @@ def run(
     size: int = SIZE,
     progress: Callable[[int], object] = lambda viewer_id: None,
 ) -> Report:
-    """Verify a sample of people as `verify` does, and keep what was found for the metric."""
+    """Verify a sample of people as `verify` does, and store the result for the metric."""
     report = verify(sample, pages, size, progress=progress)
     _keep(report)
     return report
@@ -122,9 +125,9 @@ def verify(
     viewer_ids: Iterable[int] | None = None,
     progress: Callable[[int], object] = lambda viewer_id: None,
 ) -> Report:
-    """Compare the first `pages` pages of `size` posts of a sample of people, or of those named.
+    """Compare the first `pages` pages of `size` posts of a sample of people, or of the given ones.
 
-    `progress` is told each that is done. Nothing is mended.
+    `progress` is called with each person. Nothing is repaired.
     """
     report = Report()
     for viewer_id in choose(sample) if viewer_ids is None else viewer_ids:
@@ -139,10 +142,10 @@ def verify(
 
 # --- whom to look at ----------------------------------------------------------------------------
 def choose(sample: int) -> list[int]:
-    """Return the ids of at most `sample` people with open accounts, all of them if not more exist.
+    """Return the ids of at most `sample` people with open accounts.
 
-    ACTIVE_SHARE of them were seen within ACTIVE_DAYS, the later the likelier; the others are
-    anybody. By random probes of two indexes, at most PROBES a person.
+    ACTIVE_SHARE of them were seen within ACTIVE_DAYS, recent ones more likely; the others are
+    random. Found by random probes of two indexes, at most PROBES a person.
     """
     people = User.objects.active()
     few = list(people.order_by("pk").values_list("pk", flat=True)[: sample + 1])
@@ -161,9 +164,9 @@ def _probe(
 ) -> None:
     """Add people until there are enough, each the first at or above a random value of a column.
 
-    With a higher power, values near the column's highest are the likelier.
+    With a higher power, values near the column's highest are more likely.
     """
-    # The ends of the index: asked for as MIN and MAX, all these people would be read.
+    # The two ends are read from the index: MIN and MAX would read all these people.
     low = people.order_by(column).values_list(column, flat=True).first()
     high = people.order_by(f"-{column}").values_list(column, flat=True).first()
     if low is None or high is None:
@@ -174,7 +177,7 @@ def _probe(
         if len(found) >= enough:
             return
         below = spread * _dice.random() ** power
-        if isinstance(below, float):  # of ids, which are whole numbers
+        if isinstance(below, float):  # ids are whole numbers
             below = int(below)
         one = ordered.filter(**{f"{column}__gte": high - below}).first()
         if one is not None:
@@ -186,7 +189,7 @@ Wrong = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 class _Side:
-    """One of the two feeds of a person, read page by page; each page as often as wanted."""
+    """One of the two feeds of a person, read page by page; a page may be read repeatedly."""
 
     def __init__(self, read: Read, viewer: User, size: int) -> None:
         self._feed, self._viewer, self._size = read, viewer, size
@@ -194,15 +197,15 @@ class _Side:
         self.ended = False
 
     def page(self) -> _Run:
-        """Read the page this side stands at."""
+        """Read the current page."""
         return _Run((), None) if self.ended else self.read(self._cursor)
 
     def go_on(self, run: _Run) -> None:
-        """Stand where a page goes on."""
+        """Move to the page after this one."""
         self._cursor, self.ended = run.next, run.next is None
 
     def read(self, cursor: Position | None) -> _Run:
-        """Read a full page; one that is short and goes on is read on."""
+        """Read a full page; after a short page that has a next one, read on."""
         ids: tuple[int, ...] = ()
         for _ in range(SHORT_MAX):
             page = self._feed(self._viewer, cursor, self._size - len(ids))
@@ -214,7 +217,7 @@ class _Side:
 
 
 def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
-    """Compare the feed of one person; a post that is wrong in several ways is told once."""
+    """Compare the feed of one person; a post with several errors is reported once."""
     told: set[int] = set()
     for source, number, wrong in _stored(viewer, pages, size):
         _tell(report, viewer.pk, source, number, wrong, told)
@@ -224,8 +227,8 @@ def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
 
 
 def _stored(viewer: User, pages: int, size: int) -> list[tuple[Source, int, Wrong | None]]:
-    """Compare a feed, and the inbox, as the tables have them: all in one snapshot."""
-    readers.state(viewer.pk)  # makes its row: nothing is written in the snapshot
+    """Compare a feed, and the inbox, as stored in the tables: all in one snapshot."""
+    readers.state(viewer.pk)  # creates its row now: nothing may be written in the snapshot
     with db.snapshot(), redis.left_out():
         lost = tuple(inbox.missing(viewer.pk, pages * size))
         walked = list(_walk(viewer, pages, size, _look))
@@ -239,7 +242,7 @@ Settle = Callable[[_Side, _Side], tuple[_Run, _Run, Wrong | None]]
 def _walk(
     viewer: User, pages: int, size: int, settle: Settle
 ) -> Iterator[tuple[int, Wrong | None]]:
-    """Walk both feeds in step, each by its own cursors; after a difference by the oracle's."""
+    """Walk both feeds in step, each by its own cursors; after a difference, by the oracle's."""
     hybrid = _Side(queries.home_feed, viewer, size)
     oracle = _Side(queries.oracle_feed, viewer, size)
     for number in range(1, pages + 1):
@@ -259,7 +262,7 @@ def _tell(
     wrong: Wrong | None,
     told: set[int],
 ) -> None:
-    """Add what was not told of this person before: a feed that ends early lacks the next page."""
+    """Report posts not yet reported for this person: a feed that ends early lacks the next page."""
     if wrong is None:
         report.unsettled += 1
         return
@@ -276,7 +279,7 @@ def _tell(
 
 
 def _look(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
-    """Return both pages and how they differ now; None when it cannot be said where."""
+    """Return both pages and their current differences; None if these are uncertain."""
     found, truth = hybrid.page(), oracle.page()
     if _agree(found, truth):
         return found, truth, ((), (), ())
@@ -285,7 +288,7 @@ def _look(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
 
 
 def _settle(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
-    """Return both pages and how they differ for good; None when that could not be said."""
+    """Return both pages and their lasting differences; None if these stay uncertain."""
     seen: _Run | None = None
     streak = 0
     for attempt in range(ATTEMPTS):
@@ -306,12 +309,12 @@ def _settle(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
 
 
 def _agree(hybrid: _Run, oracle: _Run) -> bool:
-    """True for the same posts in the same order, and no end where the oracle goes on."""
+    """Return True for equal posts in equal order, without an early end of the feed."""
     return hybrid.ids == oracle.ids and (hybrid.next is not None or oracle.next is None)
 
 
 def _reach(oracle: _Side, found: _Run, truth: _Run) -> _Run:
-    """Return the oracle's page, with the one after it where the feed ends and should not."""
+    """Return the oracle's page; also the page after it if the feed ends too early."""
     if found.next is not None or truth.next is None:
         return truth
     more = oracle.read(truth.next)
@@ -319,9 +322,9 @@ def _reach(oracle: _Side, found: _Run, truth: _Run) -> _Run:
 
 
 def _compare(hybrid: _Run, oracle: _Run) -> Wrong:
-    """Return ids that are missing, that do not belong there, and that come too late or twice.
+    """Return the ids of posts that are missing, extra, and out of order or repeated.
 
-    One missing post moves all below it up, so only the stretch that both pages cover is compared.
+    One missing post shifts all posts below it, so only the range that both pages cover is compared.
     """
     shown, should = _places(hybrid), _places(oracle)
     down_to = max(_lowest(shown, hybrid), _lowest(should, oracle))
@@ -332,14 +335,14 @@ def _compare(hybrid: _Run, oracle: _Run) -> Wrong:
 
 
 def _places(run: _Run) -> list[Position]:
-    """Return where the posts of a page belong."""
+    """Return the correct positions of a page's posts."""
     posts = Post.objects.filter(pk__in=run.ids)
     known = dict(posts.values_list("pk", "position"))
     return [Position(known.get(ident, 0), ident) for ident in run.ids]
 
 
 def _lowest(places: list[Position], run: _Run) -> Position:
-    """Return down to where a page says everything."""
+    """Return the position down to which a page is complete."""
     return Position(0, 0) if run.next is None else min(places, default=NEWEST)
 
 
@@ -360,7 +363,7 @@ def _log(found: Difference) -> None:
 # --- what was found -----------------------------------------------------------------------------
 @db.atomic
 def _keep(report: Report) -> None:
-    """Keep what was found for the metric, and forget the oldest."""
+    """Store the result for the metric, and delete the oldest."""
     check = FeedCheck.objects.create(
         finished_at=db.now_ms(),
         viewers=report.viewers,
@@ -372,5 +375,5 @@ def _keep(report: Report) -> None:
 
 
 def last() -> FeedCheck | None:
-    """Return the newest check, None before the first."""
+    """Return the newest check; None before the first one."""
     return FeedCheck.objects.order_by("-pk").first()

@@ -1,8 +1,8 @@
-"""Addresses of videos: which ones are taken, and the host that a reader sees beside the link.
+"""Addresses of videos: the accepted ones, and the host name shown beside the link.
 
-The site never fetches them. What is checked is that the address says where it leads: a name of a
-host that is public in form, without a name of a person, a password or a number in its place. A name
-in another script stands there in its ASCII form (`xn--…`), so that it cannot look like another one.
+The site never fetches them. An address must show where it leads: it needs a host name that is
+public in form, without a user name, a password, or a number as host. A name in another script is
+shown in its ASCII form (`xn--…`), so that it cannot imitate another one.
 """
 
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ _REFUSED = frozenset(" \"'<>\\^`{|}")
 
 
 def host_of(address: str) -> str:
-    """Return the host of a video's address in lower case; "" for an address that is not taken."""
+    """Return the host of a video's address in lower case; "" for a rejected address."""
     if (
         not address.startswith(_SCHEME)
         or len(address) > URL_MAX
@@ -30,6 +30,6 @@ def host_of(address: str) -> str:
             return ""
         host = parts.hostname or ""
         validate_domain_name(host)
-    except (ValueError, ValidationError):  # the former for brackets and ports out of range
+    except (ValueError, ValidationError):  # ValueError: for brackets and ports out of range
         return ""
     return host

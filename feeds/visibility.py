@@ -1,4 +1,4 @@
-"""The one gate before every post that anybody is shown (T42), over rows and over plain values."""
+"""The only visibility check for posts (T42), for rows and for plain values."""
 
 from django.db.models import Q
 
@@ -10,8 +10,8 @@ from relations import queries as relations
 def visible_to(viewer_id: int | None) -> PostQuerySet:
     """Return the posts a reader may see; `None` is an anonymous reader.
 
-    Not deleted; the author neither banned nor gone; no block either way; public, or the reader's
-    own, or for followers and the reader is one.
+    A visible post is not deleted; its author is neither banned nor closed; there is no block in
+    either direction; and it is public, or the reader's own, or for followers and the reader is one.
     """
     posts = Post.objects.alive()
     public = Q(visibility=Visibility.PUBLIC)
@@ -24,7 +24,7 @@ def visible_to(viewer_id: int | None) -> PostQuerySet:
 
 
 def shows(reader: Reader, author_id: int, visibility: str) -> bool:
-    """Tell the same of a post that is not deleted, by an author whose account is open."""
+    """Return the same for a post that is not deleted and whose author's account is open."""
     if author_id == reader.id:
         return True
     if author_id in reader.blocked:

@@ -1,4 +1,4 @@
-"""The project itself as an app: commands that concern the whole site."""
+"""The project as an app: commands that concern the whole site."""
 
 from django.apps import AppConfig
 

@@ -13,7 +13,7 @@ from socialsite.core import data_dir
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
 
-# Files are served here in the embedded mode only; they are small and read whole.
+# The embedded mode serves files itself; they are small and read whole.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 
 django_application = get_asgi_application()
@@ -27,13 +27,13 @@ memory.tune()
 
 
 async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
-    """Refuse a socket at an address that is none: closed before it is accepted, it answers 403."""
+    """Refuse a WebSocket at an unknown address: closing before accepting answers 403."""
     await receive()
     await send({"type": "websocket.close"})
 
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
-# Which pages may open a socket depends on the credential: `accounts.handshake`.
+# `accounts.handshake` decides which pages may open a socket, by the credential.
 places = turns.Places(turns.SLOW_ASGI, turns.LINE_ASGI)
 application = Bounded(
     ProtocolTypeRouter(

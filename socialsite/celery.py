@@ -10,9 +10,9 @@ from kombu.transport.virtual import Channel
 
 from socialsite.core import data_dir
 
-# When a connection is lost, Kombu would send messages that no task had begun back over it, which by
-# then has no address: an AttributeError that Celery takes for the end of the worker. A message is
-# only a hint here, the sweepers find the work.
+# When a connection is lost, Kombu sends messages that no task has begun back over it. It has no
+# address then, and Celery takes the AttributeError for the end of the worker. A message is only a
+# hint here; the sweeps find the work.
 Channel.do_restore = False
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
@@ -21,21 +21,21 @@ app = Celery("socialsite")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-# Celery closes the database connection before and after every task, and a new one takes longer than
-# many a task. As between requests, only those are closed that are broken; what the server closed
-# meanwhile is found by the health check before the first query.
+# By default Celery closes the database connection before and after every task, and opening a new
+# one takes longer than many tasks. Here only broken connections are closed, as between requests.
+# The health check before the first query finds connections that the server closed.
 app.conf.CELERY_DB_REUSE_MAX = 10**9
 
 
 @task_prerun.connect
 @task_postrun.connect
 def _close_broken_connections(sender: Any, **_kwargs: object) -> None:
-    # A task that is called in a process of its caller may stand in the caller's transaction.
+    # A task called in its caller's process may run inside the caller's transaction.
     if not sender.request.is_eager:
         close_old_connections()
 
 
 @user_preload_options.connect
 def _write_for_this_account_only(**_kwargs: object) -> None:
-    """Every command of Celery sends the signal before it does anything else."""
+    """Set the umask; every Celery command sends this signal before it does anything else."""
     os.umask(data_dir.UMASK)

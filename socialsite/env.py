@@ -1,5 +1,4 @@
-"""The environment, read once, typed and validated; every setting a deployer may turn is a field
-here.
+"""The environment, read once, typed and validated; every setting is a field here.
 
 docs/configuration.md lists these fields; a test compares the two.
 """
@@ -23,12 +22,12 @@ KEY_BYTES = 48
 KEYS_FILE = "keys.json"
 CONTACT = re.compile(r"(mailto:|https://)[!-~]+")
 METRICS_TOKEN_MIN = 8
-# The demo has 300 people: with this threshold the posts of its biggest author are pulled.
+# With this threshold the posts of the demo's biggest author are pulled, as the demo has 300 people.
 DEMO_PUSH_ALL_MAX = 100
 
 
 class Env(BaseSettings):
-    """Environment variables of the site. Units stand in the names or the descriptions."""
+    """Environment variables of the site. The names or the descriptions state the units."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
@@ -210,7 +209,7 @@ class Env(BaseSettings):
     @model_validator(mode="after")
     def _no_demo_in_public(self) -> "Env":
         if self.https and "DEMO" not in self.model_fields_set:
-            self.DEMO = False  # its logins, one of them an admin's, are known to everybody
+            self.DEMO = False  # everybody knows its log-ins, one of them an admin's
         return self
 
     @model_validator(mode="after")
@@ -235,17 +234,17 @@ class Env(BaseSettings):
 
     @property
     def embedded(self) -> bool:
-        """True when no service is configured: SQLite, Redis and broker live in this process."""
+        """True if no service is configured: SQLite, Redis and broker run in this process."""
         return not self.DATABASE_URL
 
     @property
     def services(self) -> list[services.Service]:
-        """The services that may introspect, with their keys."""
+        """Services that may introspect tokens, with their keys."""
         return services.read(self.SERVICE_KEYS)
 
     @property
     def rates(self) -> dict[str, budgets.Rate | None]:
-        """The rate of every budget by its name, None for no limit."""
+        """The rate of every budget by name; None for no limit."""
         return self._rates
 
     @property
@@ -260,12 +259,12 @@ class Env(BaseSettings):
 
     @property
     def https(self) -> bool:
-        """True when people reach the site over TLS."""
+        """True if people reach the site over TLS."""
         return self.site_url.startswith("https://")
 
 
 def load() -> Env:
-    """Read and validate the environment; exits with one readable line for each mistake."""
+    """Read and validate the environment; exit with one readable line for each mistake."""
     lines, env = [], None
     try:
         env = Env()
@@ -289,7 +288,7 @@ def load() -> Env:
         ) from None
     env = _with_keys(env)
     if {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS} & {*env.JWT_KEYS}:
-        # Who learns one must not have the other: they do different things.
+        # Both keys have different purposes, so a leak of one must not leak the other.
         raise SystemExit("Bad configuration:\n  JWT_KEYS: SECRET_KEY must not be one of them")
     own = {env.SECRET_KEY, *env.SECRET_KEY_FALLBACKS, *env.JWT_KEYS}
     if own & {service.key for service in env.services}:
@@ -298,7 +297,7 @@ def load() -> Env:
 
 
 def _with_keys(env: Env) -> Env:
-    """Fill in the keys that were not given from DATA_DIR/keys.json, generated once."""
+    """Fill in missing keys from DATA_DIR/keys.json, which is generated once."""
     given = {
         "SECRET_KEY": env.SECRET_KEY,
         "JWT_KEY": env.JWT_KEYS,
@@ -327,10 +326,10 @@ def _with_keys(env: Env) -> Env:
 
 
 def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
-    """Return the keys of DATA_DIR, with new ones under names that were missing.
+    """Return the keys of DATA_DIR; generate those whose names are missing.
 
-    The lock is the directory's. Processes that start together get the same keys, and a file that
-    an older version made keeps those it has.
+    A lock on the directory guards this: processes that start together get the same keys. A file
+    from an older version keeps its keys.
     """
     path = data_dir / KEYS_FILE
     directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
@@ -341,7 +340,7 @@ def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
         if made:
             kept |= made
             draft = path.with_suffix(".new")
-            draft.unlink(missing_ok=True)  # of a process that was killed
+            draft.unlink(missing_ok=True)  # left by a killed process
             draft.touch(mode=0o600)
             draft.write_text(json.dumps(kept))
             draft.replace(path)

@@ -1,8 +1,8 @@
-"""`/metrics` in Prometheus' text format: what an operator watches about work that is not done.
+"""`/metrics` in Prometheus' text format: figures about unfinished work, for operators.
 
-Figures are read from the database at each scrape, so any process may answer. A scraper always shows
-METRICS_TOKEN as a Bearer token, on this machine too: behind a plain proxy every client seems to be
-local, and nothing in the request says otherwise.
+Each scrape reads the figures from the database, so any process may answer. A scraper always sends
+METRICS_TOKEN as a Bearer token, even from this machine: behind a plain proxy every client looks
+local.
 """
 
 import secrets
@@ -22,7 +22,7 @@ from socialsite.core.models import Event
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Return the figures; NotFound to whoever may not read them."""
+    """Return the figures; raises NotFound for requests without the token."""
     if not _may_read(request):
         raise errors.NotFound
     registry = CollectorRegistry()
@@ -62,14 +62,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _may_read(request: HttpRequest) -> bool:
-    """Tell whether a request shows the token."""
+    """Return whether a request sends the token."""
     scheme, _, token = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
     shown, wanted = token.strip().encode(), settings.METRICS_TOKEN.encode()
     return bool(wanted) and scheme.lower() == "bearer" and secrets.compare_digest(shown, wanted)
 
 
 def _count_drift(registry: CollectorRegistry) -> None:
-    """Add what the newest check of the counters of relations found; nothing before the first."""
+    """Add the result of the newest check of relation counters; nothing before the first check."""
     check = recount.last()
     if check is None:
         return
@@ -83,9 +83,9 @@ def _count_drift(registry: CollectorRegistry) -> None:
 
 
 def _interaction_drift(registry: CollectorRegistry) -> None:
-    """Add what the newest check of the counts of interactions found; nothing before the first.
+    """Add the result of the newest check of interaction counts; nothing before the first check.
 
-    What it mended is told as well: the check of the next night is to find nothing.
+    Counts that it fixed are included: the check of the next night should find nothing.
     """
     check = interactions.last()
     if check is None:
@@ -100,7 +100,7 @@ def _interaction_drift(registry: CollectorRegistry) -> None:
 
 
 def _feed_differences(registry: CollectorRegistry) -> None:
-    """Add what the newest check of home feeds found; nothing before the first."""
+    """Add the result of the newest check of home feeds; nothing before the first check."""
     check = verify.last()
     if check is None:
         return
@@ -123,7 +123,7 @@ def _feed_differences(registry: CollectorRegistry) -> None:
 
 
 def _disk(registry: CollectorRegistry) -> None:
-    """Add how full the disk of pictures is, as the process that answers sees it."""
+    """Add the free share of the disk of pictures, as this process sees it."""
     text = "share of the disk of MEDIA_ROOT that is free, 0 to 1"
     Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(media_space.free_share())
     text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"

@@ -1,6 +1,6 @@
 """Middleware of the whole site: request limits, security headers, error pages.
 
-The admin alone gets Django's session middleware, for its messages; no session authenticates anyone
+Only the admin gets Django's session middleware, for its messages; no session authenticates anyone
 (T9).
 """
 
@@ -33,13 +33,13 @@ CSP = "; ".join(
 )
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
-# After such a body memory is given back.
+# Above this body size memory is given back afterwards.
 LARGE_BODY = 100 * bodies.KILO
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
 class RequestGuard:
-    """Refuse bodies that must not be read; innermost, as bodies are read after all middleware."""
+    """Refuses bodies that must not be read; innermost, as bodies are read after all middleware."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
@@ -69,35 +69,36 @@ class RequestGuard:
                 _("A request to this address may have at most %(limit)s kB.")
                 % {"limit": limit // bodies.KILO}
             )
-        # Python has codecs that are no charsets; Django would take any of them.
+        # Python has codecs that are no charsets, and Django would accept any of them.
         if (request.content_params or {}).get("charset", "utf-8").lower() not in CHARSETS:
             return errors.UnsupportedMedia(_("Send UTF-8."))
         return None
 
 
 def _forget_body(response: HttpResponseBase) -> None:
-    """Empty what DRF parsed of the body, now that the answer is rendered.
+    """Empty the data that DRF parsed from the body, once the response is rendered.
 
-    Requests and serializers of DRF are in circles of references. What they refer to would stay in
-    memory until the garbage collector looks at all there is, and large bodies make that rare.
+    DRF's requests and serializers are in reference cycles. The data would stay in memory until a
+    full garbage collection, which large bodies make rare.
     """
     context = getattr(response, "renderer_context", None) or {}
     data = getattr(context.get("request"), "_full_data", None)
-    if type(data) is dict:  # a form's is immutable, and has few parts
+    if type(data) is dict:  # form data is immutable and has few parts
         data.clear()
 
 
 class SecurityHeaders:
-    """Strict CSP on every answer; private answers are not stored.
+    """Strict CSP on every response; private responses are not stored.
 
-    What the API echoes is never a page: a browser that is sent there saves it under our name.
+    API responses that echo input are never shown as a page: a browser that opens one saves it as a
+    file with a fixed name.
     """
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Add the headers that the view did not set itself."""
+        """Add the headers that the view did not set."""
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", CSP)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
@@ -109,28 +110,28 @@ class SecurityHeaders:
 
 
 class AdminOnlySession(SessionMiddleware):
-    """Django's session for `/admin/` only; the site itself never loads one."""
+    """Django's session for `/admin/` only; the rest of the site never loads one."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Give the admin its session."""
+        """Load the session for the admin."""
         if request.path.startswith("/admin/"):
             super().process_request(request)
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """Save the admin's session."""
+        """Save the session of the admin."""
         if hasattr(request, "session"):
             return super().process_response(request, response)
         return response
 
 
 class ErrorPages:
-    """Turn every exception of a page into a page (DRF does the same for the API)."""
+    """Turns every exception of a page into an error page (DRF does the same for the API)."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Give a page to Django's empty 405; the other errors arrive in `process_exception`."""
+        """Replace Django's empty 405 by a page; other errors arrive in `process_exception`."""
         response = self.get_response(request)
         if not isinstance(response, HttpResponseNotAllowed):
             return response
@@ -141,7 +142,7 @@ class ErrorPages:
     def process_exception(
         self, request: HttpRequest, exception: Exception
     ) -> HttpResponseBase | None:
-        """Answer in the site's own words; in debug mode Django shows unexpected ones."""
+        """Return the site's error page; in debug mode Django shows unexpected errors."""
         error = api.to_app_error(exception)
         if settings.DEBUG and type(error) is errors.UnknownError:
             return None

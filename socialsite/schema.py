@@ -1,7 +1,7 @@
-"""The OpenAPI document and its page, which browsers and proxies may keep for some minutes.
+"""The OpenAPI document and its page, which browsers and proxies may cache for some minutes.
 
-The document is the same for everybody, in every language and as long as the process lives: it is
-made once in each format.
+The document is the same for everybody, in every language and as long as the process lives, so it is
+built once in each format.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _making = threading.Lock()
 
 
 class _Refusing:
-    """Answers errors in the envelope, as all of the API does, whatever is answered otherwise."""
+    """Answers errors with the API's envelope, whatever the format of successful responses."""
 
     def handle_exception(self, exc: Exception) -> Any:
         """Return the envelope."""
@@ -35,13 +35,13 @@ class _Refusing:
 
 
 class SchemaView(_Refusing, SpectacularAPIView):
-    """The document, as YAML or JSON."""
+    """The OpenAPI document, as YAML or JSON."""
 
     takes = {"GET": (budgets.SCHEMA,)}
 
     @extend_schema(exclude=True)
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the document, or 304 where the reader has it already."""
+        """Return the document, or 304 if the client already has it."""
         renderer = request.accepted_renderer
         text, tag = self._document(renderer)
         name = f'inline; filename="socialsite.{renderer.format}"'
@@ -62,14 +62,17 @@ class SchemaView(_Refusing, SpectacularAPIView):
 
 
 class DocsView(_Refusing, SpectacularSwaggerSplitView):
-    """The page on which the document is read and tried."""
+    """The page for reading and trying the API."""
 
     takes = {"GET": (budgets.SCHEMA,)}
     url_name = "schema"
     template_name = "socialsite/docs.html"
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer as DRF does; the page may be kept, its script has the reader's CSRF token."""
+        """Answer as DRF does.
+
+        The page may be cached, but its script has the reader's CSRF token.
+        """
         answer = super().dispatch(request, *args, **kwargs)
         if answer.status_code == 200 and "script" not in request.GET:
             answer.headers["Cache-Control"] = FRESH

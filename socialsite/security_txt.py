@@ -8,14 +8,14 @@ from django.views.decorators.http import require_safe
 
 from socialsite.core import errors
 
-# Whoever reads the file later than this looks again; it is made anew for each request.
+# Clients fetch the file again after this time; each request generates it anew.
 GOOD_FOR = timedelta(days=90)
 FRESH_SECONDS = 86_400
 
 
 @require_safe
 def security_txt(request: HttpRequest) -> HttpResponse:
-    """Return the operator's contact; NotFound where SECURITY_CONTACT names none."""
+    """Return the operator's contact; raises NotFound if SECURITY_CONTACT is empty."""
     if not settings.SECURITY_CONTACT:
         raise errors.NotFound
     expires = datetime.now(UTC) + GOOD_FOR

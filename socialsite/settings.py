@@ -1,6 +1,6 @@
 """Django settings of both modes: embedded (no services) and full stack (MySQL, Redis, broker).
 
-Everything a deployer may turn comes from `socialsite.env`; nothing else reads the environment.
+Every setting of a deployer comes from `socialsite.env`; no other module reads the environment.
 """
 
 from datetime import timedelta
@@ -21,7 +21,7 @@ from socialsite.env import PROJECT_DIR, load
 ENV = load()
 EMBEDDED = ENV.embedded
 BASE_DIR = PROJECT_DIR
-DATA_DIR = ENV.DATA_DIR  # `core.data_dir` made it, with the directories of media and static
+DATA_DIR = ENV.DATA_DIR  # `core.data_dir` created it, with the media and static directories
 FILES_GROUP = ENV.files_group
 
 # --- identity and hosts -------------------------------------------------------------------------
@@ -39,7 +39,7 @@ AUTH_USER_MODEL = "accounts.User"
 APPEND_SLASH = False
 
 INSTALLED_APPS = [
-    "accounts",  # before the admin: its admin templates win
+    "accounts",  # before the admin, so that its admin templates win
     "accounts.apps.SiteAdminConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -88,7 +88,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     },
     {
-        "NAME": "django",  # admin and the API's schema UI only
+        "NAME": "django",  # admin and the API's schema page only
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "APP_DIRS": True,
         "OPTIONS": {
@@ -101,13 +101,13 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
-# --- database: the only truth -------------------------------------------------------------------
+# --- database: the only source of truth ---------------------------------------------------------
 if EMBEDDED:
     DATABASES: dict[str, Any] = {
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": DATA_DIR / "db.sqlite3",
-            "CONN_MAX_AGE": 0,  # threads of the ASGI server come and go: files would stay open
+            "CONN_MAX_AGE": 0,  # ASGI server threads come and go: files would stay open
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,
@@ -127,8 +127,8 @@ else:
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         charset="utf8mb4",
         isolation_level="read committed",
-        # A lock that is not had in time ends as 1205, which is tried again, before the client
-        # gives the connection up and leaves the locks behind.
+        # A lock that times out raises 1205, which is retried. This must happen before the client
+        # gives the connection up and leaves its locks behind.
         init_command="SET sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', "
         "time_zone='+00:00', innodb_lock_wait_timeout=8",
         connect_timeout=2,
@@ -143,13 +143,13 @@ _pool: dict[str, Any] = {
     "socket_timeout": REDIS_TIMEOUT_SECONDS,
     "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
     "retry": Retry(NoBackoff(), 0),
-    "protocol": 2,  # flat replies, which take half the time to read
+    "protocol": 2,  # flat replies, which parse in half the time
 }
 _layer_host: dict[str, Any] = {"address": REDIS_URL}
 if EMBEDDED:
     from fakeredis import FakeAsyncRedisConnection, FakeRedisConnection, FakeServer
 
-    # Named here: of threads that ask for it by address at the same time, each may get its own.
+    # Created here: threads that request it by address at the same time might each get their own.
     _server = FakeServer(version=(7,))
     _pool = {"connection_class": FakeRedisConnection, "server": _server, "protocol": 2}
     _layer_host |= {"connection_class": FakeAsyncRedisConnection, "server": _server}
@@ -169,12 +169,12 @@ CHANNEL_LAYERS = {
     }
 }
 
-# --- Celery: a doorbell -------------------------------------------------------------------------
+# --- Celery: only hints -------------------------------------------------------------------------
 CELERY_BROKER_URL = ENV.BROKER_URL or ("memory://localhost" if EMBEDDED else REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
-CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database, a message is only a hint
+CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database; a message is only a hint
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
@@ -187,13 +187,13 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
         "socket_timeout": 5,
         "socket_connect_timeout": 1,
         "socket_keepalive": True,
-        # Redis keeps no copy of a message that is being worked on: nobody would miss it.
+        # Redis keeps no copy of a message in work: losing one does no harm.
         "ack_emulation": False,
     }
 )
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
-    # A hint that nobody took in time is worth nothing: the next one comes.
+    # A hint that no worker took in time is worthless: the next one follows.
     "relay-events": {
         "task": "core.relay_events",
         "schedule": timedelta(seconds=5),
@@ -286,7 +286,7 @@ if ENV.EMAIL_URL:
 else:
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = str(DATA_DIR / "mail")
-    # Private: links in there set passwords.
+    # Private: its links set passwords.
     Path(EMAIL_FILE_PATH).mkdir(mode=data_dir.OWN_DIR, exist_ok=True)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = ENV.EMAIL_FROM or f"noreply@{urlsplit(SITE_URL).hostname}"
@@ -332,14 +332,14 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "socialsite.core.openapi.add_budgets",
     ],
-    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema: what may be null says so
+    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
     "ENUM_NAME_OVERRIDES": {
         "ClientEnum": "accounts.devices.Client",  # fields client and kind
         "WhoseEnum": "interactions.notifying.kinds.CHOICES",
         "KindEnum": "feeds.models.Kind",
     },
 }
-# Of forms: what is no file. The whole body is bounded before, by its address (`core.bodies`).
+# For form fields, not files. `core.bodies` limits the whole body first, by its address.
 DATA_UPLOAD_MAX_MEMORY_SIZE = bodies.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
@@ -349,11 +349,11 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = EMBEDDED
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site only
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
-# Of static files; uploads have the same (`core.media`).
+# For static files; uploads get the same (`core.media`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)
 STORAGES = {
@@ -394,7 +394,7 @@ SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 
-redaction.install()  # no secret in any record, whichever handler writes it
+redaction.install()  # removes secrets from all records, for every handler
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -413,6 +413,6 @@ LOGGING = {
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
         "socialsite": {"level": "INFO"},
-        "django.request": {"level": "ERROR"},  # a 404 is no news
+        "django.request": {"level": "ERROR"},  # a 404 needs no log line
     },
 }

@@ -1,8 +1,9 @@
-"""Addresses of pictures: `/media/<name>`, the same whoever may see a picture.
+"""Addresses of pictures: `/media/<name>`, the same for public and private pictures.
 
-In front of the site nginx serves public files itself. What arrives here is not public, or lacks its
-public link still. The same gate as for posts decides then (`core.media_use`): who may not see a
-picture is answered as for a name that does not exist. A private picture is kept by no cache.
+In front of the site nginx serves public files itself. Requests that arrive here are for private
+files, or for public ones whose link is missing. The same visibility check as for posts then decides
+(`core.media_use`). A reader who may not see a picture gets the same answer as for a name that does
+not exist. No cache stores a private picture.
 """
 
 import mimetypes
@@ -15,13 +16,13 @@ from django.views.decorators.http import require_safe
 from accounts import authentication, budgeting
 from socialsite.core import api, budgets, errors, media_files, media_use
 
-PUBLIC = "public, max-age=31536000, immutable"  # a name is never used for another picture
+PUBLIC = "public, max-age=31536000, immutable"  # a name is never reused for another picture
 PRIVATE = "private, no-store"
-# The location of nginx that only an answer of the site leads to, for all files below MEDIA_ROOT.
+# Internal location of nginx for all files below MEDIA_ROOT; only responses of the site lead there.
 HANDED_OVER = "/_uploads/"
-# What is not public is looked up; public files are read without the database.
+# Private files need the database; public files are served without it.
 TAKES = {"GET": (budgets.GUEST_READ, budgets.READ)}
-# Pixels alone, but nothing may run even if a browser is told that they are a page.
+# The file has only pixels, but no script may run even if a browser takes it for a page.
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -30,9 +31,9 @@ HEADERS = {
 
 @require_safe
 def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
-    """Serve a picture to who may see it; NotFound to anybody else.
+    """Serve a picture to a reader who may see it; raises NotFound for all others.
 
-    A credential in the header that is wrong is an error for every name, as in the API.
+    An invalid credential in the header is an error for every name, as in the API.
     """
     if not media_files.NAME.fullmatch(path):
         raise errors.NotFound
@@ -47,7 +48,7 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
     picture = media_use.by_file(path)
     if picture is None:
         raise errors.NotFound
-    # The link is missing: made once more, unless the picture ceases to be public at this moment.
+    # The link is missing: create it again, unless the picture is no longer public by now.
     if path in media_use.public_names([picture]) and path in media_use.arrange([picture.pk]):
         return _file(request, path, PUBLIC)
     if not media_use.is_seen_by(picture, viewer_id):
@@ -56,7 +57,7 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
 
 
 def _viewer_id(request: HttpRequest) -> int | None:
-    """Return who asks, by a Bearer token or by the cookies; None for a guest."""
+    """Return the id of the reader, by Bearer token or cookies; None for a guest."""
     token = authentication.bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
     if token is not None:
         return int(authentication.by_access(token)[0].pk)
@@ -64,11 +65,11 @@ def _viewer_id(request: HttpRequest) -> int | None:
 
 
 def _file(request: HttpRequest, name: str, cache: str) -> HttpResponseBase:
-    """Return a file, or have nginx send it where nginx says that it does."""
+    """Return a file, or let nginx send it if nginx announces that it can."""
     kind = mimetypes.guess_type(name)[0]
     headers = {**HEADERS, "Cache-Control": cache}
     path = media_files.path_of(name)
-    # The header says only that there is an nginx: where the file is does not come from outside.
+    # The header only says that nginx is in front: the path of the files never comes from outside.
     if not settings.EMBEDDED and request.headers.get("X-Sendfile-Type") == "X-Accel-Redirect":
         if not path.is_file():
             raise errors.NotFound

@@ -19,7 +19,7 @@ handler403 = views.permission_denied
 handler404 = views.not_found
 handler500 = views.server_error
 
-# What is asked for most stands first: each address before it is compared.
+# The most requested addresses come first: they are compared in order.
 api_v1 = [
     path("", include("feeds.api_urls")),
     path("", include("accounts.api_urls")),

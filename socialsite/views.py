@@ -14,15 +14,14 @@ from socialsite.core import addresses, api, errors
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """True for addresses that answer in the envelope."""
+    """Return True for addresses that answer with the JSON envelope."""
     return request.path.startswith("/api/")
 
 
 def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
     """Return an error as the envelope or as a page, by address, in the reader's language.
 
-    It needs nothing but the settings: the middleware that failed may be the first, and then none
-    has prepared the request.
+    It needs only the settings: if the first middleware fails, none has prepared the request.
     """
     language = getattr(request, "LANGUAGE_CODE", "") or translation.get_language_from_request(
         request
@@ -32,7 +31,7 @@ def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBa
 
 
 def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
-    """Render an error for people; someone who must log in is sent to do so."""
+    """Render an error page; redirect a user who must log in."""
     if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
         return HttpResponseRedirect(
             addresses.leading_back(reverse("login"), request.get_full_path())
@@ -42,14 +41,14 @@ def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBas
     try:
         return _rendered(request, error, bare=False)
     except Exception as failure:
-        # The page asks who reads it, and that may fail as well: without a database, for instance.
+        # The page identifies its reader, which may fail as well, without a database for instance.
         found = api.to_app_error(failure)
         return _rendered(request, found if found.status == 503 else error, bare=True)
 
 
 def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> HttpResponseBase:
-    """Return the page; a `bare` one asks nothing of the request, the database or Redis."""
-    # "Please correct the marked fields" says nothing where no field is shown.
+    """Return the page; a `bare` one uses neither the request nor the database nor Redis."""
+    # "Please correct the marked fields" makes no sense without fields, so show their texts.
     texts = [str(text) for texts in (error.fields or {}).values() for text in texts]
     context = {
         "status": error.status,
@@ -102,12 +101,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process is up."""
+    """Answer 200: the process is up."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> HttpResponse:
-    """The database answers."""
+    """Answer 200 if the database answers."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")

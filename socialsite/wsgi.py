@@ -19,9 +19,9 @@ django_application = get_wsgi_application()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer with Django, then read what is left of the body, up to the largest that is taken.
+    """Answer with Django, then read the rest of the body, up to the largest allowed size.
 
-    A client whose body nobody reads sees the connection cut instead of the answer.
+    If nobody reads the body, the client sees a closed connection instead of the response.
     """
     headers.bound(environ)
     answer: Iterable[bytes] = django_application(environ, start_response)

@@ -1,4 +1,4 @@
-"""Which posts show a picture, so that the file of a picture goes through the gate of its posts."""
+"""Store which posts show a picture, so that access to its file follows access to the posts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ STEP = 1000
 
 
 def fill(apps: Any, schema_editor: Any) -> None:
-    """Write the rows of the posts that are there, in the order of their ids."""
+    """Write the rows of existing posts, in the order of their ids."""
     contents = apps.get_model("feeds", "PostContent").objects
     images = apps.get_model("feeds", "PostImage")
     last = 0
@@ -19,7 +19,7 @@ def fill(apps: Any, schema_editor: Any) -> None:
         pairs = {(int(image["id"]), post) for post, shown in found for image in shown}
         images.objects.bulk_create(
             [images(media_id=media, post_id=post) for media, post in sorted(pairs)],
-            ignore_conflicts=True,  # a migration that was cut off begins again
+            ignore_conflicts=True,  # an interrupted migration starts again
         )
         last = found[-1][0]
 

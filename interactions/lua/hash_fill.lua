@@ -1,6 +1,6 @@
--- Put a HASH in place if the key still holds the lease of who fills it in (T45). KEYS: the hash.
--- ARGV: lease, ms to live, fields and values. Returns 1 when they are in place.
--- Another reader may have filled it in: GET of a hash is an error, which is no lease either.
+-- Store a HASH if its key still has the caller's lease (T45). KEYS: the hash.
+-- ARGV: lease, ms to live, fields and values. Returns 1 if the hash was stored.
+-- Another reader may have stored the hash: GET of a hash is an error, so it never equals the lease.
 if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then
   return 0
 end

@@ -1,1 +1,1 @@
-"""Bottom layer: ids, positions, errors, events, Redis, database helpers. Knows no domain noun."""
+"""Bottom layer: ids, positions, errors, events, Redis, database helpers. Knows no domain model."""

@@ -1,4 +1,4 @@
-"""Read addresses that a client sends: where a form came from, which page is open."""
+"""Check addresses that a client sends, such as the page to return to after a form."""
 
 from urllib.parse import urlencode, urlsplit
 
@@ -7,9 +7,9 @@ from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme
 
 
 def own(request: HttpRequest, address: str | None) -> str:
-    """Return an address when it leads to this site, otherwise an empty text.
+    """Return the address if it leads to this site, otherwise an empty string.
 
-    Django refuses addresses that are too long before it parses them: `urlsplit` raises ValueError
+    Addresses that are too long are rejected before Django parses them: `urlsplit` raises ValueError
     for some texts and normalizes the characters of others in quadratic time.
     """
     text = (address or "").strip()
@@ -18,15 +18,15 @@ def own(request: HttpRequest, address: str | None) -> str:
 
 
 def own_path(request: HttpRequest, address: str | None) -> str:
-    """Return the path of an address of this site, empty for any other text."""
+    """Return the path of an address of this site, or an empty string for any other text."""
     return urlsplit(own(request, address)).path
 
 
 def leading_back(address: str, wanted: str) -> str:
-    """Return an address of this site that leads back to `wanted` afterwards.
+    """Return an address of this site that redirects back to `wanted` afterwards.
 
-    One that is too long is left out: nobody would follow it back, and the proxy in front holds only
-    so much of a header.
+    A `wanted` that is too long is dropped: nobody would follow it back, and the proxy in front
+    limits the size of a header.
     """
     if len(wanted) > MAX_URL_LENGTH:
         return address

@@ -13,18 +13,18 @@ from socialsite.core import relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
-SEARCH_MAX = 100  # characters; the longest words that are searched for are ids and names
+SEARCH_MAX = 100  # characters; the longest useful search terms are ids and names
 
 
 class GuardedAdmin(admin.ModelAdmin):
-    """Takes from the address only what the pages themselves put there.
+    """Base admin that accepts only those parameters that the admin pages themselves create.
 
-    Django filters a list by any column that an address names, also by columns that no page shows,
-    such as the hash of a password, and raises at values that the column cannot hold.
+    Django filters a list by any column that an address names, even one that no page shows, such as
+    a password hash. It also raises an error for values that the column cannot hold.
     """
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """True for what the filters of the list ask for; everything else is answered with 400."""
+        """Allow only the filters that the list offers; the admin answers all others with 400."""
         name, _, how = lookup.partition("__")
         filters = self.get_list_filter(request)
         fields = {entry for entry in filters if isinstance(entry, str)}
@@ -32,15 +32,16 @@ class GuardedAdmin(admin.ModelAdmin):
         return lookup in own or (name in fields and how in ("", "exact", "isnull"))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: Any = None) -> Any:
-        """Return the row of an id; None for what cannot be one. Other keys are not asked for."""
+        """Return the row with this id; None, without a query, for a text that cannot be an id."""
         return super().get_object(request, object_id) if _is_id(object_id) else None
 
     def changelist_view(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Drop what cannot be an id from the chosen rows: Django would hand it to the database.
+        """Drop selected rows whose id is invalid: Django would pass it to the database.
 
-        A search is cut for the same reason: each of its words becomes a condition, or a query.
+        The search text is cut for the same reason: each of its words becomes a condition or a
+        query.
         """
         if len(request.GET.get(SEARCH_VAR, "")) > SEARCH_MAX:
             asked = request.GET.copy()
@@ -56,28 +57,28 @@ class GuardedAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(GuardedAdmin):
-    """No adding, changing or deleting by hand; big tables are never counted.
+    """Base admin without add, change or delete; it never counts big tables.
 
-    What staff may do is an admin action that calls the domain's own action.
+    Staff change data through admin actions that call the domain's own actions.
     """
 
     show_full_result_count = False
     list_per_page = 50
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Nobody."""
+        """Return False for everybody."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
+        """Return False for everybody."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Nobody."""
+        """Return False for everybody."""
         return False
 
     def has_administer_permission(self, request: HttpRequest) -> bool:
-        """Admins, for actions with `permissions=["administer"]`."""
+        """Return True for admins; used by actions with `permissions=["administer"]`."""
         return bool(request.user.is_superuser)
 
 
@@ -87,7 +88,7 @@ def _is_id(text: str) -> bool:
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    """Facts not told to everybody yet; the dead ones wait here for a person."""
+    """Undelivered events, with the dead letters that wait for an operator."""
 
     list_display = ("id", "type", "aggregate_id", "created_at", "attempts", "applied", "dead")
     list_filter = ("dead", "type")

@@ -1,7 +1,7 @@
-"""Budgets that are counted in the database, by its clock: losing Redis opens none of them.
+"""Budgets counted in the database, by its clock, so that losing Redis bypasses none of them.
 
-A row has one number, the moment at which its bucket is full again; what is missing until then is
-what was taken. Rows hold hashes of their owners only.
+A row stores one number: the time at which its token bucket will be full again. The time left until
+then corresponds to the tokens taken. Rows identify owners only by a hash.
 """
 
 import hashlib
@@ -18,11 +18,11 @@ from socialsite.core.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.ratelimit import Take
 
-SECOND = 1_000_000  # in microseconds, as rows count
+SECOND = 1_000_000  # in microseconds, the unit of the rows
 
 
 class Denial(NamedTuple):
-    """The budget that did not give, and the seconds until it would."""
+    """The budget that had too few tokens, and the seconds until it has enough."""
 
     budget: Budget
     seconds: int
@@ -32,13 +32,13 @@ Wanted = dict[str, tuple[Take, Rate]]
 
 
 def key_of(take: Take) -> str:
-    """Return the key of an owner's row."""
+    """Return the primary key of an owner's row."""
     digest = hashlib.sha256(str(take.owner).encode()).hexdigest()
     return f"{take.budget.name}:{digest[:40]}"
 
 
 def take_all(takes: Sequence[Take]) -> list[Denial]:
-    """Take tokens of several budgets, or of none of them when one denies; returns who does."""
+    """Take tokens from all given budgets, or from none; return the denial, if any."""
     wanted = _limited(takes)
     return _take(wanted) if wanted else []
 
@@ -51,7 +51,7 @@ def _take(wanted: Wanted) -> list[Denial]:
         take, rate = wanted[row.key]
         token = _token(rate)
         whole = rate.capacity * token
-        # A clock that was set back leaves a moment further away than an empty bucket's.
+        # If the clock was set back, the stored time can be further away than an empty bucket's.
         missing = min(max(row.full_at - now, 0), whole) + min(take.cost, rate.capacity) * token
         if missing > whole:
             seconds = math.ceil((missing - whole) / SECOND)
@@ -63,7 +63,7 @@ def _take(wanted: Wanted) -> list[Denial]:
 
 
 def spend(takes: Sequence[Take]) -> None:
-    """Take tokens of several budgets or raise RateLimited, which names the wait."""
+    """Take tokens from several budgets or raise RateLimited with the time to wait."""
     denials = take_all(takes)
     if denials:
         raise refusal(max(denial.seconds for denial in denials))
@@ -71,7 +71,7 @@ def spend(takes: Sequence[Take]) -> None:
 
 @contextmanager
 def spent(takes: Sequence[Take]) -> Iterator[None]:
-    """Take tokens for what is done inside, and give them back when it fails. Raises RateLimited."""
+    """Take tokens for the block and give them back if it fails. Raises RateLimited."""
     spend(takes)
     try:
         yield
@@ -81,7 +81,7 @@ def spent(takes: Sequence[Take]) -> Iterator[None]:
 
 
 def give_back(takes: Sequence[Take]) -> None:
-    """Give tokens back that were taken for what then was not done."""
+    """Give back tokens that were taken for work that was not done."""
     wanted = _limited(takes)
     if wanted:
         _give_back(wanted)
@@ -102,26 +102,26 @@ def _token(rate: Rate) -> int:
 
 
 def _limited(takes: Sequence[Take]) -> Wanted:
-    """Return what is limited at all, by the keys of the rows."""
+    """Return the takes that have a limit, by the key of their row."""
     rates = [(take, take.budget.rate) for take in takes]
     return {key_of(take): (take, rate) for take, rate in rates if rate is not None}
 
 
 def _locked(keys: list[str]) -> list[Allowance]:
-    """Make the rows that are missing and lock all, in the order of their keys."""
+    """Create the missing rows, then lock all rows in the order of their keys."""
     db.ensure(*(Allowance(key=key) for key in sorted(keys)))
     return list(Allowance.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
 
 
 def purge(limit: int = 1000) -> int:
-    """Drop rows of buckets that are full again; returns how many, at most `limit`."""
+    """Delete rows of full buckets; return how many, at most `limit`."""
     full = Allowance.objects.filter(full_at__lte=db.now_ms() * 1000)
     keys = list(full.order_by("full_at").values_list("pk", flat=True)[:limit])
     return int(full.filter(pk__in=keys).delete()[0])
 
 
 def refusal(seconds: int) -> RateLimited:
-    """Return the error that names the wait, in whole minutes where it is longer than one."""
+    """Return the error with the time to wait, in whole minutes if it is more than one minute."""
     if seconds <= MINUTE:
         text = ngettext(
             "Too many attempts. Please wait %(n)s second.",

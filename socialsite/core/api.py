@@ -1,7 +1,7 @@
-"""What every API view shares: the envelope, JSON, parameters, paging.
+"""Shared parts of all API views: the error envelope, JSON, parameters, paging.
 
-Every error leaves as `{"code", "error", "detail", "fields"?}` with its HTTP status; success has no
-code (T14). Ids are 64-bit and travel as strings.
+Every error is sent as `{"code", "error", "detail", "fields"?}` with its HTTP status; a success has
+no code (T14). Ids are 64-bit and are sent as strings.
 """
 
 import logging
@@ -37,14 +37,14 @@ RETRY_AFTER_UNAVAILABLE = 3
 
 
 def parse_id(value: str, field: str = "id") -> int:
-    """Read a 63-bit id of a path or a query; InvalidInput when it is not one."""
+    """Parse a 63-bit id from a path or query; raises InvalidInput if it is malformed."""
     if not (value.isascii() and value.isdigit() and len(value) <= 19 and int(value) <= MAX_ID):
         raise errors.InvalidInput(fields={field: [_("This is not an id.")]})
     return int(value)
 
 
 def parse_time(value: str, field: str) -> int:
-    """Read a `created_at`, as `core.json.iso` writes it, as Unix ms; InvalidInput otherwise."""
+    """Parse a `created_at`, as `core.json.iso` writes it, into Unix ms; raises InvalidInput."""
     try:
         moment = datetime.strptime(value, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
     except ValueError:
@@ -55,7 +55,7 @@ def parse_time(value: str, field: str) -> int:
 def page_params(
     request: HttpRequest | Request, *, default: int = LIST_SIZE, maximum: int = LIST_MAX
 ) -> tuple[Position | None, int]:
-    """Read `cursor`, `size` and `max_time` (ms, lossy on ties); InvalidInput when malformed."""
+    """Parse `cursor`, `size` and `max_time` (ms, lossy on ties); raises InvalidInput."""
     query = request.GET
     size = _int_param(query.get("size"), "size", default, 1, maximum)
     cursor, max_time = query.get("cursor"), query.get("max_time")
@@ -80,7 +80,7 @@ def read(
     data: Any,
     error: type[errors.AppError] = errors.InvalidInput,
 ) -> dict[str, Any]:
-    """Validate input and return plain values; `error` with its `fields` when it is wrong."""
+    """Validate input and return plain values; raises `error` with its `fields` if it is invalid."""
     serializer = serializer_class(data=data)
     if not serializer.is_valid():
         raise error(fields=_flat(serializer.errors))
@@ -88,7 +88,7 @@ def read(
 
 
 def _flat(detail: Any) -> dict[str, list[str]]:
-    """Turn DRF's error tree into field → texts."""
+    """Flatten DRF's error tree into field → texts."""
     if isinstance(detail, Mapping):
         return {str(key): _texts(value) for key, value in detail.items() if value}
     return {"non_field_errors": _texts(detail)}
@@ -103,7 +103,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def to_app_error(error: BaseException) -> errors.AppError:
-    """Translate what Django, DRF and the database raise into the project's errors."""
+    """Translate errors of Django, DRF and the database into the project's errors."""
     match error:
         case errors.AppError():
             return error
@@ -142,14 +142,14 @@ def to_app_error(error: BaseException) -> errors.AppError:
 
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
-    """DRF's exception handler: every error as the envelope."""
+    """Render every error as the envelope; DRF's exception handler."""
     set_rollback()
     found = to_app_error(error)
     return Response(found.envelope(), status=found.status, headers=error_headers(found))
 
 
 def error_headers(error: errors.AppError) -> dict[str, str]:
-    """Return the headers an error brings along."""
+    """Return the response headers of an error."""
     headers = {}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
@@ -159,7 +159,7 @@ def error_headers(error: errors.AppError) -> dict[str, str]:
 
 
 def add_headers(response: HttpResponse, error: errors.AppError) -> HttpResponse:
-    """Add what an error brings along to a page that shows it; returns the page."""
+    """Add the headers of an error to the page that shows it; return the page."""
     for name, value in error_headers(error).items():
         response.headers[name] = value
     return response
@@ -176,7 +176,7 @@ def error_response(error: errors.AppError) -> HttpResponse:
 
 
 class ErrorSerializer(serializers.Serializer[Any]):
-    """The envelope, for the OpenAPI document."""
+    """The error envelope, for the OpenAPI document."""
 
     code = serializers.IntegerField(help_text="stable number, see the table of codes")
     error = serializers.CharField(help_text="stable name of the code")
@@ -188,7 +188,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
     )
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Name the last field `fields`, a name that a class attribute cannot have here."""
+        """Rename the last field to `fields`, a name that cannot be a class attribute here."""
         found = super().get_fields()
         found["fields"] = found.pop("fields_")
         return found

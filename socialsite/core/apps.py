@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class CoreConfig(AppConfig):
-    """Label `core`, so that its tables and tasks are named `core_…` and `core.…`."""
+    """App with the label `core`, so that its tables and tasks are named `core_…` and `core.…`."""
 
     name = "socialsite.core"
     label = "core"

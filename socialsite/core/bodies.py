@@ -1,10 +1,11 @@
-"""The largest body that each address takes: one table, for the site and for nginx in front of it.
+"""The maximum request body size of each address: one table for the site and for nginx.
 
-An address that the table does not name takes `OTHER`. A request is refused before its body is read:
-by `RequestGuard` from the announced length, and on ASGI by `Gate`, which keeps the body away from
-Django, as Django reads all of it before any middleware runs. nginx gets `locations`.
+An address that is not in the table is limited to `OTHER`. A request is refused before its body is
+read: `RequestGuard` checks the announced length, and on ASGI `Gate` keeps the body away from
+Django, because Django reads all of it before any middleware runs. nginx gets its limits from
+`locations`.
 
-This module imports nothing of Django, because `deploy` imports it.
+This module does not import Django, because `deploy` imports it.
 """
 
 import asyncio
@@ -12,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 KILO = 1024
-# Pictures: one upload, or those of one post together.
+# Pictures: one upload, or all pictures of one post.
 FILES = 12 * KILO * KILO
-# An article has 50,000 characters; as two `\\uXXXX` or as percent-encoding each takes 12 bytes.
+# An article has 50,000 characters; each takes 12 bytes as two `\\uXXXX` or percent-encoded.
 ARTICLE = 700 * KILO
 OTHER = 256 * KILO
 
@@ -23,7 +24,7 @@ LENGTH_DIGITS = 12
 
 
 class Row(NamedTuple):
-    """One row: the limit in bytes for a method, a path and a content type ("" is any)."""
+    """One row: the limit in bytes for a method, a path and a content type ("" matches any)."""
 
     method: str
     path: str
@@ -41,7 +42,7 @@ TABLE = (
 
 
 def limit_of(method: str | None, path: str, content_type: str) -> int:
-    """Return how many bytes the body of a request may have."""
+    """Return the maximum body size of a request in bytes."""
     kind = content_type.partition(";")[0].strip().lower()
     for row in TABLE:
         if (row.method, row.path) == (method, path) and row.content_type in ("", kind):
@@ -50,7 +51,7 @@ def limit_of(method: str | None, path: str, content_type: str) -> int:
 
 
 def locations() -> dict[str, int]:
-    """Return the addresses that take more than `OTHER`, each with its largest limit in bytes."""
+    """Return the addresses whose limit is above `OTHER`, each with its highest limit in bytes."""
     found: dict[str, int] = {}
     for row in TABLE:
         found[row.path] = max(row.limit, found.get(row.path, 0))
@@ -58,9 +59,9 @@ def locations() -> dict[str, int]:
 
 
 def announced(length: str, transfer_encoding: str) -> int | None:
-    """Return the length that the headers announce; None when they announce no usable one.
+    """Return the length announced in the headers, or None if they announce no valid one.
 
-    A number of too many digits is not converted: it is larger than every limit.
+    A number with too many digits is not parsed: it is above every limit.
     """
     if "chunked" in transfer_encoding.lower() or not (length.isascii() and length.isdigit()):
         return None
@@ -74,10 +75,10 @@ Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
 class Gate:
-    """ASGI middleware that keeps a body from Django which `RequestGuard` will refuse.
+    """ASGI middleware that hides from Django the bodies that `RequestGuard` will refuse.
 
-    Django then sees an empty body and the headers as they are, so it answers as it always does.
-    Nothing is received of such a request: a client that waits for `100 Continue` sends no body.
+    Django then sees the original headers and an empty body, so it answers as usual. The body is
+    never received: a client that waits for `100 Continue` does not send one.
     """
 
     def __init__(self, application: Application) -> None:
@@ -99,7 +100,7 @@ class Gate:
 
 
 def _nothing() -> Receive:
-    """Return the receiver of an empty body."""
+    """Return a receiver that yields an empty body."""
     sent = False
 
     async def receive() -> Message:
@@ -113,10 +114,10 @@ def _nothing() -> Receive:
 
 
 def _counted(scope: Any, receive: Receive, limit: int) -> Receive:
-    """Return a receiver that ends the body where it passes the limit.
+    """Return a receiver that ends the body as soon as it exceeds the limit.
 
-    A server that lets more through than was announced is no reason to keep it: the length becomes
-    what was counted, and `RequestGuard` refuses the request.
+    A server might pass on more than was announced. The length header is then replaced by the
+    counted length, so that `RequestGuard` refuses the request.
     """
     counted = 0
 
@@ -136,5 +137,5 @@ def _counted(scope: Any, receive: Receive, limit: int) -> Receive:
 
 
 async def _forever() -> None:
-    """Wait until Django cancels this, which it does when the answer is sent."""
+    """Wait until Django cancels the task, which it does once the response is sent."""
     await asyncio.get_running_loop().create_future()

@@ -1,13 +1,14 @@
-"""Every budget of the site in one table: how much may be done, by whom, and where it is counted.
+"""Every budget of the site in one table: its rate, its owner, and where it is counted.
 
-- A budget is a token bucket: `capacity` at once, and `hourly` more in the course of every hour.
-  `socialsite.core.ratelimit` counts those in Redis, `socialsite.core.allowances` those in the
-  database. Where `hourly` is 0 the budget is a plain number: so many at any one time.
-- What security rests on is counted in the database, so that losing Redis opens nothing. What keeps
-  the work fair is counted in Redis; while Redis is away it is not limited.
-- A deployer changes a row by `BUDGET_<NAME>=capacity/hourly`; `0` lifts it. `settings.BUDGETS` has
-  the rates that apply.
-- docs/abuse.md shows this table; a test holds the two together.
+- A budget is a token bucket with room for `capacity` tokens, refilled by `hourly` tokens an hour.
+  `socialsite.core.ratelimit` counts buckets in Redis, `socialsite.core.allowances` counts them in
+  the database. With `hourly` 0 a budget is a plain maximum at any one time.
+- Budgets that protect security are counted in the database, so that losing Redis bypasses none of
+  them. Budgets that keep the load fair are counted in Redis and are not enforced while Redis is
+  down.
+- A deployer changes a row with `BUDGET_<NAME>=capacity/hourly`; `0` removes the limit.
+  `settings.BUDGETS` has the effective rates.
+- docs/abuse.md shows this table; a test compares the two.
 """
 
 import re
@@ -24,7 +25,7 @@ CAPACITY_MAX, HOURLY_MAX = 1_000_000, 100_000_000
 
 
 class Per(StrEnum):
-    """Whose budget it is; the words stand in the docs."""
+    """The owner of a budget; the values appear in the docs."""
 
     PERSON = "person"
     ADDRESS = "address"
@@ -44,7 +45,7 @@ class Per(StrEnum):
 
 
 class Kept(StrEnum):
-    """Where it is counted; the words stand in the docs."""
+    """The place where a budget is counted; the values appear in the docs."""
 
     DATABASE = "database"
     REDIS = "Redis"
@@ -53,14 +54,14 @@ class Kept(StrEnum):
 
 
 class Rate(NamedTuple):
-    """So much at once, and so much more in every hour; 0: nothing flows back by time."""
+    """Bucket size, and tokens refilled in an hour (0: no refill)."""
 
     capacity: int
     hourly: float
 
     @property
     def per_second(self) -> float:
-        """Tokens that flow back in a second."""
+        """Tokens refilled in a second."""
         return self.hourly / HOUR
 
 
@@ -74,33 +75,33 @@ class Budget:
     per: Per
     kept: Kept
     about: str
-    # Taken for pages after the first only, which a `cursor` or a `max_time` asks for.
+    # Taken only for pages after the first, which are requested with `cursor` or `max_time`.
     deep: bool = False
 
     @property
     def default(self) -> Rate:
-        """The rate that applies where the environment says nothing else."""
+        """The rate that applies unless the environment sets another one."""
         return Rate(self.capacity, self.hourly)
 
     @property
     def rate(self) -> Rate | None:
-        """The rate that applies; None for no limit."""
+        """The effective rate; None for no limit."""
         rates: Mapping[str, Rate | None] = settings.BUDGETS
         return rates.get(self.name, self.default)
 
     @property
     def variable(self) -> str:
-        """The environment variable that changes it."""
+        """The environment variable that sets the rate."""
         return PREFIX + self.name.upper()
 
 
 @dataclass(frozen=True, slots=True)
 class Guesses(Budget):
-    """Failures that are free: each one after them makes the next attempt wait twice as long.
+    """Free failures: each failure after them doubles the wait before the next attempt.
 
-    The wait begins with `step` seconds and is `cap` seconds at most. Failures are forgotten
-    `window` seconds after the first one; with `idle`, `window` seconds after the last attempt, and
-    at once after a success (`accounts.attempts`).
+    The wait starts at `step` seconds and is `cap` seconds at most. Failures expire `window` seconds
+    after the first one. With `idle`, they expire `window` seconds after the last attempt, and at
+    once after a success (`accounts.attempts`).
     """
 
     cap: int = field(default=MINUTE, kw_only=True)
@@ -109,7 +110,7 @@ class Guesses(Budget):
 
 
 def window_of(rate: Rate) -> int:
-    """Return the seconds after which failures are forgotten: the time in which all flow back."""
+    """Return the seconds after which failures expire: the time in which the bucket refills."""
     return round(rate.capacity * HOUR / rate.hourly)
 
 
@@ -155,9 +156,9 @@ INTROSPECT_REFUSED = Budget(
 )
 
 # --- failed attempts, counted in the database ---------------------------------------------------
-# Those of an address and of a whole account wait a minute at most: many people may share an address
-# (behind a proxy that TRUSTED_PROXIES does not tell of: all of them), and the account is attacked,
-# not attacking. The first two clear themselves by a success.
+# Waits per address and per account are a minute at most: many people may share an address (all of
+# them behind a proxy that TRUSTED_PROXIES does not list), and an account is the victim of guessing,
+# not the attacker. A success resets the first two.
 QUARTER = 15 * MINUTE
 LOGIN_HERE = Guesses(
     *("login_here", 5, 5, Per.HERE, Kept.DATABASE), "Wrong passwords.", cap=QUARTER, idle=True
@@ -174,7 +175,7 @@ LOGIN_ADDRESS = Guesses(
 LOGIN_ACCOUNT = Guesses(
     *("login_account", 100, 100 / 24, Per.ACCOUNT, Kept.DATABASE), "Wrong passwords of strangers."
 )
-# Codes are short, and only who knows the password gets to try one.
+# Codes are short, but only somebody who knows the password can try one.
 CODE_HERE = Guesses(
     *("code_here", 5, 5, Per.HERE, Kept.DATABASE), "Wrong codes.", cap=QUARTER, idle=True
 )
@@ -189,8 +190,8 @@ CODE_ACCOUNT = Guesses(
     "Wrong codes of strangers.",
     cap=QUARTER,
 )
-# The password and the codes asked of someone who is signed in: a stranger does not get there. Only
-# the thief of an open sign-in guesses codes there, so no success forgives them.
+# Password and codes of a user who is already signed in. Only the thief of an open session would
+# guess codes here, so a success resets nothing.
 PASSWORD = Guesses(
     *("password", 5, 5, Per.PERSON, Kept.DATABASE),
     "Wrong passwords of somebody who is signed in.",
@@ -208,18 +209,18 @@ SIGN_UP_REFUSED = Guesses(
 )
 
 # --- writes, counted in Redis -------------------------------------------------------------------
-# Posts and reposts alike: each is delivered to everybody who follows.
+# Posts and reposts: each is delivered to all followers.
 PUBLISH = Budget(*("publish", 60, 120, Per.PERSON, Kept.REDIS), "Posts and reposts.")
 COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Kept.REDIS), "Comments and replies.")
-# What can be done and undone without end costs the same each time (T27).
+# Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
     *("mark", 300, 10_800, Per.PERSON, Kept.REDIS),
     "Likes, bookmarks, pins, comment settings and reposts taken back.",
 )
-# Reports end with people who read them.
+# People have to read the reports.
 REPORT = Budget(*("report", 20, 20, Per.PERSON, Kept.REDIS), "Reports.")
 DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Kept.REDIS), "Posts and comments deleted.")
-# One bucket for follow and unfollow, or churning the two would cost unlimited backfills (T27).
+# One bucket for follow and unfollow: alternating them would cost unlimited backfills (T27).
 FOLLOW = Budget(*("follow", 100, 3600, Per.PERSON, Kept.REDIS), "Follows and unfollows.")
 BLOCK = Budget(*("block", 60, 600, Per.PERSON, Kept.REDIS), "Blocks and unblocks.")
 UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Kept.REDIS), "Pictures uploaded.")
@@ -242,7 +243,7 @@ WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Kept.REDIS), "Tickets for
 LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Kept.REDIS), "Choices of a language.")
 STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Kept.REDIS), "Forms sent in the admin.")
 
-# --- reads, counted in Redis: nobody who reads with their eyes meets these ----------------------
+# --- reads, counted in Redis: no human reader reaches these limits ------------------------------
 READ = Budget(
     *("read", 3000, 36_000, Per.PERSON, Kept.REDIS),
     "Pages and lists, but the first page of one's home feed.",
@@ -297,9 +298,9 @@ _RATE = re.compile(r"([0-9]{1,9})/([0-9]{1,9}(?:\.[0-9]{1,6})?)")
 
 
 def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate | None]:
-    """Return the rate of every budget, None for no limit.
+    """Return the rate of every budget; None means no limit.
 
-    `lifted` lifts all budgets but those of failed attempts. Raises BadBudgets.
+    `lifted` removes all limits except those of failed attempts. Raises BadBudgets.
     """
     found: dict[str, Rate | None] = {
         name: None if lifted and _is_lifted(row) else row.default for name, row in TABLE.items()
@@ -321,12 +322,12 @@ def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate 
 
 
 def _is_lifted(row: Budget) -> bool:
-    """Return whether trials go on without a budget: guessing and numbers stay limited."""
+    """Return whether `lifted` removes this budget; guessing and plain maximums stay limited."""
     return not isinstance(row, Guesses) and row.kept is not Kept.NOWHERE
 
 
 class BadBudgets(Exception):
-    """Variables that are no rates: name → what is wrong."""
+    """Environment variables with an invalid rate: name → what is wrong."""
 
     def __init__(self, mistakes: Mapping[str, str]) -> None:
         self.mistakes = mistakes
@@ -334,7 +335,7 @@ class BadBudgets(Exception):
 
 
 def _rate(row: Budget, text: str) -> Rate | None:
-    """Read `capacity/hourly`, or the capacity alone of a row to which nothing flows back."""
+    """Parse `capacity/hourly`, or the capacity alone for a row without refill."""
     if text == "0":
         return None
     if not row.hourly:

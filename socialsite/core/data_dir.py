@@ -1,11 +1,11 @@
-"""Rights of what lies in DATA_DIR: nobody but the site's own account can read it.
+"""File permissions in DATA_DIR: only the account that runs the site can read it.
 
-The one exception is FILES_GROUP, the group of a web server in front: it may pass through DATA_DIR
-and read uploads and static files, but list neither. New files take that group over, as the
+The one exception is FILES_GROUP, the group of a web server in front. It may traverse DATA_DIR and
+read uploads and static files, but list neither. New files inherit that group, because the
 directories have the setgid bit.
 
-`secure` is cheap and runs whenever a process of the site starts; `secure_all` also walks through
-what older versions wrote. Nothing here needs Django: `deploy` uses it as well.
+`secure` is cheap and runs whenever a process of the site starts. `secure_all` also walks through
+files that older versions wrote. This module does not need Django: `deploy` uses it as well.
 """
 
 import logging
@@ -20,19 +20,19 @@ UMASK = 0o077
 OWN_DIR, OWN_FILE = 0o700, 0o600
 PASSED_DIR = 0o710
 SHARED_DIR, SHARED_FILE = 0o2710, 0o640
-# What a web server in front serves.
+# Directories that a web server in front serves.
 SHARED = ("media", "static")
-# The site's own names: nothing else in the directory is touched, whatever it is.
+# The site's own files: nothing else in the directory is changed.
 OWN = ("keys.json", "lock", "mail", "db.sqlite3*", "beat-schedule*")
 
 
 def secure(data_dir: Path, group: int | None = None) -> None:
-    """Make DATA_DIR where it is missing and take the rights of others away, at its top level.
+    """Create DATA_DIR if missing and revoke the rights of others at its top level.
 
-    `group` is the id of FILES_GROUP. Raises PermissionError when this account may not give files to
-    it. Rights of what belongs to another account cannot be changed: the log says so. Without a
-    group, one that another process was started with may still pass: a command beside a running
-    site, whose environment may be another one, must not end that.
+    `group` is the id of FILES_GROUP. Raises PermissionError if this account may not assign files to
+    that group. Permissions of files that belong to another account cannot be changed; this is
+    logged. Without `group`, a group that already has access keeps it: a command run beside a
+    running site may have another environment and must not lock the web server out.
     """
     data_dir.mkdir(mode=OWN_DIR, parents=True, exist_ok=True)
     if _is_own(data_dir):
@@ -46,7 +46,7 @@ def secure(data_dir: Path, group: int | None = None) -> None:
 
 
 def secure_all(data_dir: Path, group: int | None = None) -> int:
-    """Do the same and walk through what lies below; returns how many rights were changed."""
+    """Do the same for everything below as well; return how many permissions were changed."""
     secure(data_dir, group)
     changed = sum(_change(path, OWN_FILE) for path in _files(data_dir / "mail"))
     if group is None and _is_own(data_dir):
@@ -70,7 +70,7 @@ def shared_file(group: int | None) -> int:
 
 
 def _is_own(data_dir: Path) -> bool:
-    """False for a directory that is clearly not the site's alone: `/`, `/tmp`, a home."""
+    """Return False for a directory that is clearly shared: `/`, `/tmp`, a home."""
     shared_by_all = data_dir.stat().st_mode & stat.S_ISVTX
     return not shared_by_all and data_dir not in (Path("/"), Path.home())
 
@@ -84,9 +84,9 @@ def _files(directory: Path, *, with_directories: bool = False) -> Iterator[Path]
 
 
 def _change(path: Path, mode: int, group: int | None = None, *, passed: bool = False) -> bool:
-    """Set mode and group where they differ; True when something was changed.
+    """Set mode and group where they differ; return True if something was changed.
 
-    With `passed` a directory through which some group may pass stays so where none is given.
+    With `passed`, a directory that some group may traverse stays so if no group is given.
     """
     try:
         now = path.stat(follow_symlinks=False)
@@ -99,7 +99,7 @@ def _change(path: Path, mode: int, group: int | None = None, *, passed: bool = F
         elif stat.S_IMODE(now.st_mode) == mode:
             return False
         path.chmod(mode)
-    except FileNotFoundError:  # another process took it away
+    except FileNotFoundError:  # another process deleted it
         return False
     except PermissionError:
         if path.stat().st_uid == os.geteuid():

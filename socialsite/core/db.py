@@ -1,7 +1,7 @@
-"""What Django's ORM lacks on both MySQL and SQLite: retrying transactions, upsert, INSERT … SELECT.
+"""Database helpers for MySQL and SQLite: transactions with retry, upsert, INSERT … SELECT.
 
-Rule: no Redis call inside a transaction. Isolation is READ COMMITTED on MySQL; SQLite has one
-writer.
+Rule: no Redis call inside a transaction. The isolation level is READ COMMITTED on MySQL; SQLite has
+one writer.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def is_mysql() -> bool:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """True for errors after which the same transaction, run again, can succeed."""
+    """Return True for errors after which the same transaction may succeed if it is run again."""
     if not isinstance(error, OperationalError):
         return False
     code = error.args[0] if error.args else None
@@ -40,9 +40,9 @@ def is_retryable(error: BaseException) -> bool:
 
 
 def atomic(function: Callable[P, R]) -> Callable[P, R]:
-    """Run the whole function in one transaction, again on a deadlock when it is the outermost.
+    """Run the function in a transaction; the outermost one is retried after a deadlock.
 
-    A nested call joins the transaction around it and leaves retrying to the outermost one.
+    A nested call joins the surrounding transaction and leaves the retry to the outermost one.
     """
 
     @functools.wraps(function)
@@ -71,9 +71,9 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
 
 @contextlib.contextmanager
 def snapshot() -> Iterator[None]:
-    """Let several reads see one state of the database, without a lock.
+    """Run several reads on one consistent state of the database, without locks.
 
-    Inside another transaction they see what that one sees.
+    Inside another transaction they see the state of that transaction.
     """
     if is_mysql() and not connection.in_atomic_block:
         with connection.cursor() as cursor:
@@ -83,20 +83,21 @@ def snapshot() -> Iterator[None]:
 
 
 def in_transaction() -> bool:
-    """True inside a transaction; the one that a test case wraps around itself does not count."""
+    """Return True inside a transaction; the transaction of a test case does not count."""
     return connection.in_atomic_block and not is_test_transaction()
 
 
 def is_test_transaction() -> bool:
-    """True when the only open blocks are those that a test case wraps around itself."""
+    """Return True if the only open blocks are those of a test case."""
     blocks = connection.atomic_blocks
     return bool(blocks) and all(getattr(block, "_from_testcase", False) for block in blocks)
 
 
 def now_ms() -> int:
-    """Return the database's clock, Unix time in ms: the one clock that positions come from.
+    """Return the database's clock as Unix time in ms: the one clock for positions.
 
-    From UTC: UNIX_TIMESTAMP(NOW()) goes by local time, which repeats an hour when summer ends.
+    It is based on UTC: UNIX_TIMESTAMP(NOW()) uses local time, which repeats an hour when summer
+    ends.
     """
     if not is_mysql():
         return time.time_ns() // 1_000_000
@@ -106,24 +107,24 @@ def now_ms() -> int:
 
 
 class Statement(NamedTuple):
-    """A SELECT as the ORM built it, and the values of its parameters."""
+    """A SELECT compiled by the ORM, and the values of its parameters."""
 
     sql: str
     params: Sequence[Any]
 
 
 def united(selects: Sequence[str]) -> str:
-    """Return SELECTs that may each have an order and a limit as one; a union keeps no order."""
-    # MySQL wants brackets, SQLite knows none around a part of a union.
+    """Combine SELECTs that may each have an order and a limit; the union keeps no order."""
+    # MySQL requires brackets around a part of a union, SQLite does not accept them.
     one = "({})" if is_mysql() else "SELECT * FROM ({})"
     return " UNION ALL ".join(one.format(select) for select in selects)
 
 
 def read_together(*statements: Statement) -> list[list[tuple[Any, ...]]]:
-    """Return the rows of each of several statements, all as of one moment, in no order.
+    """Return the rows of several statements, read at the same moment, in no order.
 
-    They have as many columns, of numbers; the last says which of the statements a row is of, from
-    0 on.
+    All statements select the same number of integer columns; the last column is the index of the
+    statement, from 0.
     """
     found: list[list[tuple[Any, ...]]] = [[] for _ in statements]
     values = [value for statement in statements for value in statement.params]
@@ -141,9 +142,10 @@ def _statement(source: "QuerySet[Any, Any] | Statement") -> Statement:
 
 
 def rows_locked_in_share(source: "QuerySet[Any, Any] | Statement") -> list[tuple[Any, ...]]:
-    """Read a `values_list` QuerySet and hold its rows in share mode until the transaction ends.
+    """Read a `values_list` QuerySet and lock its rows in share mode until the transaction ends.
 
-    Several readers may hold a row at once, no writer can change it. SQLite has one writer anyway.
+    Several readers may lock a row at once, and no writer can change it. SQLite has one writer
+    anyway.
     """
     sql, params = _statement(source)
     lock = " LOCK IN SHARE MODE" if is_mysql() else ""
@@ -177,10 +179,10 @@ def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> No
 
 
 def ensure(*rows: models.Model) -> None:
-    """Insert rows of one model unless their primary keys are taken; hold them exclusively.
+    """Insert rows of one model unless their primary keys are taken; lock them exclusively.
 
-    INSERT IGNORE holds a row that exists in share mode: two callers that then want to change it
-    wait for each other.
+    INSERT IGNORE locks an existing row in share mode, so two callers that then change it would
+    deadlock.
     """
     key = connection.ops.quote_name(str(type(rows[0])._meta.pk.column))
     otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
@@ -188,16 +190,16 @@ def ensure(*rows: models.Model) -> None:
 
 
 def insert_once(row: models.Model) -> bool:
-    """Insert a row unless a unique key of it is taken; returns whether it is there by this call.
+    """Insert a row unless one of its unique keys is taken; return whether this call inserted it.
 
-    Waits for whoever is writing or deleting the same key, and for nobody else. The row needs its
+    Waits for transactions that write or delete the same key, and for no others. The row needs its
     primary key.
     """
     return _insert("INSERT IGNORE" if is_mysql() else "INSERT OR IGNORE", [row]) == 1
 
 
 def _insert(verb: str, rows: Sequence[models.Model], otherwise: str = "") -> int:
-    """Insert rows of one model with all their columns; returns how many the database counted."""
+    """Insert rows of one model with all columns; return the database's row count."""
     meta = type(rows[0])._meta
     fields: Sequence[Any] = meta.concrete_fields
     quote = connection.ops.quote_name
@@ -209,7 +211,7 @@ def _insert(verb: str, rows: Sequence[models.Model], otherwise: str = "") -> int
     ]
     places = ", ".join([f"({', '.join(['%s'] * len(fields))})"] * len(rows))
     with connection.cursor() as cursor:
-        # Names are those of the model; values travel as parameters.
+        # The names come from the model; values are passed as parameters.
         cursor.execute(
             f"{verb} INTO {quote(meta.db_table)} ({columns}) VALUES {places}{otherwise}", values
         )
@@ -223,10 +225,10 @@ def insert_from_select(
     *,
     lock_source: bool = False,
 ) -> int:
-    """Insert the rows of a `values_list` QuerySet into a table; rows already there stay.
+    """Insert the rows of a `values_list` QuerySet into a table; existing rows stay.
 
     `fields` are names of `model`, in the order of the QuerySet's columns. With `lock_source` the
-    rows read are locked in share mode, so that what they say still holds when the inserts commit.
+    rows read are locked in share mode, so that they are still valid when the inserts commit.
     Returns the number of rows inserted.
     """
     meta: Any = model._meta
@@ -236,6 +238,6 @@ def insert_from_select(
     lock = " LOCK IN SHARE MODE" if lock_source and is_mysql() else ""
     table = connection.ops.quote_name(meta.db_table)
     with connection.cursor() as cursor:
-        # Every part is compiled by Django from fields; values travel as parameters.
+        # Django compiles every part from fields; values are passed as parameters.
         cursor.execute(f"{verb} INTO {table} ({columns}) {sql}{lock}", params)
         return int(cursor.rowcount)

@@ -1,7 +1,7 @@
-"""Hurrying background work: a message to the broker is a hint, the work itself is in the database.
+"""Start background work early: a broker message is only a hint, the work itself is in the database.
 
-A broker that is down, full or hanging never fails a request and costs it one short wait at most:
-after a failure nothing is sent for a few seconds, and the sweepers find the work.
+A broker that is down, full or hanging never fails a request and costs it one short wait at most.
+After a failure no hint is sent for a few seconds; periodic sweeps find the work.
 """
 
 import contextlib
@@ -19,13 +19,14 @@ logger = logging.getLogger(__name__)
 
 PAUSE_SECONDS = 3.0
 WAIT_SECONDS = 0.3
-# A connection of its own: a worker's may wait for long, and kombu by default tries for seconds.
+# A separate connection: a worker's connection may wait for long, and kombu retries for seconds by
+# default.
 _OPTIONS = {
     "socket_timeout": WAIT_SECONDS,
     "socket_connect_timeout": WAIT_SECONDS,
     "max_retries": 0,
 }
-# Redis as a broker has a list for each, and a worker takes from the lowest that has a message.
+# Redis as a broker has a list for each priority; a worker reads the lowest non-empty one.
 _FIRST, _LAST = 0, 9
 _quiet_until = 0.0
 _lock = threading.Lock()
@@ -34,7 +35,7 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Ring nothing within: for bulk work that runs its background work itself."""
+    """Send no hints within the block, for bulk work that runs its background work itself."""
     token = _silent.set(True)
     try:
         yield
@@ -43,12 +44,12 @@ def silence() -> Iterator[None]:
 
 
 def ring(task: str, *args: object) -> bool:
-    """Send a task by name; False when the broker cannot take it now, never an error."""
+    """Send a task by name; return False if the broker cannot take it now, never raise."""
     return _send(task, args, _FIRST)
 
 
 def ring_last(task: str, *args: object) -> bool:
-    """Send a task that every other one goes before, also those that are sent later."""
+    """Send a task with the lowest priority: all other tasks run before it, even later ones."""
     return _send(task, args, _LAST)
 
 
@@ -57,7 +58,7 @@ def _send(task: str, args: tuple[object, ...], priority: int) -> bool:
     if _silent.get() or time.monotonic() < _quiet_until:
         return False
     connection = current_app.connection_for_write(transport_options=_OPTIONS)
-    # Errors of the transport's own library, too: they are of no common family.
+    # The transport's library has errors of its own, without a common base class.
     trouble: tuple[type[BaseException], ...] = (
         KombuError,
         OSError,

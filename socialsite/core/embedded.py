@@ -1,9 +1,9 @@
 """The embedded mode: one process that is also Celery worker and beat, guarded by one lock.
 
-- Only one process may use a DATA_DIR: each would have a Redis of its own inside. `exclusive` is
-  that rule, for the server and for management commands that write.
-- The worker and beat are threads. They own nothing: work is claimed by lease in the database, so
-  a process that is killed loses time only.
+- Only one process may use a DATA_DIR, because each process has its own Redis inside. `exclusive`
+  enforces this rule for the server and for management commands that write.
+- The worker and beat are threads. They own no state: work is claimed by lease in the database, so
+  killing a process only loses time.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ WORKER_NAME = "embedded@localhost"
 RESTART_SECONDS = 1.0
 STOP_SECONDS = 2.0
 
-# Commands that write nothing to the site's data, or take the lock themselves.
+# Commands that do not write to the site's data, or take the lock themselves.
 UNLOCKED_COMMANDS = frozenset(
     (
         "check",
@@ -61,9 +61,9 @@ class AlreadyRunning(Exception):
 
 @contextmanager
 def exclusive() -> Iterator[None]:
-    """Hold DATA_DIR's lock in the embedded mode; AlreadyRunning when another process has it.
+    """Hold DATA_DIR's lock in the embedded mode; raises AlreadyRunning if it is taken.
 
-    Nested use in one process is fine. In the full stack this does nothing.
+    Nested use in one process is allowed. In the full stack this does nothing.
     """
     global _held
     if not settings.EMBEDDED:
@@ -84,7 +84,7 @@ def exclusive() -> Iterator[None]:
 
 @contextmanager
 def command_line(argv: Sequence[str]) -> Iterator[None]:
-    """Hold the lock while a `manage.py` command runs that may write; AlreadyRunning as above."""
+    """Hold the lock while a `manage.py` command that may write runs; raises AlreadyRunning."""
     name = argv[1] if len(argv) > 1 else "help"
     if name in UNLOCKED_COMMANDS or name.startswith("-") or "--help" in argv:
         yield
@@ -116,23 +116,23 @@ class Background:
         self.ready = threading.Event()
         self._stopping = threading.Event()
         self._worker = threading.Thread(target=self._work, name="celery-worker", daemon=True)
-        # Scheduler, not the PersistentScheduler: a schedule in seconds needs no file.
+        # Scheduler, not PersistentScheduler: a schedule in seconds needs no file.
         self._beat = beat.Service(current_app, max_interval=1, scheduler_cls=beat.Scheduler)
         self._beat_thread = threading.Thread(target=self._tick, name="celery-beat", daemon=True)
 
     def start(self) -> None:
-        """Start both threads; `ready` is set when tasks are taken."""
+        """Start both threads; `ready` is set once the worker accepts tasks."""
         current_app.finalize()
         self._worker.start()
         self._beat_thread.start()
 
     def stop(self) -> bool:
-        """Ask both to end and wait a moment; False when a task still runs."""
+        """Ask both threads to end and wait briefly; return False if a task still runs."""
         self._stopping.set()
         self._beat.stop()
         worker_state.should_stop = 0  # type: ignore[assignment]  # the stubs know None only
-        logging.getLogger("celery.worker.control").setLevel(logging.ERROR)  # no news, we ask
-        # Wakes the worker, which would otherwise look at the flag after its wait of two seconds.
+        logging.getLogger("celery.worker.control").setLevel(logging.ERROR)  # no news: we ask
+        # Wakes the worker, which otherwise checks the flag only after its wait of two seconds.
         current_app.control.broadcast("shutdown", destination=[WORKER_NAME])
         self._worker.join(STOP_SECONDS)
         ended = not self._worker.is_alive()
@@ -141,10 +141,11 @@ class Background:
         return ended
 
     def _work(self) -> None:
-        """Run a worker; start a new one should it end by itself."""
+        """Run a worker; start a new one if it ends by itself."""
         while not self._stopping.is_set():
-            # The class below the command's: it installs no signal handlers and no logging. `solo`
-            # runs tasks in this thread, one at a time, as SQLite has one writer anyway.
+            # WorkController, the base class of the command's worker, installs no signal handlers
+            # and no logging. `solo` runs tasks in this thread, one at a time, as SQLite has one
+            # writer anyway.
             worker = current_app.WorkController(
                 hostname=WORKER_NAME,
                 pool="solo",
@@ -161,5 +162,5 @@ class Background:
                 time.sleep(RESTART_SECONDS)
 
     def _tick(self) -> None:
-        """Play beat by the schedule of the settings."""
+        """Run beat with the schedule of the settings."""
         self._beat.start()

@@ -1,7 +1,7 @@
-"""The one family of errors that domain code raises; a stable code and an HTTP status each.
+"""All errors that domain code raises, each with a stable code and an HTTP status.
 
-Codes 0-8 are the seed's, 9-28 the project's own; all are frozen, new ones go on from 29.
-An error becomes the API's envelope in `core.api` and a page in `socialsite.middleware`.
+Codes 0-8 come from the seed, 9-28 are the project's own; all are frozen, and new codes start at 29.
+`core.api` turns an error into the API's envelope, `socialsite.middleware` into a page.
 """
 
 import errno
@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 Text = str | Promise
-# Of an OSError: the disk, or the part of it that this account may use, is full.
+# errno values of an OSError: the disk, or this account's quota on it, is full.
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -51,30 +51,30 @@ class AppError(Exception):
 
 
 class UnknownError(AppError):
-    """An unexpected failure; the cause is in the log only."""
+    """An unexpected failure; only the log has the cause."""
 
 
 class UserNotFound(AppError):
-    """Nobody of that name or id that the reader may see."""
+    """No user has that name or id, or the reader may not see them."""
 
     code, name, status, message = 1, "USER_NOT_FOUND", 404, _("There is no such person.")
 
 
 class PasswordNotCorrected(AppError):
-    """The one outward answer of a failed login."""
+    """The one error for every failed login."""
 
     code, name, status = 2, "PASSWORD_NOT_CORRECTED", 401
     message = _("The username or the password is wrong.")
 
 
 class UserBanned(AppError):
-    """The account is banned; said only after a right password."""
+    """The account is banned; shown only after a correct password."""
 
     code, name, status, message = 3, "USER_BANNED", 403, _("This account is banned.")
 
 
 class DuplicatedUser(AppError):
-    """The username is taken, compared without case."""
+    """The username is taken; case is ignored."""
 
     code, name, status, message = 4, "DUPLICATED_USER", 409, _("This username is taken.")
 
@@ -87,7 +87,7 @@ class RegMatchError(AppError):
 
 
 class ExpiredJwt(AppError):
-    """The token's time is over."""
+    """The token has expired."""
 
     code, name, status, message = 6, "EXPIRED_JWT", 401, _("Your sign-in has expired.")
 
@@ -114,7 +114,7 @@ class Blacklisted(AppError):
 
 
 class FollowLimit(AppError):
-    """The actor follows as many people as is allowed."""
+    """The actor already follows the maximum number of people."""
 
     code, name, status = 10, "FOLLOW_LIMIT", 409
     message = _("You follow as many people as is allowed.")
@@ -128,19 +128,19 @@ class RateLimited(AppError):
 
 
 class SelfRelation(AppError):
-    """Follow or block of oneself."""
+    """An attempt to follow or block oneself."""
 
     code, name, status, message = 12, "SELF_RELATION", 400, _("That person is you.")
 
 
 class InvalidInput(AppError):
-    """A value of the request is malformed; `fields` says which."""
+    """A value of the request is malformed; `fields` names it."""
 
     code, name, status, message = 13, "INVALID_INPUT", 400, _("Please correct the marked fields.")
 
 
 class NotAuthenticated(AppError):
-    """The request carries no credential and needs one."""
+    """The request has no credentials but needs them."""
 
     code, name, status, message = 14, "NOT_AUTHENTICATED", 401, _("Please log in.")
 
@@ -158,33 +158,33 @@ class Forbidden(AppError):
 
 
 class NotFound(AppError):
-    """It does not exist, or the reader may not see it: the same answer."""
+    """The object does not exist, or the reader may not see it: the answer is the same."""
 
     code, name, status, message = 17, "NOT_FOUND", 404, _("There is nothing here.")
 
 
 class MethodNotAllowed(AppError):
-    """The address exists, the HTTP method does not."""
+    """The address exists, but not with this HTTP method."""
 
     code, name, status = 18, "METHOD_NOT_ALLOWED", 405
     message = _("This address does not answer that method.")
 
 
 class CsrfFailed(AppError):
-    """A write by cookie without a valid CSRF token."""
+    """A write authenticated by cookie has no valid CSRF token."""
 
     code, name, status = 19, "CSRF_FAILED", 403
     message = _("The page was open for too long. Please load it again.")
 
 
 class PayloadTooLarge(AppError):
-    """The body is larger than its address takes (`core.bodies`), or a picture is too large."""
+    """The body exceeds its address's limit (`core.bodies`), or a picture is too large."""
 
     code, name, status, message = 20, "PAYLOAD_TOO_LARGE", 413, _("That is too large.")
 
 
 class Unavailable(AppError):
-    """The database does not answer; nothing was done."""
+    """The database is unavailable; nothing was done."""
 
     code, name, status = 21, "UNAVAILABLE", 503
     message = _("The site is busy. Please try again in a moment.")
@@ -197,42 +197,42 @@ class CommentsClosed(AppError):
 
 
 class UnsupportedMedia(AppError):
-    """The body or the picture is of a kind the site does not take."""
+    """The site does not accept this kind of body or picture."""
 
     code, name, status = 23, "UNSUPPORTED_MEDIA", 415
     message = _("This kind of file is not supported.")
 
 
 class IdempotencyConflict(AppError):
-    """The Idempotency-Key was used with another request."""
+    """The Idempotency-Key was already used with another request."""
 
     code, name, status = 24, "IDEMPOTENCY_CONFLICT", 409
     message = _("This Idempotency-Key was used for another request.")
 
 
 class OtpRequired(AppError):
-    """The password is right, and the account asks for a code of its second factor too."""
+    """The password is correct, but the account also needs a two-factor code."""
 
     code, name, status = 25, "OTP_REQUIRED", 401
     message = _("Please give the code of your authenticator app.")
 
 
 class OtpNotCorrected(AppError):
-    """The code of the second factor is wrong, was used before, or is too old."""
+    """The two-factor code is wrong, already used, or too old."""
 
     code, name, status = 26, "OTP_NOT_CORRECTED", 401
     message = _("This code is wrong or was used before.")
 
 
 class TwoFactorNeeded(AppError):
-    """Staff must set up a second factor before they use their powers."""
+    """Staff must set up two-factor authentication before they use their powers."""
 
     code, name, status = 27, "TWO_FACTOR_NEEDED", 403
     message = _("Please set up two-factor sign-in first.")
 
 
 class WrongLink(AppError):
-    """A link of an e-mail that was used, is too old, or is not complete."""
+    """The link of an e-mail is used, expired, or incomplete."""
 
     code, name, status = 28, "WRONG_LINK", 400
     message = _("This link is no longer valid. Please ask for a new one.")

@@ -1,8 +1,9 @@
 """Domain events: declared as dataclasses, published with the fact, handled at least once.
 
 `publish()` writes a row of the transactional outbox in the transaction of the fact and runs the
-`within` handlers there. `core.relay` runs the others later. Events are nudges: a handler re-reads
-the fact and makes its own table agree, so repeats and reordering are harmless (T22).
+`within` handlers there. `core.relay` runs the other handlers later. An event is only a trigger: a
+handler reads the fact again and brings its own table in line, so repeats and reordering are
+harmless (T22).
 """
 
 import dataclasses
@@ -22,20 +23,20 @@ class DomainEvent:
     """Base of all events. Fields become the payload under lowerCamelCase names."""
 
     aggregate_type: ClassVar[str]
-    # The field that holds the id of the aggregate.
+    # Name of the field with the id of the aggregate.
     aggregate_field: ClassVar[str]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        # dataclass(slots=True) makes the class anew: the later one, with its fields, replaces it.
+        # dataclass(slots=True) creates the class again: the later one, with its fields, wins.
         registry.event_types[cls.__name__] = cls
 
     @property
     def aggregate_id(self) -> int:
-        """Id of the thing the event is about."""
+        """Id of the object that the event is about."""
         return int(getattr(self, self.aggregate_field))
 
     def payload(self) -> dict[str, Any]:
-        """Return the JSON object kept in the outbox."""
+        """Return the JSON object stored in the outbox."""
         body: dict[str, Any] = {"type": type(self).__name__}
         for field in dataclasses.fields(self):
             body[_camel(field.name)] = getattr(self, field.name)
@@ -43,7 +44,7 @@ class DomainEvent:
 
     @classmethod
     def from_payload(cls, body: dict[str, Any]) -> "DomainEvent":
-        """Rebuild the event that `payload()` wrote; fields that are missing have their defaults."""
+        """Rebuild an event from its payload; missing fields get their defaults."""
         names = {field.name: _camel(field.name) for field in dataclasses.fields(cls)}
         return cls(**{name: body[key] for name, key in names.items() if key in body})
 
@@ -54,9 +55,9 @@ def _camel(name: str) -> str:
 
 
 def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
-    """Tell a fact, in the transaction that writes it (T18); the relay is hurried on commit.
+    """Publish an event in the transaction that writes the fact (T18); wake the relay on commit.
 
-    With `after_seconds` the relay leaves it alone for so long, and until then it counts as no lag.
+    With `after_seconds` the event becomes due only then, and does not count as lag before.
     """
     if not connection.in_atomic_block:
         raise RuntimeError("publish() needs the transaction of the fact")
@@ -71,7 +72,7 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)
     failpoint("event-written")
-    # Robust: the fact is committed, so nothing that happens to the hint may fail the request.
+    # Robust: the fact is committed, so a failing hint must not fail the request.
     if not after_seconds:
         transaction.on_commit(_hurry, robust=True)
 

@@ -1,6 +1,7 @@
 """Named places where a process kills itself, so that tests can crash it exactly there.
 
-`FAILPOINT=name:n` in the environment kills the process (SIGKILL) at the n-th passage of that name.
+`FAILPOINT=name:n` in the environment kills the process (SIGKILL) when it passes that name for the
+n-th time.
 """
 
 import itertools
@@ -13,7 +14,7 @@ _passages = itertools.count(1)
 
 
 def failpoint(name: str) -> None:
-    """Die here if the environment says so; otherwise do nothing."""
+    """Kill the process if the environment says so; otherwise do nothing."""
     if not settings.FAILPOINT:
         return
     wanted, _, count = settings.FAILPOINT.partition(":")

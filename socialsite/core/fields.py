@@ -1,4 +1,4 @@
-"""Fields of the API's input that DRF has not, or not bounded."""
+"""Input fields for the API that DRF lacks or does not bound."""
 
 from collections.abc import Sized
 from typing import Any, cast
@@ -7,13 +7,13 @@ from rest_framework import serializers
 
 
 class ShortListField(serializers.ListField):
-    """A list with a `max_length` that is checked before its items are.
+    """A list whose `max_length` is checked before its items.
 
-    DRF checks it after them: a body full of wrong items cost seconds, and got an error for each.
+    DRF checks the items first: a body full of invalid items cost seconds and got an error for each.
     """
 
     def run_child_validation(self, data: Any) -> Any:
-        """Check the items of a list that is not too long."""
+        """Check the items of a list that is short enough."""
         if self.max_length is not None and len(cast("Sized", data)) > self.max_length:
             self.fail("max_length", max_length=self.max_length)
         return super().run_child_validation(data)

@@ -2,13 +2,14 @@
 
 - Some parsers of headers take quadratic time: `email.message`, which reads `Content-Type` and
   `Accept` for Django, on semicolons between quotes; `http.cookies` of Python before 3.11.10 on
-  backslashes. Django reads `Content-Type` before any middleware runs, so the entries bound it.
-- A value that is too long is cut, not refused. No browser sends one; what is left of it is then
-  refused by whoever needs it.
+  backslashes. Django reads `Content-Type` before any middleware runs, so the WSGI and ASGI entry
+  points bound it.
+- A value that is too long is cut, not refused. No browser sends one, and the code that needs the
+  value refuses the cut one.
 - Cookies of this site contain no backslash. A cookie with one belongs to another site of the same
-  domain and is left out.
+  domain and is dropped.
 
-nginx takes 8 kB of one header too (deploy/nginx.conf.tmpl).
+nginx also limits a header to 8 kB (deploy/nginx.conf.tmpl).
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -30,7 +31,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def bounded(name: str, value: str) -> str:
-    """Return what the site reads of a header; `name` is in lower case."""
+    """Return the bounded value of a header; `name` is in lower case."""
     if name == "cookie":
         return _cookies(value)
     return value[: SHORTER.get(name, HEADER_MAX)]
@@ -38,7 +39,7 @@ def bounded(name: str, value: str) -> str:
 
 def bound(environ: MutableMapping[str, Any]) -> None:
     """Bound the headers in a WSGI environment."""
-    # Every request pays for this loop, so the values that no bound touches are left alone.
+    # Every request runs this loop, so values within their bounds are skipped early.
     for key in [
         key
         for key, value in environ.items()

@@ -1,12 +1,12 @@
 """`Idempotency-Key`: a creating request that is repeated with the same key has one effect.
 
-- The key, the effect, and the status and id of what was made commit in one transaction, so a crash
-  between them is impossible; a concurrent repeat waits on the unique key and then reads the first
-  one's row. A key lives for 24 hours.
-- The answer itself is not stored. A repeat reads what was made once more, through the same check of
-  who may see it as every other reader: the status is the first one's, the body is today's. When it
-  was deleted or hidden since, the repeat is answered as asking for it is: 404. Nothing is made
-  again, and `Idempotency-Replayed: true` says so in both cases.
+- The key, the effect, and the status and id of the created object commit in one transaction, so a
+  crash between them is impossible. A concurrent repeat waits on the unique key and then reads the
+  row of the first request. A key lives for 24 hours.
+- The response itself is not stored. A repeat reads the created object again, with the same
+  visibility check as every other reader: the status is that of the first response, the body is
+  current. If the object was deleted or hidden meanwhile, the repeat gets the 404 that reading it
+  gets. Nothing is created again, and `Idempotency-Replayed: true` is sent in both cases.
 """
 
 import functools
@@ -30,25 +30,27 @@ REPLAYED = "Idempotency-Replayed"
 
 
 class Made(NamedTuple):
-    """What a creating request answers, and the id by which `Show` finds it again."""
+    """The response of a creating request, and the id by which `Show` finds the object again."""
 
     ident: int
     response: Response
 
 
 View = Callable[..., Made]
-# Return the body for what was made, as the one who made it sees it now; NotFound, UserNotFound.
+# Return the current body of the created object as its creator sees it; raises NotFound,
+# UserNotFound.
 Show = Callable[[Request, int], dict[str, Any]]
 
 
 def idempotent(
     show: Show, budget: Budget | None = None
 ) -> Callable[[View], Callable[..., Response]]:
-    """Return what wraps a POST method of an API view; without the header nothing changes.
+    """Return a decorator for a POST method of an API view; without the header nothing changes.
 
     The wrapped method must answer with plain data and touch the database only: it runs inside the
-    transaction of the key. Before that a token of the budget is taken, but not for a repeat, which
-    gets the answer it missed. Raises IdempotencyConflict when the key was used for another request.
+    transaction of the key. A token of the budget is taken before it runs, but not for a repeat,
+    which only gets the response that it missed. Raises IdempotencyConflict if the key was used for
+    another request.
     """
     return functools.partial(_wrapped, show, budget)
 
@@ -112,7 +114,7 @@ def _kept(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
 
 
 def _again(show: Show, request: Request, row: IdempotencyKey) -> Response:
-    """Return what asking for what was made answers now."""
+    """Return the current response for the object that the first request created."""
     headers = {REPLAYED: "true"}
     try:
         return Response(show(request, row.made_id), status=row.status, headers=headers)

@@ -1,6 +1,6 @@
-"""JSON on the wire: orjson under DRF's renderer and parser, and how a time looks.
+"""JSON on the wire: orjson as DRF's renderer and parser, and the format of times.
 
-Apart from `core.api`, because DRF imports these while it imports its views.
+Separate from `core.api`, because DRF imports this module while it imports its views.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from socialsite.core import errors
 NESTING_MAX = 32
 _BRACKETS = b"[{]}"
 _NO_MARKS = bytes(set(range(256)) - {*_BRACKETS, *b'"'})
-# As signed bytes: an opening bracket is one level more, a closing one is one level less.
+# As signed bytes: an opening bracket adds one level, a closing one removes one.
 _LEVELS = bytes.maketrans(_BRACKETS, b"\x01\x01\xff\xff")
 
 
@@ -34,13 +34,14 @@ def dumps(data: Any) -> bytes:
 
 
 def nests_too_deep(text: bytes) -> bool:
-    """Return True for JSON with more than `NESTING_MAX` levels; reads brackets, builds nothing.
+    """Return True for JSON with more than `NESTING_MAX` levels; counts brackets, builds nothing.
 
-    Takes linear time. Of text that is no JSON the answer means nothing, as the parser refuses it.
+    Takes linear time. For text that is not JSON the result is meaningless, but the parser refuses
+    such text.
     """
     if text.count(b"[") + text.count(b"{") <= NESTING_MAX:
         return False
-    # Without escapes, and of the rest quotes and brackets only: every second part is a string.
+    # Drop escapes, then everything but quotes and brackets: every second part is a string.
     marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
     levels = b"".join(marks.split(b'"')[::2]).translate(_LEVELS)
     return max(accumulate(memoryview(levels).cast("b")), default=0) > NESTING_MAX

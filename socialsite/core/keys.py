@@ -1,8 +1,9 @@
 """Keys that sign tokens: secrets (HS256), Ed25519 (EdDSA) and RSA (RS256).
 
-- The algorithm belongs to the key: who verifies finds the key by its `kid` and uses no other.
-- A key's `kid` says nothing about a secret; that of a pair is the thumbprint of its public half
-  (RFC 7638), so that both halves have the same one.
+- The algorithm belongs to the key: verification finds the key by its `kid` and accepts no other
+  algorithm.
+- The `kid` of a secret reveals nothing about it. The `kid` of a key pair is the thumbprint of its
+  public half (RFC 7638), so that both halves have the same one.
 - Errors name an entry by its number; they never show it.
 """
 
@@ -29,7 +30,7 @@ from jwt.algorithms import OKPAlgorithm, RSAAlgorithm
 Kind = Literal["secret", "ed25519", "rsa"]
 
 SECRET_BYTES = 32
-# Fewer different characters than any random text of that length has.
+# Any random text of that length has more different characters than this.
 SECRET_CHARACTERS = 8
 NEW_SECRET_BYTES = 48
 RSA_BITS = 2048
@@ -39,9 +40,9 @@ PEM = "-----BEGIN "
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key of the ring; `signing` is None where only the public half is known.
+    """One key of the ring; `signing` is None if only the public half is known.
 
-    `jwk` is the public half for others to verify with, None for a secret.
+    `jwk` is the public half that others verify with, None for a secret.
     """
 
     kid: str
@@ -52,14 +53,14 @@ class Key:
 
     @property
     def header(self) -> dict[str, str]:
-        """The header of every token that this key signs, member for member."""
+        """The header of every token signed with this key."""
         return {"alg": self.algorithm, "kid": self.kid, "typ": "JWT"}
 
 
 def read(entries: Sequence[str]) -> list[str]:
-    r"""Return entries as they are parsed: of a file its PEM text, and `\n` as line ends.
+    r"""Normalize entries: replace a file path by its PEM text, and `\n` by line ends.
 
-    Raises ValueError for what is no list of keys, see `ring`.
+    Raises ValueError if the entries are not a list of keys, see `ring`.
     """
     texts = []
     for number, entry in enumerate(entries, 1):
@@ -70,7 +71,7 @@ def read(entries: Sequence[str]) -> list[str]:
 
 
 def ring(texts: Sequence[str]) -> list[Key]:
-    """Parse keys of which the first must be able to sign; ValueError names what is wrong."""
+    """Parse keys; the first one must be able to sign. ValueError describes the invalid entry."""
     found: list[Key] = []
     for number, text in enumerate(texts, 1):
         with _naming(number):
@@ -84,7 +85,7 @@ def ring(texts: Sequence[str]) -> list[Key]:
 
 
 def parse(text: str) -> Key:
-    """Return the key of a secret or a PEM text; ValueError says what is wrong with it."""
+    """Parse a secret or a PEM text into a key; ValueError describes the problem."""
     if PEM in text:
         return _pair(text)
     if len(text.encode()) < SECRET_BYTES:
@@ -96,7 +97,7 @@ def parse(text: str) -> Key:
 
 
 def new(kind: Kind) -> str:
-    """Return a new key in one line, as JWT_KEYS takes it."""
+    """Return a new key in one line, in the format of JWT_KEYS."""
     if kind == "secret":
         return secrets.token_urlsafe(NEW_SECRET_BYTES)
     private = Ed25519PrivateKey.generate() if kind == "ed25519" else _new_rsa()
@@ -114,7 +115,7 @@ def _new_rsa() -> RSAPrivateKey:
 
 @contextlib.contextmanager
 def _naming(number: int) -> Iterator[None]:
-    """Put the number of the entry in front of what is wrong with it."""
+    """Put the number of the entry before the text of a ValueError."""
     try:
         yield
     except ValueError as error:

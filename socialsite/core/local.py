@@ -1,6 +1,6 @@
-"""Budgets that are counted in this process: for what the process itself pays for, its sockets.
+"""Budgets counted in this process, for resources of the process itself: its sockets.
 
-They need no service and are used from the event loop alone, so that nothing is locked.
+They need no service. Only the event loop uses them, so nothing is locked.
 """
 
 import math
@@ -8,7 +8,7 @@ import time
 
 from socialsite.core.budgets import Budget
 
-# With so many owners, those whose bucket is full again are dropped, and then all.
+# Above this number, owners with a full bucket are dropped; if that is not enough, all are.
 OWNERS_MAX = 100_000
 
 Owner = tuple[str, str]
@@ -16,7 +16,7 @@ clock = time.monotonic
 
 
 class Bucket:
-    """A token bucket that remembers the moment at which it is full again."""
+    """A token bucket that stores the time at which it will be full again."""
 
     __slots__ = ("full_at",)
 
@@ -24,7 +24,7 @@ class Bucket:
         self.full_at = 0.0
 
     def take(self, budget: Budget) -> int:
-        """Take a token; returns 0, or the seconds until there is one."""
+        """Take a token; return 0, or the seconds until there is one."""
         rate = budget.rate
         if rate is None:
             return 0
@@ -42,7 +42,7 @@ _held: dict[Owner, int] = {}
 
 
 def take(budget: Budget, owner: str) -> int:
-    """Take a token of an owner; returns 0, or the seconds until there is one."""
+    """Take a token of an owner; return 0, or the seconds until there is one."""
     if len(_buckets) >= OWNERS_MAX:
         _drop_full()
     return _buckets.setdefault((budget.name, owner), Bucket()).take(budget)
@@ -57,7 +57,7 @@ def _drop_full() -> None:
 
 
 def enter(budget: Budget, owner: str) -> bool:
-    """Count one more at this time; False, and nothing counted, where that is too many."""
+    """Add one to the count; return False and add nothing if the limit is reached."""
     rate, key = budget.rate, (budget.name, owner)
     if rate is not None and _held.get(key, 0) >= rate.capacity:
         return False
@@ -66,7 +66,7 @@ def enter(budget: Budget, owner: str) -> bool:
 
 
 def leave(budget: Budget, owner: str) -> None:
-    """Count one less."""
+    """Subtract one from the count."""
     key = (budget.name, owner)
     _held[key] = _held.get(key, 0) - 1
     if _held[key] <= 0:
@@ -74,6 +74,6 @@ def leave(budget: Budget, owner: str) -> None:
 
 
 def forget() -> None:
-    """Forget everything; for tests."""
+    """Reset all counts, for tests."""
     _buckets.clear()
     _held.clear()

@@ -1,4 +1,4 @@
-"""What the log leaves out."""
+"""Filters that keep requests of strangers from flooding the log."""
 
 import logging
 import threading
@@ -6,23 +6,23 @@ import time
 
 
 class OneLine(logging.Filter):
-    """Takes the traceback off what Django refuses, such as a wrong Host.
+    """Drops the traceback of requests that Django refuses, such as one with a wrong Host.
 
-    Anybody can send such a request as often as they like, and nothing of ours is at fault.
+    Anybody can send such requests in any number, and they are not a fault of the site.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every record pass, those of refused requests without a traceback."""
+        """Pass every record, but records of refused requests without their traceback."""
         if record.name.startswith("django.security."):
             record.exc_info = record.exc_text = None
         return True
 
 
 class Sparing(logging.Filter):
-    """Lets few of the records through that anybody can have written at will, as warnings.
+    """Limits the records that anybody can cause at will, which are warnings.
 
-    These are requests that Django refuses, and answers of 503 that are no unexpected error. What
-    failed behind a 503 has an error of its own in the log, which always passes.
+    They come from requests that Django refuses, and from 503 answers that are no unexpected error.
+    The failure behind a 503 is logged as an error of its own, which always passes.
     """
 
     AT_MOST, SECONDS = 10, 60
@@ -34,7 +34,7 @@ class Sparing(logging.Filter):
         self._seen: dict[str, int] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let a record pass, or count it; the next to pass says how many were left out."""
+        """Pass or count a record; the next one that passes says how many were dropped."""
         kind = _kind(record)
         if not kind:
             return True
@@ -49,7 +49,7 @@ class Sparing(logging.Filter):
         return passes
 
     def _renewed(self, kind: str) -> int:
-        """Begin a new minute when one is over; returns how many records it left out."""
+        """Start a new minute when one is over; return how many records it dropped."""
         now = time.monotonic()
         if kind in self._begun and now - self._begun[kind] < self.SECONDS:
             return 0
@@ -59,7 +59,7 @@ class Sparing(logging.Filter):
 
 
 def _kind(record: logging.LogRecord) -> str:
-    """Return what a record is one of; "" for those that always pass."""
+    """Return the kind of a record; "" for kinds that always pass."""
     if record.name.startswith("django.security."):
         return record.name
     busy = getattr(record, "status_code", 0) == 503 and not record.exc_info

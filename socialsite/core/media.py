@@ -1,13 +1,13 @@
 """Pictures that people upload: checked, re-encoded, kept under random names below MEDIA_ROOT.
 
-Bytes from outside are never served. A file is decoded from one of four formats, and only the pixels
-are written again: whatever else a file is (HTML, a script, an archive: a polyglot), EXIF with the
-place it was taken, colour profiles and trailing data all end there. Size and dimensions are checked
-before pixels are decoded, one picture at a time in a process, so that memory stays bounded, and so
-are the parts of the file (`media_parts`).
+Uploaded bytes are never served. A file is decoded from one of four formats, and only its pixels are
+encoded again. This removes other formats hidden in the file (HTML, a script, an archive: a
+polyglot), EXIF data such as the location, colour profiles and trailing data. Size, dimensions and
+the parts of the file (`media_parts`) are checked before decoding. A process decodes one picture at
+a time, so that memory stays bounded.
 
-Opaque pictures become JPEG, which takes a third of WEBP's time to encode at the same quality; those
-with transparency become WEBP, which JPEG cannot hold.
+Opaque pictures become JPEG, which encodes in a third of WEBP's time at the same quality. Pictures
+with transparency become WEBP, because JPEG does not support transparency.
 """
 
 import contextlib
@@ -37,18 +37,19 @@ logger = logging.getLogger(__name__)
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF")
 MAX_BYTES = 10 * 1024 * 1024
 MAX_PIXELS = 25_000_000
-# Of width and height each: of very long lines decoders and scaling keep several copies.
+# Width and height each: decoders and scaling keep several copies of a line.
 MAX_SIDE = 16_384
-# For WEBP and CMYK, whose decoders take 20 bytes a pixel and not 4 to 8.
+# For WEBP and CMYK, whose decoders take 20 bytes a pixel instead of 4 to 8.
 MAX_HEAVY_PIXELS = 8_000_000
 SIDE, THUMB_SIDE = 2048, 480
 BAND = 64
 JPEG_QUALITY, WEBP_QUALITY = 85, 82
 ALT_MAX = 200
-# Of the pictures of one request: pixels, where a scan of a JPEG adds a thirtieth to each. Nine
-# progressive photos of 12 megapixels fit.
+# Pixels of all pictures of one request; each scan of a JPEG adds a thirtieth. Nine progressive
+# photos of 12 megapixels fit.
 MAX_WORK = 160_000_000
-# A decoded picture takes up to 200 MB, hence one at a time; whoever waits longer must come back.
+# A decoded picture takes up to 200 MB, hence one at a time; after a timeout the client has to
+# retry.
 DECODERS = 1
 WAIT_SECONDS = 10
 
@@ -62,19 +63,19 @@ _NO_SUCH = _("There is no such picture of yours.")
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS
 warnings.simplefilter("error", Image.DecompressionBombWarning)
-# Pillow warns of each odd tag in EXIF, of which a file has up to 65,000: lines of the log, and
-# memory that stays, as Python remembers every text.
+# Pillow warns about each odd tag in EXIF, and a file has up to 65,000. The warnings fill the log
+# and memory, as Python remembers every text.
 warnings.filterwarnings("ignore", category=UserWarning, module=r"PIL\.")
-# Of all texts, which Pillow unpacks and keeps as up to four bytes a character.
+# Maximum for all texts of a file: Pillow unpacks them and keeps up to four bytes a character.
 PngImagePlugin.MAX_TEXT_MEMORY = 8 * 1024 * 1024
 mimetypes.add_type("image/webp", ".webp")  # Python 3.11 does not know it
 
 _decoders = threading.BoundedSemaphore(DECODERS)
 _SRGB = ImageCms.createProfile("sRGB")
-# Profiles may list calculations of any number, each of 8 bytes, which are all done 36,000 times. No
-# camera writes them: their pictures are taken as sRGB.
+# Profiles may contain any number of calculations of 8 bytes each, and all are run 36,000 times. No
+# camera writes them; such pictures are treated as sRGB.
 _ELEMENTS = b"mpet"
-_ORIENTATION = 0x0112  # EXIF: how the camera was held
+_ORIENTATION = 0x0112  # EXIF: the orientation of the camera
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
@@ -88,7 +89,7 @@ _TURNS = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture and its thumbnail, encoded by us and not yet written; dimensions in pixels."""
+    """A re-encoded picture and its thumbnail, not written yet; dimensions in pixels."""
 
     name: str
     thumb_name: str
@@ -99,13 +100,13 @@ class Picture:
 
 
 class Work:
-    """What decoding the pictures of one request may still cost."""
+    """The decoding work left for the pictures of one request."""
 
     def __init__(self) -> None:
         self.left = MAX_WORK
 
     def spend(self, pixels: int, scans: int) -> None:
-        """Take one picture off; PayloadTooLarge when that is more than is left."""
+        """Subtract one picture; raises PayloadTooLarge if too little is left."""
         self.left -= pixels + pixels * scans // media_parts.MAX_JPEG_SCANS
         if self.left < 0:
             raise PayloadTooLarge(TOO_MUCH_WORK)
@@ -113,7 +114,7 @@ class Work:
 
 # --- keeping ------------------------------------------------------------------------------------
 def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
-    """Check, re-encode and keep an uploaded picture with its thumbnail.
+    """Check, re-encode and store an uploaded picture with its thumbnail.
 
     Decoding takes up to seconds: call it outside of transactions. Raises PayloadTooLarge (bytes,
     pixels, quota), UnsupportedMedia, InvalidInput (`alt`), Unavailable.
@@ -122,7 +123,7 @@ def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
 
 
 def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[Media]:
-    """Keep several pictures, each with its `alt`, in their order; one bad one and none is kept."""
+    """Store several pictures in order, each with its `alt`; if one fails, store none."""
     if not uploads:
         return []
     texts = [clean_alt(alt) for _file, alt in uploads]
@@ -136,7 +137,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
             with no_orphans(picture):
                 kept.append(keep(owner_id, picture, text))
     except BaseException:
-        # Else each further try on a full disk leaves pictures there until the sweep.
+        # Otherwise each retry on a full disk leaves pictures there until the sweep.
         for item in kept:
             with contextlib.suppress(DatabaseError):
                 media_use.drop_unused(Media.objects.filter(pk=item.pk).select_for_update())
@@ -145,7 +146,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
 
 
 def keep(owner_id: int, picture: Picture, alt: str) -> Media:
-    """Write the files of a picture, then its row; may be repeated with the same picture."""
+    """Write the files of a picture, then its row; safe to repeat with the same picture."""
     with media_space.room():
         media_files.write(picture.name, picture.data)
         media_files.write(picture.thumb_name, picture.thumb)
@@ -163,7 +164,7 @@ def keep(owner_id: int, picture: Picture, alt: str) -> Media:
 
 @contextlib.contextmanager
 def no_orphans(picture: Picture) -> Iterator[None]:
-    """Remove the files again when the block fails and no row names them."""
+    """Remove the files if the block fails and no row names them."""
     try:
         yield
     except BaseException:
@@ -175,7 +176,10 @@ def no_orphans(picture: Picture) -> Iterator[None]:
 
 
 def clean_alt(text: str) -> str:
-    """Return a description on one line without control characters; InvalidInput when too long."""
+    """Return a description in one line without control characters.
+
+    Raises InvalidInput if it is too long.
+    """
     words = " ".join(
         "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text).split()
     )
@@ -187,7 +191,7 @@ def clean_alt(text: str) -> str:
 
 # --- reading ------------------------------------------------------------------------------------
 def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
-    """Return a person's own pictures in the order asked; InvalidInput when one is not theirs."""
+    """Return a person's pictures in the given order; raises InvalidInput if one is not theirs."""
     if not ids:
         return []
     found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids))
@@ -197,9 +201,9 @@ def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
 
 
 def use(owner_id: int, ids: Collection[int]) -> None:
-    """Mark a person's pictures as used, in the transaction of what uses them.
+    """Mark a person's pictures as used, in the transaction that uses them.
 
-    InvalidInput when one is not there any more: it was swept away since it was looked up.
+    Raises InvalidInput if the sweep has removed one since it was looked up.
     """
     found = Media.objects.filter(owner_id=owner_id, pk__in=set(ids))
     if ids and found.update(is_used=True) != len(set(ids)):
@@ -208,9 +212,9 @@ def use(owner_id: int, ids: Collection[int]) -> None:
 
 
 def release(owner_id: int, *, ids: Collection[int] = (), thumb_names: Collection[str] = ()) -> None:
-    """Say that something of a person's uses these pictures no longer; in its transaction.
+    """Publish that one use of a person's pictures has ended, in its transaction.
 
-    Others may use them still: that is asked before they are removed, when the event arrives.
+    Other uses may remain: the event's handler checks them before it removes a picture.
     """
     which = Q(pk__in=set(ids)) | Q(thumb_name__in=set(thumb_names))
     found = Media.objects.filter(which, owner_id=owner_id)
@@ -220,7 +224,7 @@ def release(owner_id: int, *, ids: Collection[int] = (), thumb_names: Collection
 
 
 def url_of(name: str) -> str:
-    """Return the address of a stored file; "" for no file."""
+    """Return the URL of a stored file; "" for no file."""
     return settings.MEDIA_URL + name if name else ""
 
 
@@ -228,12 +232,13 @@ def url_of(name: str) -> str:
 def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None = None) -> Picture:
     """Decode an uploaded picture and encode it again under new random names; writes nothing.
 
-    `work` is what it shares with the other pictures of the request.
+    `work` is the budget that it shares with the other pictures of the request.
 
-    Raises PayloadTooLarge, UnsupportedMedia, and Unavailable when too many wait to be decoded.
+    Raises PayloadTooLarge, UnsupportedMedia, and Unavailable if too many wait for the decoder.
     """
     with turns.worker(turns.UPLOAD, _decoders, WAIT_SECONDS, owner_id):
-        # Those who wait for the decoder have their file on the disk, not in memory.
+        # Read only now: while a request waits for the decoder, its file stays on disk, not in
+        # memory.
         raw = upload_file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise PayloadTooLarge(TOO_LARGE)
@@ -254,7 +259,7 @@ def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None =
 
 
 def _decode(raw: bytes, work: Work) -> Image.Image:
-    """Return the first frame, upright, in sRGB, no longer than SIDE, as RGB or RGBA."""
+    """Return the first frame, upright, in sRGB, at most SIDE long, as RGB or RGBA."""
     try:
         scans = media_parts.check(raw)
         # Lazy: this reads the header only.
@@ -262,7 +267,7 @@ def _decode(raw: bytes, work: Work) -> Image.Image:
         if max(source.size) > MAX_SIDE or source.width * source.height > _pixels_allowed(source):
             raise PayloadTooLarge(TOO_LARGE)
         work.spend(source.width * source.height, scans)
-        # Lets the JPEG decoder itself scale by 2, 4 or 8, if that leaves enough.
+        # Lets the JPEG decoder scale by 2, 4 or 8, if the result is still large enough.
         source.draft(None, (SIDE, SIDE))
         orientation = source.getexif().get(_ORIENTATION, 1)
         profile = source.info.get("icc_profile")
@@ -278,7 +283,7 @@ def _decode(raw: bytes, work: Work) -> Image.Image:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PayloadTooLarge(TOO_LARGE) from None
-    except Exception as error:  # decoders raise anything on hostile bytes, struct.error to KeyError
+    except Exception as error:  # decoders raise anything for hostile bytes
         logger.debug("upload refused: %r", error)
         raise UnsupportedMedia(NOT_A_PICTURE) from None
 
@@ -289,10 +294,10 @@ def _pixels_allowed(source: Image.Image) -> int:
 
 
 def _reduced(source: Image.Image) -> Image.Image:
-    """Decode, and return the picture in a mode that can be scaled, its longer side below 2 x SIDE.
+    """Decode the picture into a mode that can be scaled, its longer side below 2 x SIDE.
 
-    A new picture of pixels alone: what else the file says stays behind. Works in bands: converting
-    or averaging the whole would hold it in memory two or three times.
+    The result has only pixels: the metadata of the file is dropped. Works in bands: converting or
+    averaging the whole would need memory for two or three copies.
     """
     source.load()
     factor = max(1, max(source.size) // SIDE)
@@ -303,14 +308,14 @@ def _reduced(source: Image.Image) -> Image.Image:
     small = Image.new(mode, (-(-width // factor), -(-height // factor)))
     for top in range(0, height, BAND * factor):
         band = source.crop((0, top, width, min(top + BAND * factor, height)))
-        if band.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip what is above 255
+        if band.mode.startswith("I"):  # 16 bits a pixel: Pillow would clip values above 255
             band = band.convert("I").point(lambda value: value * (1 / 256)).convert("L")
         small.paste(band.convert(mode).reduce(factor), (0, top // factor))
     return small
 
 
 def _plain(image: Image.Image, profile: bytes | None) -> Image.Image:
-    """Return the picture with its colours in sRGB, as RGB unless something is transparent."""
+    """Return the picture in sRGB, as RGB unless something is transparent."""
     if profile and _ELEMENTS not in profile and image.mode in ("RGB", "CMYK"):
         with contextlib.suppress(ImageCms.PyCMSError, OSError):
             given = ImageCms.ImageCmsProfile(io.BytesIO(profile))

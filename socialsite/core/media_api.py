@@ -31,7 +31,7 @@ class UploadSerializer(serializers.Serializer[Any]):
 
 
 class MediaSerializer(serializers.Serializer[Any]):
-    """A kept picture; `width` and `height` are those behind `url`, in pixels."""
+    """A stored picture; `width` and `height` are those behind `url`, in pixels."""
 
     id = serializers.CharField()
     url = serializers.CharField()
@@ -42,7 +42,7 @@ class MediaSerializer(serializers.Serializer[Any]):
 
 
 def shape(item: Media) -> dict[str, Any]:
-    """Return a picture as the API shows it."""
+    """Return a picture as JSON for the API."""
     return {
         "id": str(item.pk),
         "url": media.url_of(item.name),
@@ -54,7 +54,7 @@ def shape(item: Media) -> dict[str, Any]:
 
 
 def _show(request: Request, ident: int) -> dict[str, Any]:
-    """Return a picture of one's own; NotFound when it was swept away."""
+    """Return one of the reader's own pictures; raises NotFound if the sweep removed it."""
     found = Media.objects.filter(owner_id=_owner(request), pk=ident).first()
     if found is None:
         raise NotFound
@@ -81,7 +81,7 @@ class MediaView(APIView):
         responses={201: MediaSerializer, "4XX": ErrorSerializer, 503: ErrorSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Check, re-encode and keep a picture.
+        """Check, re-encode and store a picture.
 
         413 also at the end of the quota, which is smaller for a new account. 503 while the disk of
         the site is nearly full, or too many other pictures wait to be decoded.
@@ -91,7 +91,7 @@ class MediaView(APIView):
             raise InvalidInput(fields={"file": [_("Choose a picture.")]})
         alt = media.clean_alt(request.POST.get("alt", ""))
         media_space.check(_owner(request))
-        # Decoded before the transaction of the Idempotency-Key begins: it takes long.
+        # Decoded before the transaction of the Idempotency-Key begins: decoding takes long.
         picture = media.encode(file, _owner(request))
         file.seek(0)
         with media.no_orphans(picture):

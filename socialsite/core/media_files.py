@@ -1,8 +1,8 @@
-"""The files of pictures below MEDIA_ROOT, with a second name below `public` where all may see them.
+"""Picture files below MEDIA_ROOT; public ones have a second name below `public`.
 
-A web server in front serves what is below `public` without asking the site, and nothing else: the
-other files leave by the site alone (`socialsite.uploads`), which looks who asks. Both names are of
-one file (a hard link), so a file becomes public or private by a link that is made or taken away.
+A web server in front serves only the files below `public`, without asking the site. The site itself
+serves the others after it checks the reader (`socialsite.uploads`). Both names are hard links to
+one file, so creating or removing a link makes a file public or private.
 """
 
 import logging
@@ -18,33 +18,33 @@ from socialsite.core import data_dir
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
-# What `media.encode` calls its files. Nothing else has an address.
+# Names that `media.encode` creates. No other file has an address.
 NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}(-s)?\.(jpg|webp)")
 _SMALL = "-s."
 
 
 def path_of(name: str) -> Path:
-    """Return where a file is."""
+    """Return the path of a file."""
     return Path(settings.MEDIA_ROOT) / name
 
 
 def public_path(name: str) -> Path:
-    """Return where the link of a file is, if everybody may see it."""
+    """Return the path of a file's public link, whether or not it exists."""
     return Path(settings.MEDIA_ROOT) / PUBLIC / name
 
 
 def is_public(name: str) -> bool:
-    """Tell whether everybody may see a file, by its link."""
+    """Return whether a file has a public link."""
     return public_path(name).is_file()
 
 
 def full_name(name: str) -> str:
-    """Return the name of the full picture of a picture or thumbnail."""
+    """Return the file name of the full picture, given a picture or thumbnail."""
     return name.replace(_SMALL, ".")
 
 
 def write(name: str, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, readable as `core.data_dir` says."""
+    """Write a file atomically, with the permissions of `core.data_dir`."""
     path = path_of(name)
     _make_directory(path.parent)
     draft = path.with_name(f".{secrets.token_hex(8)}")
@@ -53,7 +53,7 @@ def write(name: str, data: bytes) -> None:
             os.fchmod(file.fileno(), data_dir.shared_file(settings.FILES_GROUP))
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())  # the row is to outlive a power cut with its bytes
+            os.fsync(file.fileno())  # after a power cut the row must not exist without its bytes
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)
@@ -61,9 +61,9 @@ def write(name: str, data: bytes) -> None:
 
 
 def publish(name: str) -> None:
-    """Make a file public. Without the file, or on a disk without links, it stays as it is.
+    """Make a file public. Does nothing if the file is missing or the disk has no links.
 
-    The site then serves it itself whenever it is asked for.
+    The site then serves the file itself.
     """
     link = public_path(name)
     try:
@@ -81,13 +81,13 @@ def withdraw(name: str) -> None:
 
 
 def remove(name: str) -> None:
-    """Remove a file; first what everybody may see of it."""
+    """Remove a file, its public link first."""
     withdraw(name)
     path_of(name).unlink(missing_ok=True)
 
 
 def public_names(folder: str) -> list[str]:
-    """Return the names of the public files of a folder (two hexadecimal digits)."""
+    """Return the names of the public files in a folder (two hexadecimal digits)."""
     try:
         return sorted(f"{folder}/{entry}" for entry in os.listdir(public_path(folder)))
     except FileNotFoundError:
@@ -95,11 +95,11 @@ def public_names(folder: str) -> list[str]:
 
 
 def _make_directory(path: Path) -> None:
-    """Make a directory below MEDIA_ROOT that the web server passes where FILES_GROUP says so."""
+    """Create a directory below MEDIA_ROOT that the group FILES_GROUP, if set, may traverse."""
     if path.is_dir():
         return
     if path != Path(settings.MEDIA_ROOT):
         _make_directory(path.parent)
     path.mkdir(mode=data_dir.OWN_DIR, parents=True, exist_ok=True)
-    # Its group is that of the directory above; the umask took the group's right away.
+    # It inherits the group of the directory above, but the umask removed the group's right.
     path.chmod(data_dir.shared_dir(settings.FILES_GROUP))

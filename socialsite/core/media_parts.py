@@ -1,28 +1,29 @@
-"""Bounds on the parts of a picture's file, which Pillow reads one after the other in Python.
+"""Limits on the parts of a picture's file, which Pillow reads one by one in Python.
 
-A file of 10 MB can have millions of parts, each of a few bytes, and takes seconds and hundreds of
-megabytes to open. `Reader` bounds how often a decoder reads from a file, whatever the format, so
-that it cannot disagree with the decoder on where a part begins. `check` bounds what a decoder makes
-of few reads: tables and resources in a segment of a JPEG, compressed texts in a PNG.
+A file of 10 MB can have millions of parts of a few bytes each. Opening it takes seconds and
+hundreds of megabytes. `Reader` limits how often a decoder reads from a file, whatever the format,
+so it cannot disagree with the decoder about where a part begins. `check` limits data that a decoder
+expands from few reads: tables and resources in a segment of a JPEG, compressed texts in a PNG.
 """
 
 import io
 import re
 from collections import Counter
 
-# A part takes two to four. Photos take some hundred; a PNG of 10 MB in parts of 1 kB takes 30,000.
+# A part takes two to four reads. Photos have a few hundred; a 10 MB PNG with parts of 1 kB takes
+# 30,000 reads.
 MAX_READS = 40_000
-# Segments of a JPEG with the tables and resources in them. Photos have 10 to 200.
+# Segments of a JPEG and the tables and resources in them. Photos have 10 to 200.
 MAX_JPEG_PARTS = 2000
-# A progressive JPEG has about ten scans; more are a bomb of CPU time.
+# A progressive JPEG has about ten scans; many more waste CPU time on purpose.
 MAX_JPEG_SCANS = 30
-# EXIF that is longer than a segment of a JPEG comes in several, which is rare.
+# EXIF data longer than one JPEG segment is split into several, which is rare.
 MAX_JPEG_EXIF = 16
-# Texts and profiles of a PNG, of which each may unpack to 1 MB.
+# Texts and profiles of a PNG; each may unpack to 1 MB.
 MAX_PNG_TEXTS = 100
 MAX_PNG_CHUNKS = 20_000
 
-# What ends the data of a scan: a marker that is neither a stuffed zero nor a restart.
+# Ends the data of a scan: a marker that is neither a stuffed zero nor a restart.
 _MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
 _SOF = {*range(0xC0, 0xD0), 0xDE} - {0xC4, 0xC8, 0xCC}
 _SOS, _DQT, _APP1, _APP13, _EOI = 0xDA, 0xDB, 0xE1, 0xED, 0xD9
@@ -31,16 +32,16 @@ _TEXTS = (b"zTXt", b"iTXt", b"tEXt", b"iCCP")
 
 
 class TooManyParts(Exception):
-    """A file has more parts than any picture needs."""
+    """The file has more parts than any picture needs."""
 
 
 class Reader(io.BytesIO):
-    """A file in memory that may be read from a limited number of times."""
+    """A file in memory that allows a limited number of reads."""
 
     reads = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read as any file does; raises TooManyParts."""
+        """Read like any file; raises TooManyParts."""
         self.reads += 1
         if self.reads > MAX_READS:
             raise TooManyParts
@@ -48,7 +49,7 @@ class Reader(io.BytesIO):
 
 
 def check(raw: bytes) -> int:
-    """Return how many scans a picture has, 1 unless it is a JPEG; raises TooManyParts."""
+    """Return the number of scans of a picture, 1 unless it is a JPEG; raises TooManyParts."""
     if raw.startswith(b"\xff\xd8"):
         return _jpeg(raw)
     if raw.startswith(b"\x89PNG"):
@@ -57,7 +58,7 @@ def check(raw: bytes) -> int:
 
 
 def _jpeg(raw: bytes) -> int:
-    """Walk over the segments up to the end of the picture; what is behind it is never decoded."""
+    """Walk the segments up to the end of the picture; data after it is never decoded."""
     place, parts, scans, exif = 2, 0, 0, 0
     while found := _MARKER.search(raw, place):
         place, kind = found.end(), raw[found.end() - 1]
@@ -76,7 +77,7 @@ def _jpeg(raw: bytes) -> int:
 
 
 def _inside(raw: bytes, kind: int, start: int, end: int) -> int:
-    """Return how many things Pillow reads from one segment of a JPEG."""
+    """Return how many items Pillow reads from one segment of a JPEG."""
     if kind in _SOF:
         return (end - start) // 3
     if kind == _DQT:
@@ -87,7 +88,7 @@ def _inside(raw: bytes, kind: int, start: int, end: int) -> int:
 
 
 def _png(raw: bytes) -> None:
-    """Walk over the chunks of a PNG."""
+    """Walk the chunks of a PNG."""
     place = 8
     found: Counter[bytes] = Counter()
     for _ in range(MAX_PNG_CHUNKS):

@@ -1,4 +1,4 @@
-"""Room for pictures: what one person may take of the disk, and what must stay free of it."""
+"""Disk space for pictures: the quota of a person, and the share of the disk that stays free."""
 
 import contextlib
 import logging
@@ -17,13 +17,13 @@ from socialsite.core.models import Media
 
 logger = logging.getLogger(__name__)
 
-# Bytes of one person's pictures. The last request below it may pass it, as may several at once.
+# Bytes of one person's pictures. The last request below it may exceed it, as may concurrent ones.
 QUOTA_BYTES = 1024**3
-# Smaller for an account younger than NEW_DAYS: many accounts are quickly made.
+# Smaller for an account younger than NEW_DAYS, because many accounts are quickly created.
 NEW_QUOTA_BYTES = 100 * 1024**2
 NEW_DAYS = 7
 DAY_MS = 24 * 60 * 60 * 1000
-# A person has to free the disk, so clients need not ask again soon.
+# An operator has to free space, so clients need not retry soon.
 RETRY_SECONDS = 600
 
 _USED_UP = _("Your pictures take up all the space that one person has.")
@@ -38,25 +38,25 @@ _DISK_FULL = _(
 
 
 def check(owner_id: int) -> None:
-    """Raise Unavailable when the disk is nearly full, PayloadTooLarge at the end of a quota."""
+    """Raise Unavailable if the disk is nearly full, PayloadTooLarge if a quota is used up."""
     if is_disk_full():
         logger.warning("disk nearly full; upload refused, %.1f %% free", 100 * free_share())
         raise _no_room()
     used = Media.objects.filter(owner_id=owner_id).aggregate(total=Sum("size"))["total"] or 0
-    # An id holds the time when it was made.
+    # An id contains the time of its creation.
     is_new = time.time() * 1000 - ids.ms_of(owner_id) < NEW_DAYS * DAY_MS
     if used >= (NEW_QUOTA_BYTES if is_new else QUOTA_BYTES):
         raise PayloadTooLarge(_NEW_USED_UP if is_new else _USED_UP)
 
 
 def free_share() -> float:
-    """Return the share of the disk of MEDIA_ROOT that this process may still use, 0 to 1.
+    """Return the share of MEDIA_ROOT's disk that this process may still use, 0 to 1.
 
-    The smaller of two shares, of space and of files. A file system that does not count one of them
-    says 0 of 0.
+    It is the smaller of two shares: space and number of files. A file system that does not count
+    one of them reports 0 of 0.
     """
     path = Path(settings.MEDIA_ROOT)
-    while not path.exists():  # it is made for the first picture
+    while not path.exists():  # the first picture creates it
         path = path.parent
     disk = os.statvfs(path)
     shares = ((disk.f_bavail, disk.f_blocks), (disk.f_favail, disk.f_files))
@@ -64,14 +64,14 @@ def free_share() -> float:
 
 
 def is_disk_full() -> bool:
-    """Return True when less than MEDIA_MIN_FREE_PERCENT is free; never when that is 0."""
+    """Return True if less than MEDIA_MIN_FREE_PERCENT is free; never if that is 0."""
     least = settings.MEDIA_MIN_FREE_PERCENT
     return least > 0 and free_share() * 100 < least
 
 
 @contextlib.contextmanager
 def room() -> Iterator[None]:
-    """Raise Unavailable when the block finds no room on the disk after all."""
+    """Raise Unavailable if the block fails because the disk is full."""
     try:
         yield
     except OSError as error:

@@ -1,16 +1,16 @@
-"""What pictures are used for: that decides who sees them, and when their files go.
+"""Uses of pictures: they decide who sees a picture and when its files are removed.
 
-Every app that keeps pictures registers what it knows: whether something of it uses a picture, which
-files everybody may see through it, and whether one reader may see a picture. `public_names` is the
-one place that says which files are public.
+Every app that uses pictures registers three functions: whether it uses a picture, which files are
+public through it, and whether a given reader may see a picture. Only `public_names` decides which
+files are public.
 
-- Whoever begins or ends to use pictures, or changes who may see what uses them, says so by
-  `changed` in the same transaction. The event settles them: files of what nothing uses are removed,
-  the others become public or private.
-- A file is made public and private under the lock of the picture's row, where it is looked up once
-  more who may see it. A process that dies in between leaves a public link only while the picture is
-  public; what ends that has an event of its own, which takes the link away and is never lost.
-- A public file without its link is served by the site, which then makes the link
+- Code that begins or ends to use pictures, or changes who may see the content that uses them, calls
+  `changed` in the same transaction. The event's handler removes the files of unused pictures and
+  makes the others public or private.
+- A file is made public or private under the lock of the picture's row, after a fresh visibility
+  check. A process that dies in between leaves a public link only while the picture is public. The
+  change that ends this publishes an event of its own, which removes the link and is never lost.
+- The site serves a public file whose link is missing, and then creates the link
   (`socialsite.uploads`).
 """
 
@@ -28,12 +28,12 @@ from socialsite.core.failpoints import failpoint
 from socialsite.core.models import Media
 from socialsite.core.registry import on
 
-# Uploads that nothing uses are kept so long; so many are removed at once.
+# Unused uploads are kept for this time; one sweep removes at most this many.
 UNUSED_HOURS = 24
 SWEEP_STEP = 100
-# Pictures that are settled in one transaction.
+# Pictures processed in one transaction.
 STEP = 200
-# The folders of public files are held against the tables in so many nights.
+# The folders of public files are compared with the tables over this many nights.
 NIGHTS = 16
 
 Uses = Callable[[Media], bool]
@@ -44,21 +44,21 @@ _public: list[PublicNames] = []
 _shows: list[Shows] = []
 
 
-# --- what apps know -----------------------------------------------------------------------------
+# --- functions that apps register ---------------------------------------------------------------
 def asked_before_sweeping(is_used: Uses) -> Uses:
-    """Register what says whether a picture is used; every app that keeps pictures has one."""
+    """Register a function that says whether a picture is used; each app with pictures has one."""
     _uses.append(is_used)
     return is_used
 
 
 def seen_by_all(names: PublicNames) -> PublicNames:
-    """Register what returns which files of some pictures everybody may see, guests too."""
+    """Register a function that returns which files of given pictures are public (guests too)."""
     _public.append(names)
     return names
 
 
 def shows_to_reader(shows: Shows) -> Shows:
-    """Register what says whether a person (by id) may see a picture that not everybody may."""
+    """Register a function that says whether a person (by id) may see a non-public picture."""
     _shows.append(shows)
     return shows
 
@@ -69,14 +69,14 @@ def public_names(pictures: Sequence[Media]) -> set[str]:
 
 
 def is_seen_by(picture: Media, viewer_id: int | None) -> bool:
-    """Tell whether a reader may see a picture: its owner always, others through what uses it."""
+    """Return whether a reader may see a picture: its owner always, others through its uses."""
     if viewer_id is None:
         return False
     return viewer_id == picture.owner_id or any(shows(picture, viewer_id) for shows in _shows)
 
 
 def by_file(name: str) -> Media | None:
-    """Return the picture that a file belongs to, as the picture or its thumbnail."""
+    """Return the picture that a file belongs to, as full picture or thumbnail."""
     found = Media.objects.filter(name=media_files.full_name(name)).first()
     return found if found is not None and name in (found.name, found.thumb_name) else None
 
@@ -84,7 +84,7 @@ def by_file(name: str) -> Media | None:
 # --- making public and private ------------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class PicturesChanged(DomainEvent):
-    """Something uses these pictures from now on, or no longer, or is seen by others than before."""
+    """The uses of these pictures, or the readers of those uses, have changed."""
 
     aggregate_type: ClassVar[str] = "media"
     aggregate_field: ClassVar[str] = "owner_id"
@@ -94,23 +94,23 @@ class PicturesChanged(DomainEvent):
 
 
 def changed(owner_id: int, ids: Collection[int]) -> None:
-    """Say so of some pictures of one person, in the transaction of the change."""
+    """Publish PicturesChanged for pictures of one person, in the transaction of the change."""
     if ids:
         publish(PicturesChanged(owner_id, sorted(ids)))
 
 
 @on(PicturesChanged, after=True)
 def settle_pictures(event: PicturesChanged) -> None:
-    """Remove what nothing uses any more, and bring public links in line."""
+    """Remove unused pictures, and bring public links in line."""
     for ident in event.ids:
-        # Waits for whoever uses the picture at this moment: then it is used.
+        # Waits for a transaction that uses the picture right now: then it is used.
         drop_unused(Media.objects.filter(pk=ident, is_used=False).select_for_update())
     arrange(event.ids)
 
 
 @db.atomic
 def arrange(ids: Iterable[int]) -> set[str]:
-    """Make the files of some pictures public or private; returns the names of the public ones."""
+    """Make the files of some pictures public or private; return the names of the public ones."""
     rows = Media.objects.select_for_update().filter(pk__in=ids).order_by("pk")
     pictures = list(rows)
     seen = public_names(pictures)
@@ -126,7 +126,7 @@ def arrange(ids: Iterable[int]) -> set[str]:
 
 
 def arrange_all(owner_id: int) -> None:
-    """Do that with all pictures of a person: of one who is banned, none is public."""
+    """Do that for all pictures of a person; a banned person has no public ones."""
     ids = list(Media.objects.filter(owner_id=owner_id).values_list("pk", flat=True))
     for start in range(0, len(ids), STEP):
         arrange(ids[start : start + STEP])
@@ -135,11 +135,11 @@ def arrange_all(owner_id: int) -> None:
 # --- removing -----------------------------------------------------------------------------------
 @db.atomic
 def drop_unused(rows: "QuerySet[Media]") -> None:
-    """Remove one picture, of a query that locks it, unless something uses it.
+    """Remove the one picture that a locking query returns, unless it is used.
 
-    The files go between the row and the commit: a process that dies there leaves a row without
-    files, which the next try takes, never files that no row names. Before the row they must not
-    go: a deadlock gives it to whoever waits to use it.
+    The files are removed between the row and the commit. If the process dies there, a row without
+    files remains, which the next try removes, but never files without a row. The files must not go
+    before the row: a deadlock would hand the row to a transaction that waits to use it.
     """
     item = rows.first()
     if item is None:
@@ -155,26 +155,25 @@ def drop_unused(rows: "QuerySet[Media]") -> None:
 
 
 def sweep(after: int = 0) -> int | None:
-    """Remove some pictures that were uploaded more than a day ago and that nothing uses.
+    """Remove some unused pictures that were uploaded more than a day ago.
 
-    That is asked of whoever keeps pictures, under the lock of the row, which `media.use` takes as
-    well. Returns the id to go on after, None at the end. Whoever uses a picture just then waits,
-    and learns that it is gone.
+    All apps are asked under the lock of the row, which `media.use` takes as well. A concurrent user
+    of the picture waits and then finds it gone. Returns the id to continue after, None at the end.
     """
     limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
     unused = Media.objects.filter(is_used=False, created_at__lt=limit)
     ids = list(unused.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:SWEEP_STEP])
     for ident in ids:
-        # What somebody uses at this moment is not waited for.
+        # Rows locked by a user of the picture are skipped.
         drop_unused(unused.filter(pk=ident).select_for_update(skip_locked=True))
     return ids[-1] if len(ids) == SWEEP_STEP else None
 
 
 def check_public(day: date) -> int:
-    """Hold a part of the public files against the tables; returns how many were not to be public.
+    """Compare a part of the public files with the tables; return how many wrongly were public.
 
-    Nothing should be found: this is for what a restored backup or a person's hands have left. Each
-    file is looked at every NIGHTS days.
+    Normally it finds none: it is meant for leftovers of a restored backup or of manual changes.
+    Each file is checked every NIGHTS days.
     """
     found = 0
     for number in range(day.toordinal() % NIGHTS, 256, NIGHTS):

@@ -7,10 +7,10 @@ from socialsite.core.ids import new_id
 
 
 class Event(models.Model):
-    """One fact to tell, written in the transaction of the fact.
+    """One event of the outbox, written in the transaction of its fact.
 
-    A row lives until its effects are done. `applied` says that the database effects are committed;
-    a crash after that repeats only the rest.
+    A row lives until its effects are done. `applied` is set once the database effects are
+    committed; after a crash only the remaining effects repeat.
     """
 
     id = models.BigAutoField(primary_key=True)
@@ -19,9 +19,9 @@ class Event(models.Model):
     type = models.CharField(max_length=64)
     payload = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
-    # Not claimed before this time (Unix ms): the end of a lease, or the next try after a failure.
+    # Not claimed before this time (Unix ms): the end of a lease, or the next retry.
     available_at = models.BigIntegerField(default=0)
-    # Fences the holder of the lease: whoever claims the row again writes another number.
+    # Fencing token of the lease: each claim writes another number.
     lease = models.BigIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)
     applied = models.BooleanField(default=False)
@@ -40,15 +40,19 @@ class Event(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """What a creating request with this key made; for 24 h a retry finds it and makes nothing."""
+    """The result of a creating request with this key.
+
+    For 24 h a retry finds it and creates nothing.
+    """
 
     id = models.BigAutoField(primary_key=True)
     user_id = models.BigIntegerField()
     key = models.CharField(max_length=100)
-    # SHA-256 of method, path and body: the same key with another request is a conflict.
+    # SHA-256 of method, path and body: reusing the key for another request is a conflict.
     fingerprint = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
-    # Of what depends on the address. Never what was answered: texts outlive their deletion in it.
+    # The type of object depends on the address. The response is never stored, as deleted texts
+    # would survive in it.
     made_id = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
@@ -62,11 +66,11 @@ class IdempotencyKey(models.Model):
 
 
 class Allowance(models.Model):
-    """What is left of one owner's budget, where that is counted in the database."""
+    """The state of one owner's budget, if it is counted in the database."""
 
     # Name of the budget and hash of the owner.
     key = models.CharField(max_length=64, primary_key=True)
-    # Unix time in microseconds at which the whole budget is there again.
+    # Unix time in microseconds at which the bucket is full again.
     full_at = models.BigIntegerField(default=0, db_index=True)
 
     def __str__(self) -> str:
@@ -74,7 +78,7 @@ class Allowance(models.Model):
 
 
 class Media(models.Model):
-    """One picture, re-encoded by us under a random name."""
+    """One re-encoded picture under a random name."""
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     owner_id = models.BigIntegerField()
@@ -85,8 +89,8 @@ class Media(models.Model):
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=200, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
-    # It was put into a post or made an avatar, and not released since: the sweep looks at the
-    # others, a day after they came.
+    # Set when a post or an avatar uses it, cleared on release. The sweep checks the others a day
+    # after their upload.
     is_used = models.BooleanField(default=False)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""What every operation of the OpenAPI document has in common: the budgets that it takes from."""
+"""Document on every operation of the OpenAPI schema the budgets that it takes from."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ HEADERS = {
 def add_budgets(
     result: dict[str, Any], generator: Any, request: object, public: bool
 ) -> dict[str, Any]:
-    """Describe 429 and the headers of budgets, a postprocessing hook of drf-spectacular."""
+    """Describe 429 and the budget headers; a postprocessing hook of drf-spectacular."""
     for path, _regex, method, callback in generator.endpoints:
         operation = result["paths"].get(path, {}).get(method.lower())
         if operation is None or not takes(callback.cls, method):
@@ -21,7 +21,7 @@ def add_budgets(
         responses = operation["responses"]
         responses.setdefault("429", {"content": ERROR, "description": ""})
         for status, response in responses.items():
-            if status != "401":  # refused before anything is taken
+            if status != "401":  # refused before any token is taken
                 refs = {name: {"$ref": f"#/components/headers/{name}"} for name in HEADERS}
                 response["headers"] = response.get("headers", {}) | refs
     result["components"]["headers"] = {
@@ -32,6 +32,6 @@ def add_budgets(
 
 
 def takes(view: type, method: str) -> bool:
-    """Return whether a method of an API view takes from a budget that its answers tell."""
+    """Return whether a method of an API view takes from a budget that its responses report."""
     handler = getattr(view, method.lower(), None)
     return method in getattr(view, "takes", {}) or hasattr(handler, "budget")

@@ -26,19 +26,19 @@ _VERSION = 1
 
 
 class Position(NamedTuple):
-    """A place in newest-first order: Unix time in ms and the id that breaks ties."""
+    """A place in newest-first order: Unix time in ms and the id as tie-breaker."""
 
     ts_ms: int
     id: int
 
     def encode(self) -> str:
-        """Return the opaque cursor for this place."""
+        """Return the opaque cursor of this position."""
         packed = _FORMAT.pack(_VERSION, self.ts_ms, self.id)
         return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
     @classmethod
     def decode(cls, cursor: str) -> "Position":
-        """Read a cursor; InvalidInput when it is not one of ours."""
+        """Parse a cursor; raises InvalidInput if it is not one of ours."""
         bad = InvalidInput(fields={"cursor": [_("This is not a cursor.")]})
         try:
             packed = base64.b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
@@ -54,7 +54,7 @@ NEWEST = Position(MAX_TS_MS, MAX_ID)
 
 
 def before(position: Position | None, time: str = "position", ident: str = "id") -> Q:
-    """Return the filter for rows strictly older than a position, in a form that uses an index.
+    """Return a filter for rows strictly older than a position, in a form that uses an index.
 
     `(time, id) < (?, ?)` scans all of a user's rows; `time <= ? AND (time < ? OR id < ?)` is a
     range.
@@ -68,13 +68,13 @@ def before(position: Position | None, time: str = "position", ident: str = "id")
 
 @dataclass(slots=True)
 class Page(Generic[T]):
-    """Items of one page and the cursor of the next, None at the end."""
+    """The items of one page and the cursor of the next, None at the end."""
 
     items: list[T]
     next: str | None
 
     def with_items(self, items: list[U]) -> "Page[U]":
-        """Return the same page over other items."""
+        """Return the same page with other items."""
         return Page(items, self.next)
 
 

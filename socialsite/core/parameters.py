@@ -1,4 +1,4 @@
-"""Parameters that many addresses of the API take, as its schema describes them."""
+"""Parameters that many API addresses share, for the schema."""
 
 from drf_spectacular.utils import OpenApiParameter
 
@@ -12,7 +12,7 @@ def _page(default: int, maximum: int) -> list[OpenApiParameter]:
     ]
 
 
-# Of `api.page_params` as it is, and with the sizes of feeds.
+# Parameters of `api.page_params` with its default sizes, and with the sizes of feeds.
 LIST_PAGE = _page(LIST_SIZE, LIST_MAX)
 FEED_PAGE = _page(FEED_SIZE, FEED_MAX)
 IDEMPOTENCY_KEY = OpenApiParameter(

@@ -1,6 +1,6 @@
-"""Queries of an unchanging shape, built once: Django takes longer to build one than to run it.
+"""Queries of a fixed shape, built once: Django takes longer to build a query than to run it.
 
-The ORM stays the only place where a query is written down, and values travel as parameters.
+Queries are still written only with the ORM, and values are passed as parameters.
 """
 
 import functools
@@ -17,17 +17,18 @@ from socialsite.core.db import Statement
 
 P = ParamSpec("P")
 
-# Stand for values while a query is built: numbers and texts that no query has by itself.
+# Placeholders for values while a query is built: numbers and texts that no query contains by
+# itself.
 _STAND_IN = 7 * 10**17
 _TEXT = "stand-in "
-# What an argument is: an int, a text, or so many ints.
+# Kinds of an argument: an int, a text, or a number of ints.
 _AN_INT, _A_TEXT = -1, -2
-# Built queries kept of each function: one for every number of values in a collection.
+# Built queries cached per function: one for every length of a collection.
 KEPT = 512
 
 
 class Prepared(Generic[P]):
-    """A query by the function that makes it: called, it returns the rows."""
+    """A query defined by a function; calling it returns the rows."""
 
     def __init__(self, make: Callable[P, Any]) -> None:
         functools.update_wrapper(self, make)
@@ -36,19 +37,19 @@ class Prepared(Generic[P]):
         )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Any]:
-        """Run it."""
+        """Run the query."""
         found = self._bound(args, kwargs)
         return [] if found is None else found[0].rows(found[1])
 
     def statement(self, *args: P.args, **kwargs: P.kwargs) -> Statement:
-        """Return it to be made part of another statement; no collection may be empty."""
+        """Return the statement, to be part of another one; no collection may be empty."""
         found = self._bound(args, kwargs)
         if found is None:
             raise ValueError("of an empty collection there is no statement")
         return found[0].statement(found[1])
 
     def _bound(self, args: Any, kwargs: Any) -> "tuple[_Built, list[Any]] | None":
-        """Return what is built for arguments of these kinds, and their values."""
+        """Return the built query for arguments of these kinds, and their values."""
         shape: list[int] = []
         values: list[Any] = []
         for value in args:
@@ -67,20 +68,22 @@ class Prepared(Generic[P]):
 def prepared(make: Callable[P, Any]) -> Prepared[P]:
     """Turn a function that returns a `values_list` queryset into one that returns its rows.
 
-    Its arguments are ints, texts and collections of ints (an empty one: no rows), and become
-    parameters; what must be part of the statement, as a limit, is given by name.
+    Its arguments are ints, texts and collections of ints, and become parameters; an empty
+    collection gives no rows. Values that must be part of the statement, such as a limit, are passed
+    by name.
     """
     return Prepared(make)
 
 
-# Fills a column of a query that has fewer than those it is run together with.
+# Pads a query that has fewer columns than those it is run together with.
 NOTHING = Value(0)
 
 
 class Together:
-    """Prepared queries, each `add`ed by whoever needs it, and run as one statement: of one moment.
+    """Prepared queries that are `add`ed one by one and run as one statement, at the same moment.
 
-    They give as many columns, all of them integers, and are told their `number`, to be the last.
+    All queries select the same number of integer columns; the last is the query's index, which they
+    get as `number`.
     """
 
     def __init__(self) -> None:
@@ -88,24 +91,24 @@ class Together:
         self._found: list[list[Any]] = []
 
     def add(self, query: Prepared[...], *args: Any, **kwargs: Any) -> list[Any]:
-        """Return the list that `run` puts the rows in, in no order."""
+        """Add a query; return the list that `run` fills with its rows, in no order."""
         self._queries.append(query.statement(*args, **kwargs, number=len(self._queries)))
         found: list[Any] = []
         self._found.append(found)
         return found
 
     def run(self) -> None:
-        """Run them, if there are any."""
+        """Run the queries, if there are any."""
         if self._queries:
             for found, rows in zip(self._found, db.read_together(*self._queries), strict=True):
                 found += rows
 
 
 class PreparedUpdate(Prepared[P]):
-    """An update by the function that makes it: called, it returns how many rows it found."""
+    """An update defined by a function; calling it returns the number of rows found."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> int:  # type: ignore[override]
-        """Run it."""
+        """Run the update."""
         with connection.cursor() as cursor:
             cursor.execute(*self.statement(*args, **kwargs))
             return int(cursor.rowcount)
@@ -119,7 +122,7 @@ def prepared_update(
 
 
 class _Built:
-    """One statement, and which of the values belongs to each of its parameters."""
+    """One statement, and the argument that belongs to each of its parameters."""
 
     def __init__(
         self, make: Callable[..., Any], shape: tuple[int, ...], names: dict[str, Any]
@@ -152,14 +155,14 @@ class _Built:
         self._is_flat = queryset._iterable_class is FlatValuesListIterable
 
     def statement(self, values: Sequence[Any]) -> Statement:
-        """Return it with its parameters."""
+        """Return the statement with its parameters."""
         return Statement(
             self._sql,
             [constant if place is None else values[place] for place, constant in self._parameters],
         )
 
     def rows(self, values: Sequence[Any]) -> list[Any]:
-        """Run it."""
+        """Run the statement."""
         with connection.cursor() as cursor:
             cursor.execute(*self.statement(values))
             rows = cursor.fetchall()
@@ -169,7 +172,7 @@ class _Built:
 
 
 def _index(value: Any, count: int) -> tuple[int | None, Any]:
-    """Return the place of the value that this parameter stands for, else None and itself."""
+    """Return the index of the argument behind a parameter, or None and the parameter itself."""
     if isinstance(value, str) and value.startswith(_TEXT):
         return int(value.removeprefix(_TEXT)) - _STAND_IN, None
     if isinstance(value, int) and _STAND_IN <= value < _STAND_IN + count:

@@ -1,18 +1,18 @@
-"""uvicorn's protocols with bounds on what a client may send, and on how long it may take.
+"""uvicorn's protocols with limits on the size and duration of requests.
 
-uvicorn has settings for few of them, and with the fast parser (`httptools`) for none of the head of
-a request. In the embedded mode nothing stands in front; in the full stack nginx bounds HTTP, and
-these bounds are there for `/ws/`.
+uvicorn has settings for few of these limits, and with the fast parser (`httptools`) for none on the
+head of a request. In the embedded mode no proxy stands in front; in the full stack nginx limits
+HTTP, and these limits apply to `/ws/`.
 
 - A head has at most HEADERS_MAX headers and HEAD_BYTES bytes, else 431.
-- A client that keeps the server waiting is cut off: HEAD_SECONDS for a whole head and for the next
-  request, BODY_PAUSE_SECONDS without a byte of a body, BODY_SECONDS for all of it, LINGER_SECONDS
-  for the rest of a body whose request is answered, WRITE_SECONDS without reading the answer.
+- A client that is too slow is disconnected: HEAD_SECONDS for a whole head and for the next request,
+  BODY_PAUSE_SECONDS without a byte of a body, BODY_SECONDS for all of it, LINGER_SECONDS for the
+  rest of a body whose request is answered, WRITE_SECONDS without reading the response.
 - Connections above `limit_concurrency` are closed before they cost anything.
-- A message of a socket has at most FRAGMENTS_MAX fragments, and PINGS_MAX pings of a client are
-  answered within PING_SECONDS.
+- A WebSocket message has at most FRAGMENTS_MAX fragments, and at most PINGS_MAX pings of a client
+  are answered within PING_SECONDS.
 
-A connection looks at its clock every CHECK_SECONDS, so it is cut off that much later at most.
+Deadlines are checked every CHECK_SECONDS, so a disconnect is late by at most that time.
 """
 
 import asyncio
@@ -23,20 +23,20 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 HEADERS_MAX = 100
 HEAD_BYTES = 32 * 1024
-# Requests that one connection sends before the first is answered.
+# Requests that a connection may send before the first is answered.
 PIPELINE_MAX = 16
 FRAGMENTS_MAX = 64
 PINGS_MAX, PING_SECONDS = 20, 10
 
 
 class TooLargeHeadError(Exception):
-    """The head of a request passed a bound; the parser turns it into an error of its own."""
+    """The head of a request exceeded a limit; the parser turns it into its own error."""
 
 
 class GentleTransport:
-    """What a request may do with its connection: `close` waits for the rest of its body.
+    """The transport of a request: `close` waits for the rest of the request body.
 
-    A connection that is closed with unread input is reset, and the client loses the answer.
+    A connection that is closed with unread input is reset, and the client loses the response.
     """
 
     def __init__(self, protocol: "BoundedHttp") -> None:
@@ -51,12 +51,12 @@ class GentleTransport:
         return self._protocol.transport.is_closing()
 
     def close(self) -> None:
-        """Close the connection, now or when the request is here."""
+        """Close the connection, now or when the request is received."""
         self._protocol.close_after_request()
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """HTTP/1.1 by `httptools`, bounded. The states are those of uvicorn; see the module."""
+    """HTTP/1.1 by `httptools`, with limits. The states are those of uvicorn; see the module."""
 
     HEAD_SECONDS = 15.0
     BODY_PAUSE_SECONDS = 30.0
@@ -66,7 +66,7 @@ class BoundedHttp(HttpToolsProtocol):
     CHECK_SECONDS = 2.5
 
     _timer: asyncio.TimerHandle | None = None
-    # Loop times: the client must have sent what is waited for, read what was written.
+    # Deadlines in loop time: for the client to send the awaited data, and to read written data.
     _send_by: float | None = None
     _read_by: float | None = None
     _body_by = 0.0
@@ -75,7 +75,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     # --- the connection -------------------------------------------------------------------------
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a request; close a connection that is one too many."""
+        """Begin to wait for a request; close a connection above the limit."""
         super().connection_made(transport)
         if self.limit_concurrency and len(self.connections) > self.limit_concurrency:
             transport.abort()
@@ -85,27 +85,27 @@ class BoundedHttp(HttpToolsProtocol):
         self._timer = self.loop.call_later(self.CHECK_SECONDS, self._check)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the clock."""
+        """Cancel the timer."""
         self._stop_clock()
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self) -> None:
-        """Leave the connection to the protocol of sockets."""
+        """Hand the connection over to the WebSocket protocol."""
         self._stop_clock()
         super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:
-        """Give the client some time to read: the buffer is full."""
+        """Set a deadline for the client to read: the buffer is full."""
         super().pause_writing()
         self._read_by = self.loop.time() + self.WRITE_SECONDS
 
     def resume_writing(self) -> None:
-        """Note that the client reads."""
+        """Clear the deadline: the client reads again."""
         super().resume_writing()
         self._read_by = None
 
     def close_after_request(self) -> None:
-        """Close the connection when what is being received has been received, or in time."""
+        """Close the connection once the request is fully received, or at the deadline."""
         self._is_last = True
         if not self._in_message:
             self.transport.close()
@@ -119,13 +119,13 @@ class BoundedHttp(HttpToolsProtocol):
             self._timer = None
 
     def _check(self) -> None:
-        """Cut the client off whose time is over, or look again later."""
+        """Disconnect a client past its deadline, or check again later."""
         now = self.loop.time()
         if self._read_by is not None and now >= self._read_by:
             self.transport.abort()
             return
         if self.transport.is_closing():
-            # It closes once all is written, which takes a client that reads.
+            # It closes once everything is written, which needs a client that reads.
             self._read_by = self._read_by or now + self.WRITE_SECONDS
         elif self._send_by is not None and now >= self._send_by and not self.flow.read_paused:
             self.transport.close()
@@ -133,7 +133,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     # --- what arrives ---------------------------------------------------------------------------
     def data_received(self, data: bytes) -> None:
-        """Parse; bound a head of which no header is complete yet."""
+        """Parse input; limit a head of which no header is complete yet."""
         super().data_received(data)
         if self._in_head and not self.transport.is_closing():
             self._unparsed += len(data)
@@ -148,12 +148,12 @@ class BoundedHttp(HttpToolsProtocol):
         self._wait(self.HEAD_SECONDS)
 
     def on_url(self, url: bytes) -> None:
-        """Take a part of the address."""
+        """Append a part of the address."""
         self._add(len(url))
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take a header, or a trailer of a body in chunks."""
+        """Add a header, or a trailer of a chunked body."""
         self._count += 1
         self._add(len(name) + len(value) + 4)
         super().on_header(name, value)
@@ -177,14 +177,14 @@ class BoundedHttp(HttpToolsProtocol):
         self._wait(self.BODY_PAUSE_SECONDS)
 
     def on_body(self, body: bytes) -> None:
-        """Take a part of the body; one that nobody will read does not prolong the wait."""
+        """Append a part of the body; a body that nobody reads does not extend the deadline."""
         super().on_body(body)
         if self.cycle is not None and not self.cycle.response_complete:
             self._wait(self.BODY_PAUSE_SECONDS)
             self._send_by = min(self._send_by or self._body_by, self._body_by)
 
     def on_message_complete(self) -> None:
-        """Stop the clock while the request is worked on."""
+        """Stop the timer while the request is processed."""
         self._in_message = False
         super().on_message_complete()
         if self._is_last:
@@ -195,7 +195,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._wait(self.HEAD_SECONDS)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for the rest of this one."""
+        """Wait for the next request, or for the rest of the current one."""
         is_last = not self.pipeline
         super().on_response_complete()
         if is_last:
@@ -216,20 +216,20 @@ class BoundedHttp(HttpToolsProtocol):
             b"content-length: %d\r\n" % len(text),
             b"connection: close\r\n\r\n",
         ]
-        # Between the parts of another answer it would be taken for a part of that.
+        # Inside a response under way, the 400 would be taken for a part of it.
         if self.cycle is None or self.cycle.response_complete:
             self.transport.write(b"".join([*head, text]))
         self.transport.close()
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """A WebSocket whose frames are bounded too; the size of a message is uvicorn's setting."""
+    """A WebSocket with limits on frames; uvicorn's setting limits the size of a message."""
 
     _pings = 0
     _pings_since = 0.0
 
     def handle_cont(self, event: Any) -> None:
-        """Take a fragment; empty ones have no size that could be bounded."""
+        """Receive a fragment; empty ones have no size that could be limited."""
         super().handle_cont(event)
         if len(self.frames) > FRAGMENTS_MAX:
             self._fail(1009, "too many fragments")
@@ -246,7 +246,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             super().handle_ping()
 
     def send_receive_event_to_app(self) -> None:
-        """Pass a message on; of text that is no UTF-8 uvicorn would log a traceback."""
+        """Pass a message on; uvicorn would log a traceback for invalid UTF-8."""
         if self.curr_msg_data_type == "text":
             try:
                 b"".join(self.frames).decode()
@@ -260,7 +260,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
             return
         self.frames = []
         self.conn.fail(code, reason)
-        if self.conn.close_sent is None:  # before the handshake is done nothing can be said
+        if self.conn.close_sent is None:  # before the handshake is complete nothing can be sent
             self.transport.abort()
         else:
             self.handle_parser_exception()

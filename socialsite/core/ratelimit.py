@@ -1,7 +1,7 @@
-"""Budgets that are counted in Redis, by Redis' clock; taken from at the entry, not in actions.
+"""Budgets counted in Redis, by Redis' clock; taken from at the entry points, not in actions.
 
-They keep the work fair: while Redis is down everything passes, and no budget is told. A budget that
-security rests on is counted in the database instead (`socialsite.core.allowances`).
+They keep the load fair: while Redis is down every request passes, without budget headers. Budgets
+that protect security are counted in the database instead (`socialsite.core.allowances`).
 """
 
 import functools
@@ -19,7 +19,7 @@ from socialsite.core.errors import RateLimited
 
 
 class Take(NamedTuple):
-    """Tokens of one owner of a budget."""
+    """Tokens to take from one owner's budget."""
 
     budget: Budget
     owner: int | str
@@ -33,7 +33,7 @@ class Take(NamedTuple):
 
 
 def _hashed(owner: str) -> str:
-    # Keyed, as all IPv4 addresses are quickly tried.
+    # Keyed hash, because all IPv4 addresses are quickly tried.
     return hashlib.blake2b(owner.encode(), digest_size=16, key=_hash_key()).hexdigest()
 
 
@@ -44,10 +44,10 @@ def _hash_key() -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a bucket answered: whether it gave, what is left, seconds until it would give.
+    """The answer of a bucket: whether it had enough, tokens left, seconds until it has enough.
 
-    `limit` is the size of the bucket and `full_after` the seconds until it is full again; `limit`
-    is None when Redis did not answer, or nothing is limited, so that nothing is known.
+    `limit` is the size of the bucket and `full_after` the seconds until it is full again. `limit`
+    is None if Redis did not answer or nothing is limited.
     """
 
     allowed: bool
@@ -57,13 +57,12 @@ class Grant:
     full_after: float = 0.0
 
     def headers(self) -> dict[str, str]:
-        """Return the budget as response headers, none when it is not known.
+        """Return the budget as response headers; none if it is not known.
 
-        The three fields of the IETF's draft (httpapi-ratelimit-headers, up to its version 7), in
-        whole tokens and seconds from now: clients know these names, with or without an `X-`, while
-        the structured field that later versions put in their place is read by few. As the draft
-        asks, a refusal's RateLimit-Reset is the same moment as its Retry-After; otherwise it is
-        when the whole budget is back.
+        The three fields of the IETF's draft (httpapi-ratelimit-headers, up to version 7), in whole
+        tokens and seconds from now. Clients know these names, with or without an `X-`, while few
+        read the structured field of later versions. As the draft requires, the RateLimit-Reset of a
+        refusal equals its Retry-After; otherwise it is the time until the whole budget is back.
         """
         if self.limit is None:
             return {}
@@ -75,7 +74,7 @@ class Grant:
         }
 
     def check(self) -> None:
-        """Raise RateLimited, with the seconds to wait, unless the bucket gave."""
+        """Raise RateLimited, with the seconds to wait, if the bucket had too few tokens."""
         if not self.allowed:
             raise RateLimited(retry_after=max(1, math.ceil(self.retry_after)))
 
@@ -84,7 +83,7 @@ FREE = Grant(allowed=True)
 
 
 class Asked:
-    """Tokens asked for in a batch; `grant` says what became of them once the batch has run."""
+    """Takes of tokens in a batch; `grant` has the result once the batch has run."""
 
     def __init__(self, batch: redis.Batch, takes: Sequence[Take]) -> None:
         self.takes = [take for take in takes if take.budget.rate is not None]
@@ -93,13 +92,13 @@ class Asked:
             arguments: list[Any] = []
             for budget, _owner, cost in self.takes:
                 rate = budget.rate or budget.default
-                # What costs more than the whole budget would never be granted.
+                # A cost above the whole budget would never be granted.
                 arguments += [rate.capacity, rate.per_second, min(cost, rate.capacity)]
             script = redis.script(__file__, "token_bucket")
             self._reply = batch.add(*script.command([take.key for take in self.takes], arguments))
 
     def grant(self) -> Grant:
-        """Return the answer of the bucket that says most; without Redis everything is granted."""
+        """Return the answer of the tightest bucket; without Redis every request is granted."""
         if self._reply is None:
             return FREE
         try:
@@ -114,7 +113,7 @@ class Asked:
 
 
 def take_all(takes: Sequence[Take]) -> Grant:
-    """Take tokens of several budgets, or of none of them when one refuses; one round trip."""
+    """Take tokens of several budgets, or of none if one refuses; one round trip."""
     batch = redis.Batch()
     asked = Asked(batch, takes)
     batch.run()
@@ -122,7 +121,7 @@ def take_all(takes: Sequence[Take]) -> Grant:
 
 
 def take(budget: Budget, owner: int | str, cost: int = 1) -> Grant:
-    """Take tokens of an owner; without Redis everything is granted."""
+    """Take tokens of an owner; without Redis every request is granted."""
     return take_all([Take(budget, owner, cost)])
 
 
@@ -134,5 +133,5 @@ def spend(budget: Budget, owner: int | str, cost: int = 1) -> Grant:
 
 
 def give_back(takes: Sequence[Take]) -> None:
-    """Give tokens back that were taken for what then was not done."""
+    """Give back tokens that were taken for work that was not done."""
     take_all([one._replace(cost=-one.cost) for one in takes])

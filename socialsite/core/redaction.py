@@ -1,11 +1,11 @@
-"""Secrets that no log may hold: taken out of every record when it is made, whoever writes it.
+"""Remove secrets from every log record when it is created, whichever library logs it.
 
-A record names addresses, headers and errors as they came, and with them what opens an account: the
-links of mails, tokens, tickets, passwords. `install` makes every logger of the process leave them
-out, also in tracebacks; `deploy.service` does the same with the output of other programs.
+A record contains addresses, headers and errors as they arrived, and with them credentials: links of
+e-mails, tokens, tickets, passwords. `install` redacts them in every logger of the process, also in
+tracebacks. `deploy.service` does the same with the output of other programs.
 
-Each pattern begins with fixed characters and looks at what follows once, so that a hostile text
-costs its length.
+Each pattern begins with fixed characters and reads the following text once, so that a hostile text
+costs only its length.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ _NAMES = (
     "|sessionid|recovery|confirmation"
 )
 _SLASH = r"(?:/|%2f)"
-# The links of mails; their pages behind it hold no secret.
+# The links of e-mails; the pages behind the token contain no secret.
 _LINK = re.compile(
     rf"({_SLASH}(?:recover|email){_SLASH})(?!(?:choose|confirm)(?:$|[^\w-]))[^\s\"'?#&<>]+", re.I
 )
@@ -34,7 +34,7 @@ _FIELD = re.compile(
 _BEARER = re.compile(r"\b(bearer|basic)\s[^\s\"',;]+", re.I)
 # user:password@ of an address.
 _USERINFO = re.compile(r"(://[^\s:/@\"']*:)[^\s/@\"']+@")
-# Whatever may be a JSON Web Token; a run of these characters is looked at once.
+# Anything that may be a JSON Web Token; a run of these characters is scanned once.
 _RUN = re.compile(r"[A-Za-z0-9_.-]{40,}")
 _JWT_BEGINS = "eyJ"
 
@@ -55,14 +55,14 @@ def _without_jwt(found: re.Match[str]) -> str:
 
 
 def install() -> None:
-    """Make every log record of this process leave secrets out; calling it again changes nothing."""
+    """Redact every log record of this process; calling it again changes nothing."""
     make = logging.getLogRecordFactory()
     if getattr(make, "redacts", False):
         return
 
     def record(*args: Any, **kwargs: Any) -> logging.LogRecord:
         made = make(*args, **kwargs)
-        # A message that does not fit its arguments is reported by logging itself, later.
+        # logging itself reports a message that does not fit its arguments, later.
         with contextlib.suppress(TypeError, ValueError, KeyError):
             _clean(made)
         return made
@@ -76,7 +76,8 @@ _formatter = logging.Formatter()
 
 def _clean(record: logging.LogRecord) -> None:
     """Redact the arguments of a record, its message and its traceback."""
-    # Some formatters (uvicorn's of requests) take the arguments one by one: they keep their places.
+    # Some formatters (uvicorn's for requests) read arguments by position, so they keep their
+    # places.
     if isinstance(record.args, tuple):
         record.args = tuple(_clean_value(value) for value in record.args)
     elif isinstance(record.args, Mapping):

@@ -1,8 +1,8 @@
-"""Full pages out of runs of positions, whatever is hidden.
+"""Build full pages from runs of positions, however many of them are hidden.
 
-Positions come first, from an index alone; what the reader may not see of them is passed over, and
-made up for from further down. Rounds double, and there are ROUNDS_MAX of them: a page costs a
-bounded number of queries, whatever is hidden.
+Positions are read first, from an index alone. Positions that the reader may not see are skipped and
+replaced by older ones. Each round reads twice as many, and there are at most ROUNDS_MAX rounds, so
+a page costs a bounded number of queries.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,9 +27,9 @@ def newest(rows: "QuerySet[Any]", ident: str, cursor: Position | None, size: int
 def walk(
     run: Callable[[Position | None, int], list[Position]], cursor: Position | None, size: int
 ) -> Iterator[list[Position]]:
-    """Yield ever older runs of positions after the cursor, the first of `size`.
+    """Yield ever older runs of positions after the cursor; the first has `size`.
 
-    Whoever takes them stops after ROUNDS_MAX.
+    The caller stops after ROUNDS_MAX.
     """
     while True:
         found = run(cursor, size)
@@ -49,17 +49,17 @@ def fill(
     head: Sequence[tuple[Position, T]] = (),
     first: int | None = None,
 ) -> Page[T]:
-    """Make one page of `head` and of what is seen of runs.
+    """Make one page from `head` and the visible positions of the runs.
 
-    `look(ids, most)` returns by id what the reader may see of the positions with these ids; more
-    than `most` are not needed. `first` positions are looked at first, `size` + 1 unless told.
+    `look(ids, most)` returns by id what the reader may see of these positions; more than `most` are
+    not needed. The first call covers `first` positions, by default `size` + 1.
 
-    The page is full, or the list ends with it; only after ROUNDS_MAX rounds of what is hidden is
-    it short and has a `next` all the same, below the last that was looked at.
+    The page is full, or the list ends with it. Only after ROUNDS_MAX rounds of hidden positions may
+    a page be short and still have a `next`, below the last position checked.
     """
     kept = list(head)
     reached: Position | None = None
-    # As a rule nothing is hidden, and the few more of the first run are not looked at.
+    # Usually nothing is hidden, and the extra positions of the first run are not read.
     first = size + 1 if first is None else first
     for number, run in enumerate(runs if len(kept) <= size else (), start=1):
         for part in (run[:first], run[first:]) if number == 1 else (run,):

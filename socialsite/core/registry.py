@@ -1,7 +1,7 @@
-"""Who listens to which event, and at which of three stages.
+"""Handlers of each event, in three stages.
 
 WITHIN the transaction of the fact (database only, cheap); RELAY: database effects, committed
-together with the mark that they are applied; AFTER: effects outside the database, idempotent, after
+together with the mark that they are applied; AFTER: idempotent effects outside the database, after
 that commit.
 """
 
@@ -27,7 +27,7 @@ _handlers: dict[tuple[str, Stage], list[Handler]] = defaultdict(list)
 
 
 def on(*types: type[Any], within: bool = False, after: bool = False) -> Callable[[H], H]:
-    """Register a handler for event types; the stage is RELAY unless told otherwise."""
+    """Register a handler for event types; the default stage is RELAY."""
     if within and after:
         raise ValueError("a handler runs at one stage")
     stage = Stage.WITHIN if within else Stage.AFTER if after else Stage.RELAY
@@ -41,5 +41,5 @@ def on(*types: type[Any], within: bool = False, after: bool = False) -> Callable
 
 
 def handlers(event_type: type[Any], stage: Stage) -> list[Handler]:
-    """Return the handlers of one type and stage in the order they were registered."""
+    """Return the handlers of one type and stage in the order of registration."""
     return _handlers.get((event_type.__name__, stage), [])

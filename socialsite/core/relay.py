@@ -1,8 +1,8 @@
-"""The relay of the event outbox: claim by lease, apply once, then the rest, then delete (T21).
+"""The relay of the event outbox: claim by lease, apply once, run the rest, delete (T21).
 
-Database effects of all handlers of an event commit together with `applied`; effects outside the
-database run after that commit and may repeat. A failure waits with growing pauses; after
-MAX_ATTEMPTS the event is dead and waits for a person in the admin.
+Database effects of all handlers of an event commit together with `applied`. Effects outside the
+database run after that commit and may repeat. A failed event is retried after growing pauses; after
+MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin.
 """
 
 import logging
@@ -27,7 +27,7 @@ BACKOFF_MAX_MS = 300_000
 
 
 def relay(limit: int = 1000) -> int:
-    """Deliver due events until none is left or `limit` is reached; returns how many were done."""
+    """Deliver due events until none is left or `limit` is reached; return how many were done."""
     done = 0
     while done < limit:
         claimed = claim(min(BATCH, limit - done))
@@ -42,7 +42,7 @@ def relay(limit: int = 1000) -> int:
 
 @db.atomic
 def claim(limit: int) -> list[Event]:
-    """Lease up to `limit` due events to this caller; other callers pass over them."""
+    """Lease up to `limit` due events to this caller; other callers skip them."""
     now = db.now_ms()
     due = Event.objects.filter(dead=False, available_at__lte=now).order_by("available_at", "id")
     rows = list(due.select_for_update(skip_locked=True)[:limit])
@@ -56,7 +56,7 @@ def claim(limit: int) -> list[Event]:
 
 
 def deliver(row: Event) -> None:
-    """Run an event's handlers; on failure put it back with a pause."""
+    """Run an event's handlers; on failure schedule a retry."""
     try:
         event_type = registry.event_types[row.type]
         event = event_type.from_payload(row.payload)
@@ -73,7 +73,7 @@ def deliver(row: Event) -> None:
 
 @db.atomic
 def _apply(row: Event, event: DomainEvent) -> bool:
-    """Commit the database effects once; False when another relay holds the event by now."""
+    """Commit the database effects once; return False if another relay has the lease by now."""
     held = Event.objects.select_for_update().filter(pk=row.pk, lease=row.lease).first()
     if held is None:
         return False
@@ -95,12 +95,12 @@ def _postpone(row: Event, error: Exception) -> None:
 
 
 def revive(rows: "QuerySet[Event]") -> int:
-    """Make dead events due again; returns how many."""
+    """Make dead events due again; return how many."""
     return int(rows.filter(dead=True).update(dead=False, attempts=0, available_at=0))
 
 
 def lag_ms() -> int:
-    """Return the age in ms of the oldest event that is not done, 0 when there is none."""
+    """Return the age in ms of the oldest event that is not done; 0 if there is none."""
     alive = Event.objects.filter(dead=False)
     oldest = alive.order_by("created_at").values_list("created_at", flat=True).first()
     return 0 if oldest is None else max(0, int(time.time() * 1000 - oldest.timestamp() * 1000))

@@ -1,4 +1,4 @@
-"""Other services and their keys, as SERVICE_KEYS names them: `key`, or `name:key`."""
+"""Other services and their keys, as SERVICE_KEYS lists them: `key`, or `name:key`."""
 
 import hashlib
 import re
@@ -7,24 +7,24 @@ from typing import NamedTuple
 
 KEY_MIN = 32
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
-# What goes into a header as it stands, and separates nothing in the setting.
+# Characters that are valid in a header and do not separate entries of the setting.
 _KEY = re.compile(r"[!-+\--9;-~]+")
 
 
 class Service(NamedTuple):
-    """A service that may ask, and its key; the name is empty where the setting gives none."""
+    """A service that may call this site, and its key; the name is empty if the setting has none."""
 
     name: str
     key: str
 
     @property
     def owner(self) -> str:
-        """What its budget is counted under."""
+        """The owner under which its budget is counted."""
         return self.name or hashlib.sha256(self.key.encode()).hexdigest()[:16]
 
 
 def read(texts: Sequence[str]) -> list[Service]:
-    """Read the parts of the setting; ValueError says which is wrong, and never what it is."""
+    """Parse the parts of the setting; ValueError names the invalid part, never its content."""
     found: list[Service] = []
     for number, text in enumerate(texts, 1):
         name, colon, key = text.rpartition(":")

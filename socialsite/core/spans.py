@@ -2,14 +2,14 @@
 
 Links, notifications and the cut of long texts use the same spans.
 
-- Time and memory grow linearly with the length of the text, whatever the text says. In the pattern
-  below every repetition is possessive or bounded, and an alternative that begins with a repetition
-  checks the character before it, so it starts only once in a run of characters. Libraries that find
-  links are not linear (docs/decisions/0010-links-in-texts.md).
+- Time and memory grow linearly with the length of the text, for any text. In the pattern below
+  every repetition is possessive or bounded, and an alternative that begins with a repetition checks
+  the character before it, so it starts only once in a run of characters. Libraries that find links
+  are not linear (docs/decisions/0010-links-in-texts.md).
 - An address ends before white space, `<`, `>`, `"` and Chinese punctuation. Punctuation at the end
   is not part of it, nor is a closing bracket that the address does not open.
-- A name stands alone: `a@bob1`, `@bob1@elsewhere`, `@bob_1` and text inside an address name nobody.
-  Whether a person has that name is not checked here.
+- A name stands alone: `a@bob1`, `@bob1@elsewhere`, `@bob_1` and text inside an address are no
+  names. Whether a person has that name is not checked here.
 - A new kind of span, tags for example, is a member of `Kind` and an alternative of `_FOUND`.
 """
 
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What a span of a text is."""
+    """The kind of a span."""
 
     ADDRESS = "address"  # begins with http:// or https://
     BARE = "bare"  # an address that begins with www.
@@ -66,13 +66,13 @@ _HOST = re.compile(
 _TRAILING = ".,:;!?'"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _KINDS = {kind.value: kind for kind in Kind}
-# `beginning` reads so many characters after the cut to see which span it would halve. Names and
+# `beginning` reads this many characters after the cut to see which span it would halve. Names and
 # nearly all mail addresses are shorter; for other addresses their first characters are enough.
 AHEAD = 80
 
 
 def is_plain(text: str) -> bool:
-    """True when a text certainly has no span; a quick check that most texts pass."""
+    """Return True if a text certainly has no span; a quick check that most texts pass."""
     return not ("@" in text or "://" in text or "ww." in text or "WW." in text)
 
 

@@ -12,7 +12,7 @@ from socialsite.core.models import IdempotencyKey
 logger = logging.getLogger(__name__)
 
 IDEMPOTENCY_HOURS = 24
-# Of one night; what is left over waits for the next.
+# Per night; the rest waits for the next night.
 SWEEPS_MAX = 200
 
 
@@ -31,14 +31,14 @@ def purge_idempotency_keys() -> None:
 
 @shared_task(name="core.purge_allowances")
 def purge_allowances() -> None:
-    """Drop budgets of which nothing is used."""
+    """Drop budgets with a full bucket."""
     while allowances.purge():
         pass
 
 
 @shared_task(name="core.sweep_media")
 def sweep_media() -> None:
-    """Remove uploads that nothing uses, then look at a part of the public files."""
+    """Remove unused uploads, then check a part of the public files."""
     after: int | None = 0
     for _ in range(SWEEPS_MAX):
         if after is not None:

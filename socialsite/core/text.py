@@ -1,15 +1,16 @@
-"""Texts that people type."""
+"""Normalize texts that people type."""
 
 import unicodedata
 
-# Categories of what nobody sees: controls, joiners and marks of direction, spaces and separators.
+# Categories of invisible characters: controls, joiners and marks of direction, spaces and
+# separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp"))
 
 
 def clean(text: str) -> str:
-    """Trim, end lines in LF, and keep of control characters only line feed and tab.
+    """Trim, convert line ends to LF, and drop control characters except line feed and tab.
 
-    A text of which nothing can be seen (zero-width characters) is empty.
+    A text with only invisible characters (zero-width) becomes empty.
     """
     text = text.replace("\r\n", "\n")
     kept = [c for c in text if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs")]

@@ -1,4 +1,4 @@
-"""How long browsers must come back by https once they did (HSTS), said by the site and by nginx."""
+"""HSTS: how long browsers use only https after a visit; sent by the site and by nginx."""
 
 HSTS_SECONDS = 63_072_000  # two years
 HSTS = f"max-age={HSTS_SECONDS}; includeSubDomains; preload"

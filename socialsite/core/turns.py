@@ -1,12 +1,12 @@
-"""Turns: how many requests a process works on at once, and how many of them may be slow.
+"""Turns: limits on the requests that a process works on at once, and on the slow ones among them.
 
-Slow is what waits: for a decoder, for a hasher, for others that try the same password. A request
-that begins such work takes a place, of which there are few, so that others are served meanwhile
-whatever many slow requests do. On ASGI, in the embedded mode, each request has a thread of its own:
-a slow one gives its turn back before it takes a place, so that all turns are there for the others.
-A limited number of further ones sleeps until a place is free.
+A request is slow if it waits: for a picture decoder, for a password hasher, or for others that try
+the same password. Before such work it takes one of a few places, so that slow requests never block
+all others. On ASGI, in the embedded mode, each request has a thread of its own: a slow one gives
+its turn back before it takes a place, so that all turns are free for other requests. A limited
+number of further slow requests waits for a place.
 
-What runs elsewhere (WSGI, commands, workers) takes no place.
+WSGI, commands and workers take no places.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 from socialsite.core.bodies import Application, Message, Receive, Send
 from socialsite.core.errors import AppError, RateLimited, Unavailable
 
-REQUESTS_AT_ONCE = 32  # on ASGI, beside those that are slow
+REQUESTS_AT_ONCE = 32  # on ASGI, beside the slow ones
 SLOW_ASGI = 16
-LINE_ASGI = 64  # who may wait for a place
+LINE_ASGI = 64  # requests that may wait for a place
 WAIT_SECONDS = 10.0
 RETRY_SECONDS = 2
 
@@ -33,10 +33,10 @@ PASSWORD, UPLOAD = "password", "upload"
 
 
 class Places:
-    """The places of slow work in a process, at most half of them for uploads.
+    """The places for slow work in a process, at most half of them for uploads.
 
-    One owner, an address or a person, never has all that its kind of work may have. As many as
-    there are in `line` wait for a place, those of one owner in most of it.
+    One owner, an address or a person, can never take all places of a kind. At most `line` requests
+    wait for a place, and one owner has at most a part of that line.
     """
 
     def __init__(self, at_most: int, line: int = 0) -> None:
@@ -46,9 +46,9 @@ class Places:
         self._changed = threading.Condition()
 
     def take(self, kind: str, owner: str) -> None:
-        """Take a place, after WAIT_SECONDS at most; "" is nobody, who has no share.
+        """Take a place, waiting at most WAIT_SECONDS; the owner "" has no share of its own.
 
-        Raises RateLimited when the owner has its share, Unavailable when no place is left.
+        Raises RateLimited if the owner has used its share, Unavailable if no place is free.
         """
         latest = time.monotonic() + WAIT_SECONDS
         with self._changed:
@@ -75,7 +75,7 @@ class Places:
         return None
 
     def _wait(self, owner: str, seconds: float) -> bool:
-        """Wait until a place is given back; False without room in the line, or time."""
+        """Wait until a place is given back; return False on timeout or if the line is full."""
         room = _most_of(self._line) if owner else self._line
         if seconds <= 0 or self._waiting.total() >= self._line or self._waiting[owner] >= room:
             return False
@@ -93,12 +93,12 @@ class Places:
 
 
 def _most_of(number: int) -> int:
-    """Return how many of so many one owner may have."""
+    """Return the maximum for one owner of this many."""
     return max(1, number * 7 // 8)
 
 
 class _Served(NamedTuple):
-    """What a request in work has: the places of its process, and how its turn is given back."""
+    """State of a request in work: the places of its process, and how to give its turn back."""
 
     places: Places
     leave: Callable[[], object]
@@ -116,7 +116,7 @@ _inside = _Inside()
 
 @contextmanager
 def within(places: Places, leave: Callable[[], object]) -> Iterator[None]:
-    """Serve a request in which slow work gives a turn back and then takes one of these places."""
+    """Serve a request whose slow work gives its turn back and takes one of these places."""
     token = _served.set(_Served(places, leave))
     try:
         yield
@@ -126,9 +126,9 @@ def within(places: Places, leave: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def slow(kind: str, owner: object = "") -> Iterator[None]:
-    """Hold a place for slow work, which may have to wait for it; work within work takes no second.
+    """Hold a place for slow work; may wait for it. Nested slow work takes no second place.
 
-    Raises RateLimited when the owner has its share, Unavailable when no place is left.
+    Raises RateLimited if the owner has used its share, Unavailable if no place is free.
     """
     served = _served.get()
     if served is None or _inside.is_slow:
@@ -149,9 +149,9 @@ def slow(kind: str, owner: object = "") -> Iterator[None]:
 def worker(
     kind: str, workers: threading.Semaphore, seconds: int, owner: object = ""
 ) -> Iterator[None]:
-    """Hold a place for slow work, then one of few workers, waited for so many seconds at most.
+    """Hold a place for slow work, then one of few workers; wait at most this many seconds.
 
-    Raises what `slow` does, and Unavailable when no worker became free.
+    Raises the errors of `slow`, and Unavailable if no worker became free.
     """
     with slow(kind, owner):
         if not workers.acquire(timeout=seconds):
@@ -163,18 +163,18 @@ def worker(
 
 
 class Turns:
-    """ASGI middleware that lets Django work on so many requests at once; the others wait.
+    """ASGI middleware that limits how many requests Django works on at once; the rest wait.
 
-    On ASGI Django starts a thread for each request. A turn begins when the body is there and ends
-    when the answer begins, so that a client that is slow to send or to read keeps nobody waiting;
-    a slow request's ends before it takes its place. What may write has half of the turns.
+    On ASGI Django starts a thread for each request. A turn begins when the body is complete and
+    ends when the response begins, so that a client that sends or reads slowly blocks nobody. The
+    turn of a slow request ends before it takes its place. Unsafe methods may use half of the turns.
     """
 
     def __init__(self, application: Application, at_once: int, places: Places) -> None:
         self._application = application
         self._places = places
         self._free = asyncio.Semaphore(at_once)
-        # Else pages would stand in line behind log-ins before those are known to be slow.
+        # Otherwise pages would queue behind log-ins that are not yet known to be slow.
         self._for_writes = asyncio.Semaphore(max(1, at_once // 2))
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:

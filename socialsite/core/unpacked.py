@@ -1,4 +1,4 @@
-"""What a process unpacked last, beside its bytes: the same facts are asked for often."""
+"""Cache of recently unpacked values, keyed by their bytes: the same values are needed often."""
 
 from typing import Generic, TypeVar
 
@@ -6,9 +6,9 @@ T = TypeVar("T")
 
 
 class Unpacked(dict[int, tuple[bytes, T]], Generic[T]):
-    """Values by id, each with its packed bytes, as many as `max_bytes` of these have room for.
+    """Values by id, each with its packed bytes; these bytes take at most `max_bytes`.
 
-    The values take up to ten times as much memory.
+    The unpacked values take up to ten times as much memory.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -17,7 +17,7 @@ class Unpacked(dict[int, tuple[bytes, T]], Generic[T]):
         self._bytes = 0
 
     def keep(self, ident: int, packed: bytes, value: T) -> None:
-        """Keep a value, and forget all others when they were too many."""
+        """Store a value; drop all others if they exceed the limit."""
         self._bytes += len(packed)
         if self._bytes > self.max_bytes:
             self.clear()

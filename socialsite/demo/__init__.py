@@ -1,4 +1,4 @@
-"""The demo: some three hundred people who follow, write and talk, made through the site's own actions."""
+"""Demo data: about three hundred people and their posts, created through the site's actions."""
 
 from socialsite.demo.seeding import DEMO_LOGINS, seed
 

@@ -1,8 +1,8 @@
-"""Who follows whom on the demo site, in the shape of B9, plus one author whom most of those follow.
+"""The follow graph of the demo site: the distribution of B9, plus one author whom most follow.
 
-40 % follow somebody (mean 7.9), 35 % are followed (mean 9.2), 26 % are both (8.3 and 10.4); numbers of
-follows and of fans are log-normal, so a few people have many. The people one can sign in as follow at
-least LOGIN_FOLLOWS, as long as there are so many.
+40 % follow somebody (mean 7.9), 35 % are followed (mean 9.2), 26 % are both (8.3 and 10.4). The
+numbers of follows and of followers are log-normal, so a few people have many. The log-in accounts
+follow at least LOGIN_FOLLOWS people, if there are that many.
 """
 
 import math
@@ -16,14 +16,14 @@ ONLY_FOLLOWS = (FOLLOWERS * 7.9 - BOTH * BOTH_FOLLOWS) / (FOLLOWERS - BOTH)
 ONLY_FANS = (FOLLOWED * 9.2 - BOTH * BOTH_FANS) / (FOLLOWED - BOTH)
 SIGMA = 0.9
 LOGIN_FOLLOWS = 34
-BIG_SHARE = 0.95  # of those who follow anybody
+BIG_SHARE = 0.95  # of the people who follow anybody
 
 
 def make(count: int) -> list[tuple[int, int]]:
-    """Return (follower, author) pairs by number, in the order in which they are to be made."""
+    """Return (follower, author) pairs by number, in the order in which they are created."""
     rng = Random("graph")
     both = round(count * BOTH)
-    # The people one can sign in as come first in the list, and are both.
+    # The log-in accounts come first in the list and are both follower and author.
     others = list(range(LOGINS + 1, count))
     rng.shuffle(others)
     order = [*range(min(LOGINS + 1, count)), *others]
@@ -31,7 +31,7 @@ def make(count: int) -> list[tuple[int, int]]:
     followers = order[: both + only_follow]
     authors = order[:both] + order[both + only_follow :][: round(count * FOLLOWED) - both]
     fans = dict(zip(authors, _sizes(rng, len(authors), both, BOTH_FANS, ONLY_FANS), strict=True))
-    # Whom one signs in as counts in the mean of those who are both.
+    # The log-in accounts count in the mean of those who are both.
     login_follows = min(LOGIN_FOLLOWS, max(0, len(authors) - 2))
     rest = (both * BOTH_FOLLOWS - LOGINS * login_follows) / max(1, both - LOGINS)
     follows = [float(login_follows)] * LOGINS
@@ -49,9 +49,9 @@ def make(count: int) -> list[tuple[int, int]]:
 
 
 def is_urgent(pair: tuple[int, int]) -> bool:
-    """True for follows that come before any post: of those one signs in as, and of the big author.
+    """Return True for follows created before any post: of log-in accounts and of the big author.
 
-    So whoever signs in at once finds a full feed, and no post of the big author is pushed to all.
+    So the log-in accounts have a full feed at once, and no post of the big author is pushed to all.
     """
     return pair[0] < LOGINS or pair[1] == BIG_AUTHOR
 
@@ -65,7 +65,7 @@ def fans_of(pairs: list[tuple[int, int]]) -> dict[int, list[int]]:
 
 
 def _sizes(rng: Random, total: int, first: int, first_mean: float, mean: float) -> list[float]:
-    """Return log-normal sizes with these means for the first ones and for the rest."""
+    """Return log-normal sizes, with one mean for the first ones and another for the rest."""
     head = [rng.lognormvariate(0, SIGMA) for _number in range(min(first, total))]
     tail = [rng.lognormvariate(0, SIGMA) for _number in range(total - len(head))]
     return [*_scaled(head, first_mean), *_scaled(tail, mean)]
@@ -76,6 +76,6 @@ def _scaled(sizes: list[float], mean: float) -> list[float]:
 
 
 def _pick(rng: Random, choices: list[int], weights: dict[int, float], count: int) -> list[int]:
-    """Return distinct choices, each as likely as its weight (Efraimidis and Spirakis)."""
+    """Return distinct choices, drawn with the given weights (Efraimidis and Spirakis)."""
     keys = {choice: rng.random() ** (1 / weights[choice]) for choice in choices}
     return sorted(choices, key=keys.__getitem__, reverse=True)[:count]

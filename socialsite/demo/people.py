@@ -1,4 +1,4 @@
-"""Who lives on the demo site: names by the rules, languages, topics, bios. The same for everybody, always."""
+"""The people of the demo site: valid names, languages, topics, bios. The result never varies."""
 
 import tomllib
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from typing import Any
 
 from socialsite.demo import words
 
-PASSWORD = "demo.pass1"  # noqa: S105  (told to everybody who starts the demo)
-# Demo people are known by their address, which can belong to nobody (RFC 2606).
+PASSWORD = "demo.pass1"  # noqa: S105 (the demo prints it at start)
+# Demo people are recognized by this mail domain, which nobody can own (RFC 2606).
 EMAIL_DOMAIN = "demo.invalid"
 NAME_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person of the demo; `number` is their place in the list."""
+    """One person of the demo; `number` is the index in the list."""
 
     number: int
     username: str
@@ -29,11 +29,11 @@ class Person:
 
     @property
     def email(self) -> str:
-        """The mark of a demo person."""
+        """The mail address, which marks a demo person."""
         return f"{self.username}@{EMAIL_DOMAIN}"
 
 
-# The people one can sign in as, the first of them an admin; then the author above the push threshold.
+# The log-in accounts, the first of them an admin; then the author above the push threshold.
 FIRST = (
     ("alice", "AliceMoreau", "en", ("film", "cats", "tea"), "Demo admin. Film, cats and tea."),
     ("xiaoming", "王小明同学", "zh", ("go", "cycling", "code"), "围棋、骑车、写代码，都还在学。"),
@@ -50,11 +50,11 @@ def _names() -> dict[str, Any]:
 
 
 def make(count: int) -> list[Person]:
-    """Return the first `count` people of the demo, at least those of FIRST."""
+    """Return the first `count` people of the demo, but at least those of FIRST."""
     rng = Random("people")
     found = [
         Person(number, *row, avatar=True)
-        for number, row in enumerate(FIRST)  # the columns stand in the order of the fields
+        for number, row in enumerate(FIRST)  # the columns are in the order of the fields
     ]
     taken = {person.username for person in found} | {person.nickname for person in found}
     while len(found) < count:
@@ -88,7 +88,7 @@ def _bio(rng: Random, language: str, topic: str) -> str:
 
 
 def _chinese(rng: Random, topic: str) -> Iterator[tuple[str, str]]:
-    """Yield (username, nickname) pairs for ever; nicknames need four characters, names have three."""
+    """Yield (username, nickname) pairs; nicknames need four characters, names have three."""
     names = _names()["zh"]
     while True:
         family, family_sound = _split(rng.choice(names["families"]))

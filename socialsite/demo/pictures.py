@@ -1,4 +1,4 @@
-"""Pictures the demo draws itself: landscapes, posters and still lifes, each one different, none stored.
+"""Pictures that the demo draws: landscapes, posters and still lifes. Each differs; none is stored.
 
 A drawing is a motif and a seed; the same seed gives the same pixels.
 """
@@ -17,7 +17,7 @@ AVATAR_SIDE = 256
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What to draw, and what it shows for those who cannot see it."""
+    """The motif to draw, and its description for people who cannot see it."""
 
     motif: str
     seed: str
@@ -294,7 +294,7 @@ _BY_TOPIC = {
 
 
 def choose(seed: str, topic: str, language: str) -> Drawing:
-    """Return a drawing that goes with a topic."""
+    """Return a drawing that fits a topic."""
     motif = Random(seed).choice(_BY_TOPIC[topic])
     _paint, english, chinese = _MOTIFS[motif]
     return Drawing(motif, seed, chinese if language == "zh" else english)

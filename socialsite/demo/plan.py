@@ -1,7 +1,7 @@
-"""What happens on the demo site, step by step: a post, and the likes and comments that come with it.
+"""The plan of the demo site, step by step: a post with its likes and comments.
 
-The plan is made from fixed seeds and walked from the first step on every run, so that step n is the same
-in all of them, whatever was done before. Times are ages: ms before the moment the demo was begun.
+The plan is generated from fixed seeds and walked from the first step in every run, so that step n
+is always the same, whatever was done before. Times are ages: ms before the start of the demo.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from socialsite.demo.words import LANGUAGES, Text, Writer
 
 DAY_MS = 86_400_000
 SPAN_MS = 35 * DAY_MS
-# Above 1: more posts a day towards the end, so that "a few minutes ago" is not empty.
+# Above 1: more posts a day towards the end, so that the last minutes are not empty.
 CROWDING = 1.6
 LIKES_A_POST = 1.3
 THREADS_A_POST = 0.5
@@ -24,19 +24,19 @@ LOGIN_SHARE = 0.007
 FOLLOWERS_ONLY = 0.06
 RECENT_POSTS = 80
 NOVELTY = 6
-# Steps that show an earlier post to others, and those of them without words.
+# The share of steps that repost an earlier post, and the share of those without words.
 SHARED, QUIET = 0.04, 0.3
 KEPT_A_POST, KEPT_BY_LOGINS = 0.1, 0.5
 BUSY, BUSY_END = 5, 60
 KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
-# How often a post of a kind has pictures; photographers have more.
+# The share of posts of a kind that have pictures; photographers have more.
 PICTURED = {"micro": 0.055, "article": 0.12, "video": 0.0}
 PICTURED_FILM, PICTURED_LATE = 0.25, 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One comment or reply; `person` is a number of the list of people."""
+    """One comment or reply; `person` is an index in the list of people."""
 
     person: int
     words: str
@@ -55,8 +55,8 @@ class Thread:
 class Step:
     """One post, then likes and bookmarks (step, person) and threads on this and earlier posts.
 
-    With `shares` it is a repost of the post of that step; what nobody can show any more, whoever
-    has blocked or deleted what, is a post of these words.
+    With `shares` it is a repost of the post of that step. If that post can no longer be reposted,
+    because of a block or deletion, it is a plain post with these words.
     """
 
     number: int
@@ -74,7 +74,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class _Post:
-    """What the plan remembers of a post that was made."""
+    """The data that the plan keeps of a post."""
 
     author: int
     language: str
@@ -92,7 +92,7 @@ class Plan:
         self._total = total
         self._fans = graph.fans_of(follows)
         self._rng = Random("plan")
-        # Dice of their own, so that these change nothing of all else.
+        # Separate random generators, so that these choices do not change all others.
         self._sharing, self._keeping = Random("shares"), Random("kept")
         self._sharer = Writer(Random("words of shares"))
         self._shown: set[tuple[int, int]] = set()
@@ -119,11 +119,11 @@ class Plan:
             yield step
 
     def _is_late(self, number: int) -> bool:
-        """True for the posts on top of the pages: they are not to look as if nobody had seen them."""
+        """Return True for the newest posts, which should not look as if nobody had seen them."""
         return self._total - number <= BUSY_END
 
     def _ages(self) -> list[int]:
-        """Return when the posts were made, each at another ms."""
+        """Return the ages of the posts, each in a different ms."""
         places = [(n + self._rng.random()) / self._total for n in range(self._total)]
         ages = sorted((int(SPAN_MS * (1 - place) ** CROWDING) for place in places), reverse=True)
         for older, newer in itertools.pairwise(range(len(ages))):
@@ -132,7 +132,7 @@ class Plan:
         return [age + shift for age in ages]
 
     def _weight(self, number: int) -> float:
-        """Return the author's share of the posts, up to a factor."""
+        """Return the author's share of the posts, up to a constant factor."""
         fans = len(self._fans.get(number, ()))
         if number == BIG_AUTHOR or number < LOGINS:
             return 0.0  # their shares are fixed
@@ -188,7 +188,7 @@ class Plan:
         )
 
     def _shared(self, author: Person) -> int | None:
-        """Return the step whose post this one shows, if it is one that does."""
+        """Return the step whose post this one reposts, or None."""
         if self._sharing.random() >= SHARED:
             return None
         first = max(0, len(self._posts) - RECENT_POSTS)
@@ -208,7 +208,7 @@ class Plan:
         return chosen
 
     def _keep(self) -> tuple[int, int]:
-        """Return a recent post and somebody who keeps it, often one whom people log in as."""
+        """Return a recent post and a person who bookmarks it, often a log-in account."""
         last = len(self._posts) - 1
         target = self._keeping.randint(max(0, last - RECENT_POSTS), last)
         if self._keeping.random() < KEPT_BY_LOGINS:
@@ -216,18 +216,18 @@ class Plan:
         return target, self._keeping.choice(self._people).number
 
     def _count(self, mean: float) -> int:
-        """Return a whole number, the mean on average."""
+        """Return a random whole number with this mean."""
         return int(mean) + (self._rng.random() < mean % 1)
 
     def _target(self) -> int:
-        """Return the step of a recent post: the newer and the more appealing, the likelier."""
+        """Return the step of a recent post; newer and more appealing posts are more likely."""
         last = len(self._posts) - 1
         steps = range(max(0, last - RECENT_POSTS), last + 1)
         weights = [self._posts[n].appeal / (last - n + NOVELTY) for n in steps]
         return self._rng.choices(steps, weights)[0]
 
     def _reader(self, post: _Post) -> int | None:
-        """Return somebody who may see a post: often a follower, else somebody who can read it."""
+        """Return a person who may see a post: often a follower, else a reader of its language."""
         fans = self._fans.get(post.author, [])
         if fans and (post.followers_only or self._rng.random() < 0.6):
             return self._rng.choice(fans)
@@ -237,7 +237,7 @@ class Plan:
         return None if found == post.author else found
 
     def _like(self) -> Iterator[tuple[int, int]]:
-        """Yield one like that was not there, if one is found in a few tries."""
+        """Yield one new like, if a few tries find one."""
         for _try in range(8):
             target = self._target()
             person = self._reader(self._posts[target])
@@ -252,7 +252,7 @@ class Plan:
         person = self._reader(post)
         if person is None:
             person = post.author
-        # People answer in the language of the post; whoever follows can read it.
+        # People comment in the language of the post; every follower can read it.
         comment = Said(person, self._writer.comment(target, post.language, post.topic))
         replies = []
         if self._rng.random() < 0.2:

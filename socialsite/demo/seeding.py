@@ -1,11 +1,11 @@
-"""Filling a site with the demo: people, some follows, then posts, and all else along with them.
+"""Fills a site with the demo: people, some follows, then posts along with everything else.
 
-- Everything goes through the actions that requests use, while the site serves: short transactions with
-  pauses in between, and never more events waiting than a moment's work.
-- A step (a post and what comes with it) is one transaction, and posts are made in the order of the plan:
-  so the number of posts says where a killed run is to go on, and a complete run changes nothing, whatever
-  people did to the demo in the meantime.
-- A site that has people of its own and no demo is left alone.
+- All writes go through the actions that requests use, while the site serves: short transactions
+  with pauses in between, and only a short backlog of events.
+- A step (a post and its likes and comments) is one transaction, and posts are created in the order
+  of the plan. So the number of posts says where a killed run continues, and a complete run changes
+  nothing, whatever people did to the demo meanwhile.
+- A site with its own people and without the demo is left unchanged.
 """
 
 import contextlib
@@ -40,15 +40,15 @@ R = TypeVar("R")
 Progress = Callable[[str, int, int], None]
 
 RECOMMENDED = 14
-# After a transaction, nothing for this share of its time: requests get their turn on the one lock.
+# Pause after a transaction, as a share of its duration: requests use the single lock meanwhile.
 REST = 0.12
 REST_MIN_SECONDS = 0.001
-# Above this many waiting events or chunks the seeding does its own share of the background work.
+# Above this number of waiting events or chunks the seeding does some background work itself.
 BACKLOG = 40
 LOOK_EVERY = 8
-# Nobody waits for posts until all follows and avatars are made: steps make them, up to these shares.
+# Posts do not wait for all follows and avatars: steps create the rest, spread over these shares.
 FOLLOWS_SHARE, AVATARS_SHARE = 0.2, 0.4
-# Steps whose pictures are drawn before their turn.
+# Steps whose pictures are drawn in advance.
 AHEAD = 6
 
 
@@ -63,9 +63,9 @@ def seed(
     people: int = 300,
     posts: int = 3000,
 ) -> None:
-    """Fill the site; goes on where an earlier run ended. `progress` gets (what, done, total).
+    """Fill the site; continue where an earlier run ended. `progress` gets (what, done, total).
 
-    `stop` is asked between transactions.
+    `stop` is called between transactions.
     """
     with contextlib.suppress(Stopped), doorbell.silence():
         _Seeding(progress or (lambda what, done, total: None), stop, people, posts).run()
@@ -73,7 +73,7 @@ def seed(
 
 @dataclass(frozen=True, slots=True)
 class _Drawings:
-    """What was drawn for a step: pictures with their descriptions, and avatars by person."""
+    """Drawings of a step: pictures with their descriptions, and avatars by person."""
 
     pictures: list[tuple[media.Picture, str]]
     avatars: dict[int, media.Picture]
@@ -92,20 +92,19 @@ class _Seeding:
         self._follows = graph.make(people)
         self._urgent = [pair for pair in self._follows if graph.is_urgent(pair)]
         self._later = self._follows[len(self._urgent) :]
-        # Number in the list → account; a name that somebody else had taken is missing.
+        # Index in the list → account; a person whose name was already taken is missing.
         self._users: dict[int, User] = {}
         self._turns = 0
 
     def run(self) -> None:
-        """Do what is missing."""
+        """Create everything that is missing."""
         self._find_people()
         if self._users and self._posts_done() >= self._posts:
             return
         if not self._users and User.objects.exists():
             logger.info("the site has people of its own: no demo data")
             return
-        # What is loaded by now stays: without looking at it again and again for garbage, a like
-        # takes 4 ms instead of 7.
+        # Exclude loaded objects from garbage collection: a like takes 4 ms instead of 7.
         gc.collect()
         gc.freeze()
         done = self._posts_done()
@@ -128,12 +127,12 @@ class _Seeding:
         for person in self._each("people", missing, len(self._people) - len(missing)):
             with contextlib.suppress(DuplicatedUser):
                 self._users[person.number] = _register(person, hashed)
-            # At once: whoever was signed in before a change of roles is signed out by it.
+            # At once: a change of roles signs the user out.
             if person.number == 0 and 0 in self._users:
                 accounts.promote(self._users[0], Role.MEMBER | Role.ADMIN)
 
     def _recommend(self) -> None:
-        """Pick the most followed authors for the guests' page, as staff would."""
+        """Recommend the most followed authors for the guests' page, as staff would."""
         fans = graph.fans_of(self._follows)
         best = sorted(fans, key=lambda number: -len(fans[number]))[:RECOMMENDED]
         picked = [self._users[number] for number in best if number in self._users]
@@ -147,14 +146,14 @@ class _Seeding:
     def _follow_first(self) -> None:
         for pair in self._each("follows", self._urgent):
             self._follow(*pair)
-        # Tiers of authors come from counters, counters from events.
+        # Tiers of authors depend on counters, and counters on events.
         while relay.relay():
             self._check()
 
     # --- posts ----------------------------------------------------------------------------------
     @property
     def _begun_ms(self) -> int:
-        """The moment that ages in the plan are counted from; demo posts are older, all others newer."""
+        """The start of the demo, from which ages count; demo posts are older, all others newer."""
         first = min(user.created_at for user in self._users.values())
         return int(first.timestamp() * 1000)
 
@@ -172,7 +171,7 @@ class _Seeding:
         plan = Plan(self._people, self._follows, self._posts)
         steps = [step for step in plan.steps() if step.number >= done]
         gc.freeze()
-        # While the database takes a step, the pictures of the next ones are drawn on another core.
+        # While the database works on a step, another core draws the pictures of the next ones.
         with ThreadPoolExecutor(1, thread_name_prefix="demo-pictures") as artist:
             drawn = _ahead(artist, self._draw, steps)
             for step, drawings in zip(self._each("posts", steps, done), drawn, strict=True):
@@ -182,12 +181,12 @@ class _Seeding:
                 self._ids.append(self._take(step, images))
 
     def _author(self, number: int) -> User:
-        """Return the account of an author; where the name was taken, the big author's or the first."""
+        """Return the account of an author; if the name was taken, the big author's or the first."""
         found = self._users.get(number) or self._users.get(BIG_AUTHOR)
         return found or next(iter(self._users.values()))
 
     def _draw(self, step: Step) -> _Drawings:
-        """Draw the pictures of a step, and a share of the avatars; touches no database."""
+        """Draw the pictures of a step and a share of the avatars; does not use the database."""
         people = [person for person in self._people if person.avatar]
         return _Drawings(
             [(media.encode(pictures.draw(each)), each.alt) for each in step.pictures],
@@ -198,7 +197,7 @@ class _Seeding:
         )
 
     def _share(self, items: list[R], step: int, share: float) -> list[R]:
-        """Return what one step does of something that is spread over a share of all steps."""
+        """Return one step's portion of work that is spread over a share of all steps."""
         steps = self._posts * share
         first, last = (int(len(items) * number / steps) for number in (step, step + 1))
         return items[first:last]
@@ -211,14 +210,15 @@ class _Seeding:
 
     @db.atomic
     def _take(self, step: Step, images: list[int]) -> int:
-        """Carry out one step in one transaction; returns the id of its post."""
+        """Run one step in one transaction; return the id of its post."""
         at = self._begun - step.age_ms
         post = self._post(step, images, at)
         for pair in self._share(self._later, step.number, FOLLOWS_SHARE):
             self._follow(*pair)
         ids = [*self._ids, post.pk]
         for target, person in step.likes:
-            # What the person cannot see (any more) they cannot like: the site's people are free.
+            # A person cannot like a post that is hidden from them, and users of the site may hide
+            # posts.
             with contextlib.suppress(AppError):
                 interactions.like(self._author(person), SubjectType.POST, ids[target])
         for target, person in step.kept:
@@ -273,7 +273,7 @@ class _Seeding:
                 self._help()
 
     def _help(self) -> None:
-        """Keep the queues short, so that what people do meanwhile does not wait behind the demo."""
+        """Keep the queues short, so that work of real users does not wait behind the demo."""
         waiting = Event.objects.filter(dead=False).count()
         if waiting > BACKLOG:
             relay.relay(waiting - BACKLOG // 2)
@@ -290,7 +290,7 @@ class _Seeding:
 
 
 def _ahead(artist: Executor, work: Callable[[Step], R], steps: list[Step]) -> Iterator[R]:
-    """Yield the result of the work on each step, with the next few steps under way."""
+    """Yield the result of the work on each step, and compute the next few steps in advance."""
     under_way = deque(artist.submit(work, step) for step in steps[:AHEAD])
     for number in range(len(steps)):
         under_way.extend(artist.submit(work, step) for step in steps[number + AHEAD :][:1])

@@ -1,4 +1,4 @@
-"""The sheet that the demo's pictures are drawn on: shapes by shares of its sides, colours that go together."""
+"""The canvas for the demo's pictures: shapes in relative lengths, matching colours."""
 
 import io
 import math
@@ -6,12 +6,12 @@ from random import Random
 
 from PIL import Image, ImageDraw
 
-# Drawn twice as large and halved: the shapes of ImageDraw have no smooth edges of their own.
+# Drawn twice as large and halved, because ImageDraw does not smooth the edges of shapes.
 SCALE = 2
 QUALITY = 88
 
 Colour = tuple[int, int, int]
-# Sky above, sky below, light, then the shapes from far to near.
+# Upper sky, lower sky, light, then the shapes from far to near.
 PALETTES = (
     ("#1b2a49", "#f4a261", "#ffe8c2", "#5b6c8f", "#3d4f73", "#25344f", "#141d30"),
     ("#bfe3f2", "#fdf6e3", "#fff8dc", "#9fc5c9", "#6ea3a0", "#3f7772", "#1f4a47"),
@@ -27,7 +27,7 @@ PALETTES = (
 
 
 class Sheet:
-    """A picture being drawn: its colours, its pencil and its dice. Lengths are shares of the sides."""
+    """A picture being drawn, with its colours and random generator. Lengths are relative."""
 
     def __init__(self, seed: str, width: int, height: int) -> None:
         self.rng = Random(seed)
@@ -39,11 +39,11 @@ class Sheet:
         self.paint: ImageDraw.ImageDraw = ImageDraw.Draw(self.image)
 
     def x(self, share: float) -> float:
-        """Pixels from the left."""
+        """Return pixels from the left."""
         return share * self.width
 
     def y(self, share: float) -> float:
-        """Pixels from the top."""
+        """Return pixels from the top."""
         return share * self.height
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
@@ -53,7 +53,7 @@ class Sheet:
         self.paint.ellipse(box, fill=colour)
 
     def ring(self, x: float, y: float, radius: float, thick: float, colour: Colour) -> None:
-        """Draw a circle of a line."""
+        """Draw the outline of a circle."""
         r = radius * self.height
         box = (self.x(x) - r, self.y(y) - r, self.x(x) + r, self.y(y) + r)
         self.paint.ellipse(box, outline=colour, width=max(1, round(thick * self.height)))
@@ -72,7 +72,7 @@ class Sheet:
         self.paint.line([(self.x(x), self.y(y)) for x, y in points], colour, width, joint="curve")
 
     def ridge(self, base: float, rough: float, colour: Colour) -> None:
-        """Fill everything below a line of hills."""
+        """Fill the area below a line of hills."""
         waves = [
             (self.rng.uniform(0.7, 1.3) * n, self.rng.uniform(0, math.tau), rough / n)
             for n in (1, 2, 4, 7, 13)
@@ -107,7 +107,7 @@ def rgb(text: str) -> Colour:
 
 
 def mix(one: Colour, other: Colour, share: float) -> Colour:
-    """Return a colour between two, `share` of the way to the other."""
+    """Return a colour between two others, `share` of the way to the second."""
     r, g, b = (round(a + (z - a) * share) for a, z in zip(one, other, strict=True))
     return r, g, b
 

@@ -1,9 +1,9 @@
-"""The demo's writer: posts, articles and comments composed from templates in two languages.
+"""Text generator of the demo: posts, articles and comments from templates in two languages.
 
-- The same numbers give the same texts, in every process: a run that was killed goes on with the words
+- The same numbers give the same texts in every process: a killed run continues with the texts that
   it would have used.
-- A template comes back in one author's posts only after all the others of the topic, and in anybody's
-  posts only after RECENT others, so that no page repeats itself.
+- An author uses a template again only after all others of the topic. All authors together use it
+  again only after RECENT others, so that no page repeats itself.
 """
 
 import re
@@ -28,7 +28,7 @@ _SENTENCE_START = re.compile(r"(?:^|(?<=[.!?]\s)|(?<=\n))[a-z]")
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The words of one post."""
+    """The texts of one post."""
 
     kind: str
     content: str
@@ -38,7 +38,7 @@ class Text:
 
 @cache
 def texts(language: str) -> dict[str, Any]:
-    """Return what can be said in a language: topic → lists of templates and slots."""
+    """Return the templates of a language: topic → lists of templates and slots."""
     return tomllib.loads((TEXTS / f"{language}.toml").read_text(encoding="utf-8"))
 
 
@@ -49,7 +49,7 @@ def topics() -> tuple[str, ...]:
 
 
 def fill(template: str, topic: str, language: str, rng: Random, values: dict[str, str]) -> str:
-    """Put values into the slots; `values` keeps them, so that texts filled together agree."""
+    """Fill the slots; `values` stores the choices, so that texts filled together agree."""
     said = texts(language)
 
     def value(match: re.Match[str]) -> str:
@@ -66,7 +66,7 @@ def fill(template: str, topic: str, language: str, rng: Random, values: dict[str
 
 
 class Writer:
-    """Writes the posts and comments of all people, in the order they are asked for."""
+    """Writes the posts and comments of all people, in call order."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
@@ -84,19 +84,19 @@ class Writer:
         return Text("micro", self._micro(author, language, topic))
 
     def comment(self, post: int, language: str, topic: str) -> str:
-        """Write a comment that nobody made on this post before."""
+        """Write a comment that does not exist on this post yet."""
         about = topic if self._rng.random() < 0.4 else ANY
         return self._unsaid(post, language, about, "comments")
 
     def reply(self, post: int, language: str) -> str:
-        """Write an answer to a comment."""
+        """Write a reply to a comment."""
         return self._unsaid(post, language, ANY, "replies")
 
     def _micro(self, author: int, language: str, topic: str) -> str:
-        """Write a short post that nobody wrote before, if a few tries find one."""
+        """Write a short post that does not exist yet, if a few tries find one."""
         text = ""
         for attempt in range(TRIES):
-            # What has few variants was said before: later tries add a second thought.
+            # Templates with few variants are used up soon: later tries add a second thought.
             text = self._thought(author, language, topic, self._rng.random() + attempt / 4)
             if text not in self._written:
                 break
@@ -111,7 +111,7 @@ class Writer:
         values: dict[str, str] = {}
         text = self._say(author, language, topic, "micro", values)
         if chance > 0.86:
-            # Another thought; only places and people stay, it is about something else.
+            # Another thought on another subject; only places and people stay the same.
             return text + "\n\n" + self._say(author, language, topic, "micro", {})
         if chance > 0.68:
             gap = "" if language == "zh" else " "
@@ -131,7 +131,7 @@ class Writer:
         title, words = self._draw((author, language, topic, "videos"), author)
         values: dict[str, str] = {}
         title = fill(title, topic, language, self._rng, values)
-        # A host that exists nowhere: the demo links to nobody's films.
+        # A host that does not exist, so that the demo links to no real site.
         address = f"https://video.example.org/{topic}/{self._rng.getrandbits(40):x}"
         return Text(
             "video",
@@ -147,7 +147,7 @@ class Writer:
         return fill(template, topic, language, self._rng, values)
 
     def _draw(self, key: tuple[Any, ...], author: int) -> Any:
-        """Take the next template of an author's deck, passing over what was used a moment ago."""
+        """Return the next template of an author's deck, skipping recently used ones."""
         deck: list[Any] = self._decks[key]
         if not deck:
             _author, language, topic, part = key

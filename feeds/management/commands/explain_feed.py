@@ -9,12 +9,12 @@ from feeds.reasons import Code
 
 
 class Command(BaseCommand):
-    """Changes nothing; exits with 1 when the reader or the post is not known."""
+    """Changes nothing; exits with 1 if the reader or the post is unknown."""
 
-    help = "Tell why a post is in the home feed of a person, or why not."
+    help = "Explain why a post is in the home feed of a person, or why not."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose feed, which post."""
+        """Add the reader and the post."""
         parser.add_argument("viewer", help="a username or an id")
         parser.add_argument("post", help="an id")
 

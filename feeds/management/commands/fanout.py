@@ -1,4 +1,4 @@
-"""`manage.py fanout`: which deliveries are open, how far they are, and the last finished."""
+"""`manage.py fanout`: the open deliveries with their progress, and the last finished ones."""
 
 import time
 from typing import Any
@@ -21,12 +21,12 @@ class Command(BaseCommand):
     help = "Show open deliveries of posts and the last finished ones."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """All, or one post; once, or until Ctrl-C."""
-        parser.add_argument("--watch", action="store_true", help="again each second until Ctrl-C")
+        """Add the options."""
+        parser.add_argument("--watch", action="store_true", help="refresh each second until Ctrl-C")
         parser.add_argument("--post", type=int, metavar="ID", help="only this one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print a table, in place where there is a terminal."""
+        """Print a table; on a terminal, update it in place."""
         if not options["watch"]:
             self._show(options["post"])
             return

@@ -1,4 +1,4 @@
-"""`manage.py rebuild_inboxes`: make inboxes anew from posts and relations, while the site runs."""
+"""`manage.py rebuild_inboxes`: rebuild inboxes from posts and relations, while the site runs."""
 
 from typing import Any
 
@@ -11,19 +11,19 @@ from feeds.explain import find_id, find_reader
 
 
 class Command(BaseCommand):
-    """May be stopped and run again at any time; feeds are exact all along."""
+    """May be stopped and run again at any time; feeds stay exact meanwhile."""
 
-    help = "Make the inbox of a person, or of everybody, anew from posts and relations."
+    help = "Rebuild the inbox of a person, or of everybody, from posts and relations."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose."""
+        """Add the options that select people."""
         choice = parser.add_mutually_exclusive_group(required=True)
         choice.add_argument("--user", help="a username or an id")
         choice.add_argument("--all", action="store_true", help="everybody, by id ascending")
         parser.add_argument("--after", default="0", help="with --all: only ids above this one")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, with a progress bar where there is a terminal, and print what was done."""
+        """Rebuild, with a progress bar on a terminal, and print a summary."""
         after = find_id(options["after"])
         if after is None:
             raise CommandError(f"{options['after']} is not an id.")

@@ -1,4 +1,4 @@
-"""`manage.py verify_feeds`: hold home feeds against their definition, while the site runs."""
+"""`manage.py verify_feeds`: compare home feeds with their definition, while the site runs."""
 
 import sys
 from typing import Any
@@ -11,19 +11,19 @@ from feeds.explain import find_reader
 
 
 class Command(BaseCommand):
-    """Changes nothing; exits with 1 when a feed is not what it should be."""
+    """Changes nothing; exits with 1 if a feed differs from its definition."""
 
-    help = "Compare home feeds with their definition: of a sample of people, or of one."
+    help = "Compare the home feeds of a sample of people, or of one, with their definition."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whom to look at, and how far."""
+        """Add the options that select people and pages."""
         parser.add_argument("--sample", type=positive, default=verify.SAMPLE, help="people")
-        parser.add_argument("--pages", type=positive, default=verify.PAGES, help="pages of each")
-        parser.add_argument("--size", type=positive, default=verify.SIZE, help="posts of a page")
+        parser.add_argument("--pages", type=positive, default=verify.PAGES, help="pages per person")
+        parser.add_argument("--size", type=positive, default=verify.SIZE, help="posts per page")
         parser.add_argument("--user", help="only this person: a username or an id")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, with a progress bar where there is a terminal, and print what was found."""
+        """Verify, with a progress bar on a terminal, and print the differences."""
         limits = {name: options[name] for name in ("sample", "pages", "size")}
         if options["user"] is None:
             with tqdm(total=options["sample"], unit=" people", disable=None, leave=False) as bar:
@@ -54,7 +54,7 @@ class Command(BaseCommand):
 
 
 def positive(text: str) -> int:
-    """Read a number of at least 1; argparse tells about others."""
+    """Parse a number of at least 1; argparse reports the error for others."""
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(text)
     return int(text)

@@ -1,5 +1,5 @@
--- Put values in place where the lease is still the caller's (T45). KEYS: values.
--- ARGV: lease, ms to live, one value for each key. Returns how many were put in place.
+-- Store values under keys whose lease is still the caller's (T45). KEYS: keys of the values.
+-- ARGV: lease, ms to live, one value for each key. Returns the number of stored values.
 local filled = 0
 for number, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then

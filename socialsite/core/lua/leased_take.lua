@@ -1,5 +1,5 @@
--- Take leases of keys that are not there. KEYS: keys. ARGV: lease, ms to live.
--- Returns the numbers of the keys, from 1 on, of which it was had.
+-- Take leases on keys that do not exist. KEYS: keys. ARGV: lease, ms to live.
+-- Returns the indexes (from 1) of the keys whose lease was taken.
 local had = {}
 for number, key in ipairs(KEYS) do
   if redis.call('SET', key, ARGV[1], 'NX', 'PX', ARGV[2]) then

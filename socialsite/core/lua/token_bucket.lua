@@ -1,9 +1,9 @@
--- Token buckets (D9): takes from all of KEYS, or from none. Each is a hash of tokens and last.
+-- Token buckets (D9): take tokens from all KEYS, or from none. Each key is a hash of tokens and last.
 -- ARGV, three for each key: capacity, tokens a second, cost; a negative cost gives tokens back.
--- Returns {1 or 0, number of the key that says most, its tokens left, seconds until its cost is
--- there}; of several that is the one to wait longest for, or the one with the smallest part left.
--- The numbers with fractions are texts.
--- Tokens keep their fraction and the clock its microseconds: rounding either starves or leaks (T26).
+-- Returns {1 if granted, otherwise 0; index of the tightest key; its tokens left; seconds until it
+-- has the cost}. The tightest key has the longest wait, or if granted the smallest share left.
+-- Numbers with fractions are returned as strings.
+-- Tokens keep their fraction and the clock its microseconds: rounding would starve or leak (T26).
 local time = redis.call('TIME')
 local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
 local found = {}
@@ -41,7 +41,7 @@ for n, key in ipairs(KEYS) do
     end
   end
   redis.call('HSET', key, 'tokens', string.format('%.6f', tokens), 'last', string.format('%.6f', now))
-  -- Twice the time to fill up: a key that expires earlier would hand out a full bucket too soon (T25).
+  -- Twice the refill time: a key that expires earlier would yield a full bucket too soon (T25).
   redis.call('PEXPIRE', key, math.ceil(2000 * capacity / rate))
 end
 return {allowed, telling, string.format('%.6f', found[telling][1]), string.format('%.6f', wait)}

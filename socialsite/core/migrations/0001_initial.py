@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 def binary_collation(apps, schema_editor):
-    """Compare text by its bytes: general collations equate àlice1 with alice1 (T13)."""
+    """Compare text by its bytes: general collations treat àlice1 and alice1 as equal (T13)."""
     if schema_editor.connection.vendor == "mysql":
         name = schema_editor.quote_name(schema_editor.connection.settings_dict["NAME"])
         schema_editor.execute(f"ALTER DATABASE {name} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")

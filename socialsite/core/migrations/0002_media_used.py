@@ -1,4 +1,4 @@
-"""Remember which pictures are used; those that are there already count as such."""
+"""Store whether a picture is used; existing pictures count as used."""
 
 from django.db import migrations, models
 

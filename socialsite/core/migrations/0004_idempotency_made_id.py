@@ -1,4 +1,7 @@
-"""Give idempotency keys the id of what was made; the stored answers go in the next migration."""
+"""Store the id of the created object with each idempotency key.
+
+The next migration removes the stored responses.
+"""
 
 from django.db import migrations, models
 

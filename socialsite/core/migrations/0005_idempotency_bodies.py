@@ -1,7 +1,7 @@
-"""Drop the answers that idempotency keys stored: texts that are deleted elsewhere stood in them.
+"""Drop the responses that idempotency keys stored: they kept texts that were deleted elsewhere.
 
-Each answer says the id of what was made, so a retry across this update still makes nothing twice.
-May be interrupted and run again.
+Each stored response contains the id of the created object, so a retry across this update still
+creates nothing twice. May be interrupted and run again.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
-"""Django's backend for MySQL, but that it sees whether a connection still stands without asking.
+"""Django's MySQL backend, which checks an idle connection without a round trip.
 
 With CONN_HEALTH_CHECKS each request first pings, which takes as long as a small query. A server
-that has gone, or has ended the connection, has closed its side, and that the socket tells at once.
-Where it tells anything, or was not looked at for UNSEEN_SECONDS (a network may have been cut
-meanwhile, of which nobody tells), the ping decides.
+that stops, or ends the connection, closes its side, and the local socket shows that at once. The
+backend pings only if the socket has something to read, or if the connection was not used for
+UNSEEN_SECONDS (the network may have failed meanwhile without notice).
 """
 
 import select
@@ -27,7 +27,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def is_usable(self) -> bool:
-        """Whether a query can be sent."""
+        """Return whether a query can be sent."""
         now = time.monotonic()
         unseen, self._seen_at = now - self._seen_at, now
         if unseen < UNSEEN_SECONDS and not self.errors_occurred and not self._has_news():
@@ -35,10 +35,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(super().is_usable())
 
     def _has_news(self) -> bool:
-        """Whether the server said or closed something since its last answer, or may have."""
+        """Return whether the server may have sent or closed something since its last answer."""
         try:
             poll = select.poll()
             poll.register(self.connection.fileno(), select.POLLIN)
             return bool(poll.poll(0))
-        except (Error, OSError, ValueError):  # closed from this side
+        except (Error, OSError, ValueError):  # closed on this side
             return True

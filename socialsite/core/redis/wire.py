@@ -1,4 +1,4 @@
-"""The connections of threads to Redis, apart from the client's pool."""
+"""Per-thread connections to Redis, separate from the client's pool."""
 
 import os
 import threading
@@ -11,7 +11,7 @@ import redis
 
 
 class Wire:
-    """A connection of one thread, apart from the pool, made as the pool makes them.
+    """A connection of one thread, outside the pool, created the way the pool does.
 
     The client's pipeline takes longer than Redis does.
     """
@@ -20,11 +20,11 @@ class Wire:
 
     def __init__(self, pool: Any) -> None:
         self.pool, self.process = pool, os.getpid()
-        # Commands whose answers are still to be read.
+        # Sent commands whose replies are still unread.
         self.posted: Sequence[Sequence[Any]] = ()
         self._connection = pool.connection_class(**pool.connection_kwargs)
         self._used = 0.0
-        # Whether answers may be on their way: more than `posted` if one was cut off in between.
+        # True if replies may be on their way: more than `posted` if a send was interrupted.
         self._is_awaiting = False
 
     def ask(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
@@ -33,12 +33,12 @@ class Wire:
         return self.read(len(commands))
 
     def post(self, commands: Sequence[Sequence[Any]]) -> None:
-        """Send commands; their answers have to be read before anything else is asked."""
+        """Send commands; their replies must be read before anything else is sent."""
         self._send(commands)
         self.posted = commands
 
     def read(self, count: int) -> list[Any]:
-        """Return so many replies; an error of Redis is one."""
+        """Return this many replies; an error of Redis is returned as one."""
         replies: list[Any] = []
         try:
             for _ in range(count):
@@ -46,17 +46,17 @@ class Wire:
                     replies.append(self._connection.read_response())
                 except redis.ResponseError as error:
                     replies.append(error)
-        except BaseException:  # what is left to read must not be taken for another's answer
+        except BaseException:  # unread replies must not be taken for those of another command
             self._connection.disconnect()
             raise
         self._is_awaiting = False
         return replies
 
     def _send(self, commands: Sequence[Sequence[Any]]) -> None:
-        """Send, on a connection that was looked at if it was idle: Redis may have hung up."""
+        """Send; an idle connection is checked first, because Redis may have closed it."""
         packed = [hiredis.pack_command(tuple(command)) for command in commands]
         now = time.monotonic()
-        if self._is_awaiting:  # nobody reads those any more
+        if self._is_awaiting:  # nobody reads those replies any more
             self._connection.disconnect()
         if not self._connection.is_connected:
             self._connection.connect()
@@ -81,7 +81,7 @@ _local = _Local()
 
 
 def wire_of(pool: Any) -> Wire:
-    """Return this thread's wire; a fork must not talk on its parent's."""
+    """Return this thread's wire; a fork must not use its parent's."""
     wire = _local.wire
     if wire is None or wire.pool is not pool or wire.process != os.getpid():
         wire = _local.wire = Wire(pool)

@@ -10,10 +10,10 @@ from socialsite.demo import DEMO_LOGINS, seed
 
 
 class Command(BaseCommand):
-    """Run the seeding with a progress bar, where there is a terminal to draw it on."""
+    """Run the seeding, with a progress bar on a terminal."""
 
     help = "Fill an empty site with demo people, follows, posts, comments and likes."
-    # What `serve` tells whoever starts the site.
+    # `serve` prints these at start.
     logins = (
         "Demo logins: "
         + ", ".join(f"{name} / {password}" for name, password in DEMO_LOGINS)
@@ -21,12 +21,12 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Take other sizes, for trying things out."""
+        """Add options for other sizes."""
         parser.add_argument("--people", type=int, default=300)
         parser.add_argument("--posts", type=int, default=3000)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Seed, and say how long it took."""
+        """Seed, and print how long it took."""
         began = time.monotonic()
         bar = tqdm(disable=None, leave=False)  # None: only on a terminal
         shown = ""

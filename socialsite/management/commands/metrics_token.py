@@ -1,4 +1,4 @@
-"""`manage.py metrics_token`: the token that a scraper of `/metrics` shows."""
+"""`manage.py metrics_token`: print the token that a scraper of `/metrics` must send."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    """Prints METRICS_TOKEN, or the token that was generated where it is not set."""
+    """Prints METRICS_TOKEN, or the generated token if it is not set."""
 
     help = "Print the Bearer token of /metrics"
     requires_system_checks = ()

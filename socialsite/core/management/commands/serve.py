@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 BACKLOG = 512
 GRACE_SECONDS = 1
 MAX_SOCKET_MESSAGE = 65_536
-# Below the 1,024 open files that a process often may have.
+# Below 1,024, a common limit of open files per process.
 CONNECTIONS = 800
 ASKED_TO_END = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 
@@ -37,7 +37,7 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []  # the migrate command runs them
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Serve until SIGINT or SIGTERM; CommandError when that cannot be."""
+        """Serve until SIGINT or SIGTERM; raises CommandError if that is impossible."""
         if not settings.EMBEDDED:
             raise CommandError(
                 "serve is the embedded mode, but DATABASE_URL is set. Unset DATABASE_URL and"
@@ -75,22 +75,22 @@ class Command(BaseCommand):
         background.start()
         code: Any = 0
         try:
-            server.run(sockets=[listener])  # raises the signal that ended it once more: `_leave`
+            server.run(sockets=[listener])  # raises the signal that ended it again: `_leave`
         except SystemExit as error:
             code = 0 if error.code in ASKED_TO_END else error.code
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
         self.stdout.write("Stopping ...")
         background.stop()
-        # Threads may still be in the middle of something (the demo, a task): all of it is in
-        # transactions, so the process can go. Joining them could take longer than anyone waits.
+        # Threads may still be busy (demo data, a task). All their work is in transactions, so the
+        # process can exit. Joining them could take too long.
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 
     def _listen(self, host: str, port: int) -> socket.socket:
-        """Bind before the database is touched, so that a taken port is told at once."""
+        """Bind before the database is touched, so that a taken port is reported at once."""
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -118,7 +118,7 @@ class Command(BaseCommand):
         self.stdout.flush()
 
     def _fill(self, demo: BaseCommand) -> None:
-        """Run the demo command, which changes nothing on a site that has its data."""
+        """Run the demo command, which changes nothing on a site that has data."""
         began = time.monotonic()
         try:
             call_command(demo)
@@ -127,18 +127,18 @@ class Command(BaseCommand):
 
 
 class Server(uvicorn.Server):
-    """A uvicorn server that says when it listens."""
+    """A uvicorn server that reports when it listens."""
 
     def __init__(self, on_started: Callable[[], None], config: uvicorn.Config) -> None:
         super().__init__(config)
         self._on_started = on_started
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen, then tell."""
+        """Start to listen, then report it."""
         await super().startup(sockets)
         self._on_started()
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """End quietly when asked to before the server listens."""
+    """Exit quietly if a signal arrives before the server listens."""
     raise SystemExit(128 + number)
