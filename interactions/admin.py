@@ -1,4 +1,4 @@
-"""Admin of interactions: the queue of reports, the rest to look at; all is done by actions."""
+"""Admin of interactions: the queue of reports, and read-only lists with actions."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from socialsite.core.admin import ReadOnlyAdmin
 
 @admin.register(Subject)
 class SubjectAdmin(ReadOnlyAdmin):
-    """Posts as what is liked, talked about, reposted and kept, and how often they are."""
+    """Posts with their numbers of likes, comments, reposts and bookmarks."""
 
     list_display = (
         *("id", "subj_type", "subj_id", "likes", "comment_count", "reposts", "bookmarks"),
@@ -38,7 +38,7 @@ class SubjectAdmin(ReadOnlyAdmin):
     search_fields = ("=subj_id",)
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Subject]":
-        """Add what is not folded into the counts yet."""
+        """Add the changes that are not folded into the counts yet."""
         likes, reposts, bookmarks = (
             queries.number_of(counted, SubjectType.POST, "subj_id")
             for counted in (Counted.LIKE, Counted.REPOST, Counted.BOOKMARK)
@@ -64,7 +64,7 @@ class SubjectAdmin(ReadOnlyAdmin):
 
 @admin.register(Like)
 class LikeAdmin(ReadOnlyAdmin):
-    """Who likes what."""
+    """Who likes which subject."""
 
     list_display = ("id", "user", "subj_type", "subj_id")
     list_filter = ("subj_type",)
@@ -74,7 +74,7 @@ class LikeAdmin(ReadOnlyAdmin):
 
 @admin.register(Comment)
 class CommentAdmin(ReadOnlyAdmin):
-    """Comments and their words; staff may delete them."""
+    """Comments with their text; staff may delete them."""
 
     list_display = ("id", "author", "words", "likes", "reply_count", "deleted")
     exclude = ("like_count",)
@@ -85,7 +85,7 @@ class CommentAdmin(ReadOnlyAdmin):
     actions = ("delete_comments",)
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Comment]":
-        """Add what is not folded into the counts yet."""
+        """Add the changes that are not folded into the counts yet."""
         likes = queries.number_of(Counted.LIKE, SubjectType.COMMENT, "id")
         return super().get_queryset(request).annotate(likes=likes)
 
@@ -101,14 +101,14 @@ class CommentAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Delete the selected comments")
     def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
-        """Delete as staff."""
+        """Delete comments as staff."""
         for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
             actions.delete_comment(request.user, ident, address_of(request))
 
 
 @admin.register(Notification)
 class NotificationAdmin(ReadOnlyAdmin):
-    """What people are told; the words and names are asked for when they read it."""
+    """Notifications of people; texts and names are only looked up when a person reads them."""
 
     list_display = ("id", "user", "kind", "subject_id", "actor_count", "is_unread")
     list_filter = ("kind", "is_unread")
@@ -118,7 +118,7 @@ class NotificationAdmin(ReadOnlyAdmin):
 
 @admin.register(NotificationCause)
 class NotificationCauseAdmin(ReadOnlyAdmin):
-    """Why they are told."""
+    """The causes of notifications."""
 
     list_display = ("id", "user_id", "kind", "subject_id", "actor_id", "stands", "shown", "muted")
     list_filter = ("kind",)

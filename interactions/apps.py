@@ -6,7 +6,7 @@ from django.apps import AppConfig
 
 
 class InteractionsConfig(AppConfig):
-    """Registers what interactions listens to."""
+    """Registers the event handlers of interactions."""
 
     name = "interactions"
 

@@ -1,4 +1,4 @@
-"""What interactions tell. An event is told only when a row was really written."""
+"""Events of interactions. An event is published only if a row was really written."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from socialsite.core.events import DomainEvent
 
 @dataclass(frozen=True, slots=True)
 class _LikeEvent(DomainEvent):
-    """`id` is the like's; `subj_type` and `subj_id` say what was liked."""
+    """`id` is the like's; `subj_type` and `subj_id` identify the liked object."""
 
     aggregate_type: ClassVar[str] = "like"
     aggregate_field: ClassVar[str] = "id"
@@ -21,7 +21,7 @@ class _LikeEvent(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class Liked(_LikeEvent):
-    """The person likes it now."""
+    """The person now likes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ class Commented(_CommentEvent):
 
 @dataclass(frozen=True, slots=True)
 class CommentPinned(_CommentEvent):
-    """The post's author pinned it; `author_id` is the comment's."""
+    """The post's author pinned the comment; `author_id` is the comment's author."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommentUnpinned(_CommentEvent):
-    """The post's author pinned it no longer."""
+    """The post's author unpinned the comment."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommentSettingsChanged(DomainEvent):
-    """The comments on a post are `open`, `closed` or `featured` from now on."""
+    """The comments on a post are now `open`, `closed` or `featured`."""
 
     aggregate_type: ClassVar[str] = "post"
     aggregate_field: ClassVar[str] = "post_id"
@@ -71,14 +71,14 @@ class CommentSettingsChanged(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class CommentDeleted(_CommentEvent):
-    """The comment is gone, or a tombstone while it has live replies."""
+    """The comment is deleted, or a tombstone while it has live replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationsBehind(DomainEvent):
-    """More notifications are to be brought in line with a fact than one transaction does.
+    """A fact affects more notifications than one transaction updates.
 
-    `work` is a name in `causes.WORKS`, `about` what it is called with, `after` how far it is.
+    `work` is a name in `causes.WORKS`, `about` its arguments, `after` the progress so far.
     """
 
     aggregate_type: ClassVar[str] = "notifications"
@@ -92,7 +92,7 @@ class NotificationsBehind(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class _BookmarkEvent(DomainEvent):
-    """A person's own business: nobody else is ever told of it."""
+    """An event of a bookmark, which is private: nobody else is ever notified."""
 
     aggregate_type: ClassVar[str] = "bookmark"
     aggregate_field: ClassVar[str] = "post_id"
@@ -103,9 +103,9 @@ class _BookmarkEvent(DomainEvent):
 
 @dataclass(frozen=True, slots=True)
 class Bookmarked(_BookmarkEvent):
-    """The person keeps the post."""
+    """The person bookmarked the post."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbookmarked(_BookmarkEvent):
-    """The person no longer keeps it."""
+    """The person removed the bookmark."""

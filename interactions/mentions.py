@@ -7,8 +7,8 @@ from socialsite.core.spans import Kind, spans
 def usernames(text: str) -> list[str]:
     """Return the keys (lower-case usernames) of people named in a text, each once, in order.
 
-    At most so many as the budget `mentions` says: beyond, a text is a leaflet. Whether there are
-    such people is up to whoever notifies them.
+    The budget `mentions` limits their number, against spam. The caller checks whether these people
+    exist.
     """
     rate = budgets.MENTIONS.rate
     if "@" not in text:

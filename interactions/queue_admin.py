@@ -1,4 +1,4 @@
-"""The staff queue in the admin: what people reported, one line for each thing."""
+"""The staff queue in the admin: reports by people, one row for each reported object."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ PAGES = {
 
 
 class OpenFilter(admin.SimpleListFilter):
-    """Open cases, unless others are asked for."""
+    """Shows open cases by default."""
 
     title = "state"
     parameter_name = "state"
@@ -40,17 +40,17 @@ class OpenFilter(admin.SimpleListFilter):
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[Case]"
     ) -> list[tuple[str, str]]:
-        """Name the others."""
+        """Return the other states."""
         return [("closed", "closed"), ("all", "all")]
 
     def choices(self, changelist: Any) -> Any:
-        """Call what is shown at first by its name."""
+        """Return the choices, with a name for the default."""
         first, *others = super().choices(changelist)
         yield {**first, "display": "open"}
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[Case]") -> "QuerySet[Case]":
-        """Filter by the chosen state."""
+        """Filter by the selected state."""
         match self.value():
             case "closed":
                 return queryset.filter(open_count=0)
@@ -61,7 +61,7 @@ class OpenFilter(admin.SimpleListFilter):
 
 @admin.register(Case)
 class CaseAdmin(ReadOnlyAdmin):
-    """Cases: dismissed, deleted or banned by staff, each through the action that does so."""
+    """Cases; staff dismiss, delete or ban through the corresponding actions."""
 
     list_display = ("__str__", "owner", "open_count", "given", "last", "outcome")
     list_filter = (OpenFilter, "kind")
@@ -76,23 +76,23 @@ class CaseAdmin(ReadOnlyAdmin):
 
     @admin.display(description="reasons")
     def given(self, case: Case) -> str:
-        """Spell out the reasons of the open reports, the most frequent first."""
+        """Return the reasons of the open reports, the most frequent first."""
         counted = sorted(case.reasons.items(), key=lambda pair: -pair[1])
         return ", ".join(f"{reason} {count}" for reason, count in counted) or "-"
 
     @admin.display(description="last report", ordering="reported_at")
     def last(self, case: Case) -> str:
-        """Say when it was reported last."""
+        """Return the time of the last report."""
         return _time(case.reported_at)
 
     @admin.display(description="closed at")
     def closed(self, case: Case) -> str:
-        """Say when it was closed."""
+        """Return the time of closing."""
         return "-" if case.closed_at is None else _time(case.closed_at)
 
     @admin.display(description="what")
     def what(self, case: Case) -> SafeString:
-        """Link to what was reported."""
+        """Return a link to the reported object."""
         address = reverse(PAGES[ReportedKind(case.kind)], args=[case.subject_id])
         return format_html('<a href="{}">{}</a>', address, case)
 
@@ -103,7 +103,7 @@ class CaseAdmin(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        """Show a case with its words, its reports, and what may be done."""
+        """Show a case with its text, its reports, and the possible actions."""
         case = self.get_object(request, object_id)
         if case is not None:
             reports = Report.objects.filter(case=case).select_related("reporter")
@@ -116,10 +116,11 @@ class CaseAdmin(ReadOnlyAdmin):
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
 
-    # --- acts -----------------------------------------------------------------------------------
+    # --- actions
+    # ------------------------------------------------------------------------------------
     @admin.action(description="Dismiss the reports of the selected cases", permissions=["view"])
     def dismiss(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
-        """Close them: there is nothing to be done."""
+        """Close the reports without further action."""
         question = "Dismiss these reports? Nothing happens to what was reported."
         return self._act(request, queryset, actions.dismiss_reports, question)
 
@@ -134,7 +135,7 @@ class CaseAdmin(ReadOnlyAdmin):
 
     @admin.action(description="Ban those whom the selected cases are about", permissions=["view"])
     def ban(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
-        """Ban who wrote it, or who it is."""
+        """Ban the author, or the reported person."""
         question = "Ban these people? All of their sign-ins end, and nobody sees their posts."
         return self._act(request, queryset, actions.ban_reported, question)
 
@@ -178,7 +179,7 @@ class CaseAdmin(ReadOnlyAdmin):
 
 
 def words_of(case: Case) -> str:
-    """Return the beginning of what was reported, whoever may see it."""
+    """Return the beginning of the reported text, whoever may see it."""
     if case.kind == ReportedKind.POST:
         post = feeds.texts([case.subject_id]).get(case.subject_id)
         return "" if post is None else f"{post.title} {post.content}".strip()[:WORDS]

@@ -1,12 +1,11 @@
-"""Counts held against the rows they are of: drift is found, and mended while people go on.
+"""Compares counts with the rows they count; finds and fixes drift while people use the site.
 
-- Looking takes no lock: a kept count, what is not folded into it yet and the rows are read in one
-  statement or one snapshot, and every writer moves them in one transaction. So a difference is
-  drift, whatever is going on.
-- A count is mended under the lock of its row, which everybody who moves it takes, a fold too: the
-  difference is made anew there, and taken off. Runs may overlap. One row is locked at a time, so
-  nobody waits in a circle.
-- STEP rows with counts are looked at in one statement, by their keys.
+- Comparing takes no lock: a kept count, its unfolded changes and the rows are read in one statement
+  or one snapshot, and every writer changes them in one transaction. So any difference is drift.
+- A count is fixed under the lock of its row, which every writer takes, a fold too: the difference
+  is computed again there and subtracted. Runs may overlap. Only one row is locked at a time, so
+  there is no deadlock.
+- One statement compares STEP rows with counts, by their keys.
 """
 
 import logging
@@ -41,7 +40,7 @@ STEP = 500
 LOGGED = 100
 KEPT_CHECKS = 100
 
-# Counter → kept less true, of those that differ.
+# Counter → kept minus true number, only for counters that differ.
 Off = dict[str, int]
 
 
@@ -55,7 +54,7 @@ class _Kept(NamedTuple):
 
 @dataclass
 class Found:
-    """What a run found: rows with counts looked at, of those wrong, drift by counter (absolute)."""
+    """The result of a run: rows compared, wrong rows, absolute drift by counter."""
 
     rows: int = 0
     wrong: int = 0
@@ -63,9 +62,9 @@ class Found:
 
 
 def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: None) -> Found:
-    """Look at every count, mend what is wrong with `fix`, keep and log what was found.
+    """Compare every count, fix wrong ones with `fix`, store and log the result.
 
-    `progress` is told how many rows with counts were looked at.
+    `progress` is called with the number of rows compared.
     """
     found = Found()
     for kept in KEPT:
@@ -83,12 +82,12 @@ def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: N
 
 
 def total() -> int:
-    """Return how many rows with counts there are."""
+    """Return the number of rows with counts."""
     return sum(kept.model._default_manager.count() for kept in KEPT)
 
 
 def last() -> CountCheck | None:
-    """Return the newest check, None before the first."""
+    """Return the newest check; None before the first one."""
     return CountCheck.objects.order_by("-pk").first()
 
 
@@ -110,15 +109,15 @@ def _judge(kept: _Kept, wrong: dict[int, Off], found: Found, *, fix: bool) -> No
             _mend(kept, key)
 
 
-# --- looking ------------------------------------------------------------------------------------
+# --- comparing ----------------------------------------------------------------------------------
 def _number(rows: "QuerySet[Any]", key: str) -> Combinable:
-    """Return the expression of the number of rows; `key` is what they have in common."""
+    """Return an expression for the number of rows; `key` is the column they share."""
     number = rows.order_by().values(key).annotate(number=Count("pk")).values("number")
     return Coalesce(Subquery(number, IntegerField()), 0)
 
 
 def _off(rows: "QuerySet[Any]", **differences: Combinable) -> dict[int, Off]:
-    """Return the differences of some rows that are not 0, all read in one statement."""
+    """Return the non-zero differences of some rows, all read in one statement."""
     names = {f"off_{name}": name for name in differences}
     asked = rows.annotate(**{f"off_{name}": value for name, value in differences.items()})
     wrong = {}
@@ -130,19 +129,19 @@ def _off(rows: "QuerySet[Any]", **differences: Combinable) -> dict[int, Off]:
 
 
 def _kept(column: str) -> Combinable:
-    """Return the expression of a count that may be taken from: MariaDB's unsigned may not."""
+    """Return a count as an expression that allows subtraction: MariaDB's unsigned does not."""
     return Cast(F(column), IntegerField())
 
 
 def _now(
     counted: Counted, subj_type: SubjectType = SubjectType.POST, ident: str = "subj_id"
 ) -> Combinable:
-    """Return the expression of a count with what is not folded into it yet."""
+    """Return an expression for a count including its unfolded changes."""
     return queries.number_of(counted, subj_type, ident)
 
 
 def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
-    """Look at posts; nothing else has a subject."""
+    """Compare the counts of posts; only posts have subjects."""
     likes = Like.objects.filter(subj_type=SubjectType.POST, subj_id=OuterRef("subj_id"))
     comments = Comment.objects.filter(subject_id=OuterRef("pk"), deleted=False)
     reposts = feeds.reposts().filter(ref_post_id=OuterRef("subj_id"))
@@ -170,7 +169,7 @@ def _look_at_comments(rows: "QuerySet[Comment]") -> dict[int, Off]:
 
 
 def _look_at_cases(rows: "QuerySet[Case]") -> dict[int, Off]:
-    """Look at the queue of reports; reasons that are not those of the reports are off as well."""
+    """Compare the queue of reports; reasons that differ from the reports are wrong as well."""
     with db.snapshot():
         cases = list(rows.values_list("pk", "open_count", "reasons"))
         reasons = _reasons(rows)
@@ -185,7 +184,7 @@ def _look_at_cases(rows: "QuerySet[Case]") -> dict[int, Off]:
 
 
 def _reasons(cases: "QuerySet[Case]") -> dict[int, dict[str, int]]:
-    """Return case → reason → how many open reports give it."""
+    """Return case → reason → number of open reports with it."""
     rows = Report.objects.filter(case__in=cases.order_by(), is_open=True).order_by()
     found: dict[int, dict[str, int]] = {}
     for case, reason, number in rows.values_list("case", "reason").annotate(number=Count("pk")):
@@ -212,7 +211,7 @@ COUNTERS = tuple(name for kept in KEPT for name in kept.columns)
 
 
 def _lost() -> Iterator[list[int]]:
-    """Yield posts that something is to be counted of and that have no row with counts."""
+    """Yield posts that have something to count but no row with counts."""
     sources: list[tuple[QuerySet[Any], str]] = [
         (Like.objects.filter(subj_type=SubjectType.POST), "subj_id"),
         (feeds.reposts(), "ref_post_id"),
@@ -227,7 +226,7 @@ def _lost() -> Iterator[list[int]]:
             if not some:
                 break
             after = some[-1]
-            # Read after the rows that it is of, and written with the first of them.
+            # Read after the rows that it counts, and written with the first of them.
             subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=some)
             lost = set(some).difference(subjects.values_list("subj_id", flat=True))
             if lost:
@@ -235,7 +234,7 @@ def _lost() -> Iterator[list[int]]:
 
 
 def _look_lost(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
-    """Look at posts without a row as if they had one; with `fix` they have it from now on."""
+    """Compare posts without a row as if they had an empty one; with `fix`, create it."""
     with transaction.atomic():
         for post_id in post_ids:
             actions.ensure_subject(post_id)
@@ -245,15 +244,15 @@ def _look_lost(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
     return wrong
 
 
-# --- mending ------------------------------------------------------------------------------------
+# --- fixing -------------------------------------------------------------------------------------
 @db.atomic
 def _mend(kept: _Kept, key: int) -> None:
-    """Make the counts of one row again, under its lock."""
+    """Compute the counts of one row again, under its lock."""
     rows: QuerySet[Any] = kept.model._default_manager.filter(pk=key)
     row = rows.select_for_update().get()
     if kept is not CASES:
-        # What is folded first cannot fall below nothing once the count is right. What comes in
-        # meanwhile is left: of a viral post there may always be more.
+        # Changes folded first cannot make a count negative once it is right. Later changes are
+        # left, as a viral post may get ever more.
         subject = (row.subj_type, row.subj_id) if kept is SUBJECTS else (SubjectType.COMMENT, key)
         while actions.fold_counts(*subject) >= actions.FOLD_MAX:
             pass
@@ -277,7 +276,7 @@ def _less(row: Any, column: str, by: int) -> int:
 
 @db.atomic
 def _keep(found: Found, *, fix: bool) -> None:
-    """Keep what was found for the metric, and forget the oldest."""
+    """Store the result for the metric, and delete the oldest."""
     drift = {name: found.drift[name] for name in COUNTERS}
     check = CountCheck.objects.create(
         finished_at=db.now_ms(), rows=found.rows, wrong=found.wrong, drift=drift, fixed=fix

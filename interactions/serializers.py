@@ -1,4 +1,4 @@
-"""API shapes of interactions. Bodies are plain dicts; these are their schema."""
+"""JSON shapes of interactions. Bodies are plain dicts; these classes are their schema."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ from socialsite.core.fields import ShortListField
 
 
 class LikeSerializer(serializers.Serializer[Any]):
-    """Whether I like it now, and how many do."""
+    """Whether I like it now, and how many people do."""
 
     liked = serializers.BooleanField()
     like_count = serializers.IntegerField()
 
 
 class BookmarkSerializer(serializers.Serializer[Any]):
-    """Whether I keep the post now, and how many people do."""
+    """Whether I bookmark the post now, and how many people do."""
 
     bookmarked = serializers.BooleanField()
     bookmark_count = serializers.IntegerField()
 
 
 class NewRepostSerializer(serializers.Serializer[Any]):
-    """Input of POST posts/{id}/repost; the length is checked by the action."""
+    """Input of POST posts/{id}/repost; the action checks the length."""
 
     content = serializers.CharField(
         default="", allow_blank=True, trim_whitespace=False, help_text="at most 2000 characters"
@@ -34,7 +34,7 @@ class NewRepostSerializer(serializers.Serializer[Any]):
 
 
 class ReportSerializer(serializers.Serializer[Any]):
-    """What was reported."""
+    """A reported object."""
 
     type = serializers.ChoiceField(choices=["post", "comment", "user"])
     id = serializers.CharField()
@@ -42,7 +42,7 @@ class ReportSerializer(serializers.Serializer[Any]):
 
 
 class NewReportSerializer(ReportSerializer):
-    """Input of POST reports; the length is checked by the action."""
+    """Input of POST reports; the action checks the length."""
 
     words = serializers.CharField(
         default="",
@@ -79,7 +79,7 @@ class PinSerializer(serializers.Serializer[Any]):
 
 
 class CommentSettingsSerializer(serializers.Serializer[Any]):
-    """How the comments on a post are set; checked by the action."""
+    """The comment settings of a post; the action checks them."""
 
     status = serializers.CharField(
         help_text="open; closed: no new ones; featured: only what the author pinned or wrote shows,"
@@ -95,7 +95,7 @@ class CommentPageSerializer(serializers.Serializer[Any]):
 
 
 class NewCommentSerializer(serializers.Serializer[Any]):
-    """Input of POST posts/{id}/comments; the text is checked by the action."""
+    """Input of POST posts/{id}/comments; the action checks the text."""
 
     content = serializers.CharField(
         allow_blank=True, trim_whitespace=False, help_text="1 to 1000 characters"
@@ -110,7 +110,7 @@ _AUTHOR = ("id", "username", "nickname", "avatar")
 
 
 def body(card: CommentCard) -> dict[str, Any]:
-    """Return a comment as the API shows it."""
+    """Return a comment as JSON for the API."""
     shown: dict[str, Any] = {key: value for key, value in card.items() if key not in _PAGES_ONLY}
     if card["author"] is not None:
         shown["author"] = {key: card["author"][key] for key in _AUTHOR}
@@ -119,7 +119,7 @@ def body(card: CommentCard) -> dict[str, Any]:
 
 # --- notifications ------------------------------------------------------------------------------
 class NotificationSubjectSerializer(serializers.Serializer[Any]):
-    """What it happened to; of type user it is the reader."""
+    """The object that it concerns; for the type user it is the reader."""
 
     type = serializers.ChoiceField(choices=["post", "comment", "user"])
     id = serializers.CharField()
@@ -127,7 +127,7 @@ class NotificationSubjectSerializer(serializers.Serializer[Any]):
 
 
 class NotificationSerializer(serializers.Serializer[Any]):
-    """What was done to one subject of mine, by one person or many."""
+    """Actions concerning one subject of mine, by one person or many."""
 
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=list(NAMES))
@@ -149,14 +149,14 @@ class NotificationPageSerializer(serializers.Serializer[Any]):
 
 
 class ReadSerializer(serializers.Serializer[Any]):
-    """Input of POST notifications/read; nothing given: all."""
+    """Input of POST notifications/read; without parameters all are marked."""
 
     until = serializers.CharField(required=False, help_text="created_at of the newest one shown")
     ids = ShortListField(child=serializers.CharField(), required=False, max_length=100)
 
 
 class UnreadSerializer(serializers.Serializer[Any]):
-    """How many are unread."""
+    """The number of unread notifications."""
 
     count = serializers.IntegerField(help_text="at most 99")
     more = serializers.BooleanField()
@@ -173,5 +173,5 @@ PreferencesSerializer = type(
 
 
 def notification_body(item: Item) -> dict[str, Any]:
-    """Return a notification as the API shows it."""
+    """Return a notification as JSON for the API."""
     return {key: value for key, value in item.items() if key != "post_id"}

@@ -1,4 +1,4 @@
-"""What interactions does when it or a lower app tells a fact."""
+"""Handlers of interactions for its own events and those of lower apps."""
 
 from functools import partial
 
@@ -28,11 +28,11 @@ from socialsite.core.registry import on
 
 @on(PostDeleted)
 def close_subject(event: PostDeleted) -> None:
-    """Let nobody comment any more on a post that was deleted."""
+    """Close the comments of a deleted post."""
     actions.mark_post_deleted(event.id)
 
 
-# Of what is committed for one thing the first of many events folds all.
+# The first of many events about one object folds all committed changes of that object.
 @on(Liked, Unliked)
 def fold_likes(event: Liked | Unliked) -> None:
     """Add likes to the kept count."""
@@ -53,20 +53,20 @@ def fold_reposts(event: PostReposted | RepostDeleted) -> None:
 
 @on(PostReposted, RepostDeleted, within=True)
 def count_repost(event: PostReposted | RepostDeleted) -> None:
-    """Count a repost in the transaction that makes or deletes its post, so each one once."""
+    """Count a repost in the transaction that creates or deletes its post, so each exactly once."""
     by = 1 if isinstance(event, PostReposted) else -1
     actions.count_repost(event.ref_id, event.author_id, by)
 
 
 @on(PostReposted, RepostDeleted, after=True)
 def forget_repost_again(event: PostReposted | RepostDeleted) -> None:
-    """Repeat what follows the commit of a repost, or of its end."""
+    """Repeat the cache invalidation after the commit of a repost, or of its deletion."""
     cache.forget(event.ref_id, event.author_id)
 
 
 @on(Liked, Unliked, after=True)
 def forget_like_again(event: Liked | Unliked) -> None:
-    """Repeat what follows the commit of a like: that process may have died in between."""
+    """Repeat the cache invalidation after the commit of a like, in case the process died."""
     if event.subj_type == SubjectType.POST:
         cache.forget(event.subj_id, event.user_id)
         return
@@ -77,19 +77,19 @@ def forget_like_again(event: Liked | Unliked) -> None:
 
 @on(Bookmarked, Unbookmarked, after=True)
 def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
-    """Repeat what follows the commit of a bookmark."""
+    """Repeat the cache invalidation after the commit of a bookmark."""
     cache.forget(event.post_id, event.user_id)
 
 
 @on(Commented, CommentDeleted, after=True)
 def forget_counts_again(event: Commented | CommentDeleted) -> None:
-    """Repeat what follows the commit of a comment, or of its deletion."""
+    """Repeat the cache invalidation after the commit of a comment, or of its deletion."""
     cache.forget(event.post_id)
 
 
 @on(Commented, CommentDeleted, after=True)
 def forget_gone_again(event: Commented | CommentDeleted) -> None:
-    """Repeat it for counts of replies; a new one matters if its author was banned meanwhile."""
+    """Repeat it for counts of replies; a new reply matters if its author was banned meanwhile."""
     if isinstance(event, CommentDeleted) or event.author_id not in people.cards([event.author_id]):
         cache.GONE.forget(queries.above(event.id))
 
@@ -97,80 +97,80 @@ def forget_gone_again(event: Commented | CommentDeleted) -> None:
 # --- reports ------------------------------------------------------------------------------------
 @on(PostDeleted)
 def close_reports_of_post(event: PostDeleted) -> None:
-    """Leave nothing in the queue that is gone."""
+    """Close the case of a deleted post."""
     actions.close_reports_of(ReportedKind.POST, event.id)
 
 
 @on(CommentDeleted)
 def close_reports_of_comment(event: CommentDeleted) -> None:
-    """Leave nothing in the queue that is gone."""
+    """Close the case of a deleted comment."""
     actions.close_reports_of(ReportedKind.COMMENT, event.id)
 
 
 @on(UserBanned)
 def close_reports_about(event: UserBanned) -> None:
-    """Leave nothing in the queue of somebody who is banned."""
+    """Close the cases of a banned person."""
     actions.close_reports_about(event.user_id)
 
 
 # --- notifications ------------------------------------------------------------------------------
 @on(Liked, Unliked)
 def notify_of_like(event: Liked | Unliked) -> None:
-    """Tell who wrote it."""
+    """Notify the author."""
     causes.of_like(event.subj_type, event.subj_id, event.user_id)
 
 
 @on(Commented, CommentDeleted)
 def notify_of_comment(event: Commented | CommentDeleted) -> None:
-    """Tell the author of the post, who is answered, and who is named."""
+    """Notify the author of the post, the person answered, and the people named."""
     causes.of_comment(event.id)
 
 
 @on(CommentPinned, CommentUnpinned)
 def notify_of_pin(event: CommentPinned | CommentUnpinned) -> None:
-    """What is picked is shown, and told, also where the comments are featured."""
+    """A pinned comment is shown, and notifies, even if comments are featured."""
     causes.of_thread(event.post_id, event.id)
 
 
 @on(CommentSettingsChanged)
 def notify_of_settings(event: CommentSettingsChanged) -> None:
-    """Featured or not any more: what is not shown is not told."""
+    """Featured or not any more: hidden comments notify nobody."""
     causes.of_thread(event.post_id)
 
 
 @on(PostPublished, PostDeleted)
 def notify_of_post(event: PostPublished | PostDeleted) -> None:
-    """Tell who is named; of a post that is gone nobody."""
+    """Notify people named in a post; end the notifications about a deleted one."""
     causes.of_post(event.id)
 
 
 @on(PostReposted, RepostDeleted)
 def notify_of_repost(event: PostReposted | RepostDeleted) -> None:
-    """Tell who wrote what is shown."""
+    """Notify the author of the original post."""
     causes.of_repost(event.id, event.author_id, event.ref_id, event.ref_author_id)
 
 
 @on(FollowCreated, FollowCanceled)
 def notify_of_follow(event: FollowCreated | FollowCanceled) -> None:
-    """Tell who is followed."""
+    """Notify the person followed."""
     causes.of_follow(event.from_user_id, event.to_user_id)
 
 
 @on(Blocked, Unblocked)
 def notify_of_block(event: Blocked | Unblocked) -> None:
-    """Take what the two did to each other out of their notifications, or back in."""
+    """Hide or show the two people's notifications about each other."""
     causes.of_pair(event.from_user_id, event.to_user_id)
 
 
 @on(UserBanned, UserUnbanned)
 def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
-    """Take what the person did out of everybody's notifications, or back in."""
+    """Hide or show everybody's notifications about the person."""
     causes.of_standing(event.user_id)
 
 
 @on(NotificationsBehind)
 def bring_up_more_notifications(event: NotificationsBehind) -> None:
-    """Go on with what one fact changes for many."""
+    """Continue the work of one fact that affects many notifications."""
     causes.go_on(event)
 
 
@@ -179,11 +179,11 @@ _Pair = FollowCreated | FollowCanceled | Blocked | Unblocked
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, within=True)
 def forget_unread_on_commit(event: _Pair) -> None:
-    """What both may see is different from this commit on, and so is what they have not read."""
+    """Invalidate the unread counts of both on commit, as both now see other content."""
     transaction.on_commit(partial(forget_unread, event), robust=True)
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
 def forget_unread(event: _Pair) -> None:
-    """Repeat it: that process may have died in between."""
+    """Repeat the invalidation, in case the process died."""
     cache.forget_unread([event.from_user_id, event.to_user_id])

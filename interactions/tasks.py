@@ -8,19 +8,19 @@ from interactions.notifying import fold, retention
 
 @shared_task(name="interactions.fold_notifications")
 def fold_notifications() -> None:
-    """Fold what is due of readers who have no page open, and what others left."""
+    """Fold due causes of readers without an open page, and those that other folds left."""
     while fold.sweep():
         pass
 
 
 @shared_task(name="interactions.prune_notifications")
 def prune_notifications() -> None:
-    """Forget old notifications."""
+    """Delete old notifications."""
     while retention.prune():
         pass
 
 
 @shared_task(name="interactions.check_counts")
 def check_counts() -> None:
-    """Hold the counts to their rows, and mend what is off."""
+    """Compare the counts with their rows, and fix wrong ones."""
     recount.run(fix=True)

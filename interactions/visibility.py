@@ -1,4 +1,4 @@
-"""The one gate before every comment that anybody is shown or may touch (T42): `visible_to`."""
+"""The only visibility check for comments (T42): `visible_to`."""
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
@@ -12,7 +12,7 @@ PICKED = Comment.Attr.PINNED | Comment.Attr.BY_AUTHOR
 def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return comments, deleted ones too, by authors whom the reader may see.
 
-    Left out are people who are banned or gone, and those with a block either way.
+    Excludes authors who are banned or closed, and those with a block in either direction.
     """
     comments = Comment.objects.filter(
         author__banned_at__isnull=True, author__deleted_at__isnull=True
@@ -23,10 +23,11 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
 
 
 def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
-    """Return the same without what the author of a featured post did not pick.
+    """Return the same without comments that the author of a featured post did not feature.
 
-    Picked is what they pinned and what they wrote. Everybody sees their own comments too, with the
-    comment that they stand below, or a reply would be lost to whoever wrote it; and the author all.
+    Featured are comments that the author pinned or wrote. Everybody also sees their own comments,
+    with the comment that they belong to; otherwise they would lose sight of their own replies. The
+    author sees all.
     """
     shown = by_shown_authors(viewer_id)
     everywhere = ~Q(subject__status=Subject.Status.FEATURED)
@@ -41,15 +42,15 @@ def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
 
 
 def own_replies(viewer_id: int) -> "QuerySet[Comment]":
-    """Return what a person wrote below comments and did not delete."""
+    """Return a person's live replies to comments."""
     return Comment.objects.filter(author_id=viewer_id, root__isnull=False, deleted=False)
 
 
 def visible_to(viewer_id: int | None) -> "QuerySet[Comment]":
     """Return live comments and tombstones that a reader of their post may see.
 
-    A tombstone shows only while the reader sees a reply that hangs from it (T54). The subqueries
-    ask for a value, not EXISTS, which MariaDB would answer by reading the replies of all subjects.
+    A tombstone is shown only while the reader sees a reply below it (T54). The subqueries select a
+    value instead of using EXISTS, for which MariaDB would read the replies of all subjects.
     """
     shown = shown_to(viewer_id)
     replies = shown.filter(subject_id=OuterRef("subject_id"), deleted=False).values("pk")

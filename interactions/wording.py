@@ -1,4 +1,4 @@
-"""What notifications say, in the reader's language; a new kind is a sentence here."""
+"""Texts of notifications, in the reader's language; a new kind needs a sentence here."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ SENTENCES = {
     ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
 }
 
-# What one chooses for each kind.
+# The choices for each kind.
 CHOICES = {
     "everyone": gettext_lazy("everyone"),
     "following": gettext_lazy("people I follow"),
@@ -41,19 +41,19 @@ TITLES = {
 
 
 def sentence(item: Item) -> Markup:
-    """Return what a notification says, its actors in bold."""
+    """Return the sentence of a notification, its actors in bold."""
     text = str(SENTENCES[item["kind"], item["subject"]["type"]])
     return Markup(escape(text)) % {"who": _names(item["actors"], item["actor_count"])}  # noqa: S704
 
 
 def reason(item: Item) -> str:
-    """Return why staff removed something, empty where they gave no reason that is known."""
+    """Return the reason why staff removed something; empty for an unknown reason."""
     known = item["reason"] in Reason.values
     return str(Reason(item["reason"]).label) if known else ""
 
 
 def _names(actors: Sequence[dict[str, Any]], count: int) -> Markup:
-    """Return up to two names and how many others there are, or all three of three."""
+    """Return up to two names and the number of others, or all three names of three."""
     bold = Markup("<b>{}</b>")
     names = [bold.format(actor["nickname"] or actor["username"]) for actor in actors]
     if not names:

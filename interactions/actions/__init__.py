@@ -1,8 +1,7 @@
 """Writes of interactions.
 
-Locks are taken in one order, so that writers wait for each other but never in a circle: the subject
-of the post first, then comments. Likes, reposts and bookmarks of one thing do not wait for it nor
-for each other.
+Locks are taken in one order to avoid deadlocks: first the subject of the post, then comments.
+Likes, reposts and bookmarks of one object wait neither for that lock nor for each other.
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark

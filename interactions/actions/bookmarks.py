@@ -1,7 +1,6 @@
-"""Keep a post for oneself, and no longer.
+"""Add and remove bookmarks of posts.
 
-A bookmark moves the number of bookmarks only when its row was really written, as `counts`
-says.
+A bookmark changes the count only if its row was really written, as `counts` says.
 """
 
 from typing import TYPE_CHECKING
@@ -21,19 +20,19 @@ if TYPE_CHECKING:
 
 @db.atomic
 def bookmark(user: "User", post_id: int) -> int:
-    """Keep a post; returns how many people do. A repeat changes nothing.
+    """Bookmark a post; return its number of bookmarks. A repeat changes nothing.
 
-    Emits Bookmarked. Raises NotFound when the person may not see it.
+    Publishes Bookmarked. Raises NotFound if the person may not see the post.
     """
     return _set(user, post_id, kept=True)
 
 
 @db.atomic
 def unbookmark(user: "User", post_id: int) -> int:
-    """Keep a post no longer; returns how many people do. A repeat changes nothing.
+    """Remove a bookmark; return the post's number of bookmarks. A repeat changes nothing.
 
-    One's own can be taken back also when the person may not see the post any more: the number is
-    not for them then, so it is 0. Emits Unbookmarked. Raises NotFound when there is none either.
+    A bookmark can also be removed after the post became hidden from the person; the number is 0
+    then. Publishes Unbookmarked. Raises NotFound if the post is hidden and there is no bookmark.
     """
     return _set(user, post_id, kept=False)
 

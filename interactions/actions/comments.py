@@ -1,7 +1,7 @@
-"""Comment, and delete a comment.
+"""Create and delete comments.
 
-`Subject.comment_count` and `Comment.reply_count` move in the transaction of the comment, and only
-when its row was really written.
+`Subject.comment_count` and `Comment.reply_count` change in the transaction of the comment, and only
+if its row was really written.
 """
 
 import unicodedata
@@ -39,10 +39,10 @@ def comment(
     *,
     at_ms: int | None = None,
 ) -> Comment:
-    """Comment on a post, or reply to a comment of it. Emits Commented.
+    """Comment on a post, or reply to a comment of it. Publishes Commented.
 
     `at_ms` (Unix ms, never in the future) is as in `feeds.actions.publish`: not for requests.
-    Raises InvalidInput (`content`), NotFound when the person may not see the post or the comment
+    Raises InvalidInput (`content`), NotFound if the person may not see the post or the comment
     replied to, CommentsClosed.
     """
     words = _words(content)
@@ -51,7 +51,7 @@ def comment(
     if subject.status in CLOSED:
         raise CommentsClosed
     parent = None if parent_id is None else _parent(user, subject, parent_id)
-    # Under the lock: comments of one post are in the order of their commits.
+    # Under the lock, so that comments of one post are in the order of their commits.
     now = db.now_ms()
     made = Comment.objects.create(
         subject=subject,
@@ -75,13 +75,12 @@ def comment(
 
 @db.atomic
 def delete_comment(user: "User", comment_id: int, address: str = "", reason: str = "") -> Comment:
-    """Delete a comment: its author, the post's author, or staff. Emits CommentDeleted.
+    """Delete a comment as its author, the post's author, or staff. Publishes CommentDeleted.
 
-    Deleting twice changes nothing; while it has live replies a tombstone stays in its place.
-    What staff delete is noted in the audit trail, with the address they did it from and the kind of
-    `reason`, which its author is told.
-    Raises NotFound when there is no such comment for the person, Forbidden when it is not theirs,
-    TwoFactorNeeded for staff who may not use their powers yet.
+    Deleting twice changes nothing. A comment with live replies leaves a tombstone. A deletion by
+    staff is recorded in the audit trail with the IP address and the kind of `reason`, which the
+    comment's author is shown. Raises NotFound if there is no such comment for the person, Forbidden
+    if it is not theirs, TwoFactorNeeded for staff without two-factor authentication.
     """
     comment = Comment.objects.select_related("subject").filter(pk=comment_id).first()
     if comment is None:
@@ -99,14 +98,14 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
         return comment
     comment.deleted, comment.attrs = True, comment.attrs & Comment.Attr.BY_AUTHOR
     comment.save(update_fields=["deleted", "attrs"])
-    # Nobody is kept from deleting by a count that is off, after a restore say (`recount` mends it).
+    # A wrong count, after a restore for instance, must not prevent deletion (`recount` fixes it).
     subject.comment_count = max(0, subject.comment_count - 1)
     forget_pin(subject, comment_id)
     subject.save(update_fields=["comment_count", "pins", "updated_at"])
     cache.post_changed(post_id)
     cache.reply_gone(_above(comment))
     _count_reply(comment, -1)
-    # Whoever deletes it: staff may not see the post.
+    # Looked up for any actor: staff may not see the post.
     if comment.attrs & Comment.Attr.BY_AUTHOR:
         _forget_author_reply(comment)
     publish(
@@ -125,7 +124,7 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
 
 
 def _parent(user: "User", subject: Subject, parent_id: int) -> Comment:
-    """Return the comment replied to: of this subject, alive, its author visible to the person."""
+    """Return the comment replied to: in this subject, alive, its author visible to the person."""
     found, _post = queries.visible_comment(user, parent_id)
     if found.subject_id != subject.pk or found.deleted:
         raise NotFound
@@ -133,12 +132,12 @@ def _parent(user: "User", subject: Subject, parent_id: int) -> Comment:
 
 
 def _above(comment: Comment) -> set[int]:
-    """Return the thread's root and the reply that was answered; nothing of a root."""
+    """Return the thread's root and the reply that was answered; nothing for a root."""
     return {ident for ident in (comment.root_id, comment.parent_id) if ident is not None}
 
 
 def _count_reply(comment: Comment, by: int) -> None:
-    """Move `reply_count` of the thread's root, and of the reply that was answered."""
+    """Change `reply_count` of the thread's root, and of the reply that was answered."""
     above = _above(comment)
     if above:
         rows = Comment.objects.filter(pk__in=above)
@@ -148,7 +147,7 @@ def _count_reply(comment: Comment, by: int) -> None:
 
 
 def _forget_author_reply(comment: Comment) -> None:
-    """Clear the bit of the comment answered when this was the author's last answer to it."""
+    """Clear the bit of the answered comment if this was the author's last answer to it."""
     if comment.parent_id is None:
         return
     others = Comment.objects.filter(
@@ -164,7 +163,7 @@ def _forget_author_reply(comment: Comment) -> None:
 
 
 def _post_author(user: "User", post_id: int) -> int | None:
-    """Return whose post it is; None when the person may not see it (any more)."""
+    """Return the id of the post's author; None if the person may not see the post."""
     try:
         return feeds.visible_post(user, post_id).author_id
     except NotFound:

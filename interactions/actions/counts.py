@@ -1,9 +1,9 @@
-"""Counts of likes, reposts and bookmarks, which many people move at once.
+"""Counts of likes, reposts and bookmarks, which many people change at once.
 
-Whoever likes, reposts or keeps something writes the change in a row of its own (`CountChange`), and
-not to the row that has the count, which everybody would queue for when a post is viral. The changes
-are folded into the counts by the event of each, and before that by whoever makes the FOLD_ATth of
-them, so that there are never many to add up.
+Each like, repost or bookmark writes its change to a row of its own (`CountChange`). It does not
+update the row with the count, because all writers of a viral post would queue for its lock. Each
+event folds the changes into the counts. In addition the writer of every FOLD_ATth change folds
+them, so that readers never have to add up many.
 """
 
 import logging
@@ -24,14 +24,15 @@ Row = TypeVar("Row", bound=models.Model)
 
 logger = logging.getLogger(__name__)
 
-# Changes of one subject at which whoever makes one folds them, and how many a fold takes at once.
+# Number of changes of one subject at which the writer folds them, and the maximum of one fold.
 FOLD_AT, FOLD_MAX = 64, 1000
 
 
 def set_row(row: Row, others: "QuerySet[Row]", *, wanted: bool) -> Row | None:
-    """Make a row with a unique key be or not be; returns it when it was not so before (T52).
+    """Insert or delete a row with a unique key; return it if that changed anything (T52).
 
-    `others` finds what has its key. Of several at once for one key one writes, the others wait.
+    `others` finds the row by its key. Of concurrent callers with one key one writes, the others
+    wait.
     """
     if wanted:
         return row if db.insert_once(row) else None
@@ -42,12 +43,12 @@ def set_row(row: Row, others: "QuerySet[Row]", *, wanted: bool) -> Row | None:
 
 
 def change_count(counted: Counted, subj_type: int, subj_id: int, by: int) -> None:
-    """Move a count by one, in the transaction of what is counted."""
+    """Change a count by one, in the transaction of the counted row."""
     CountChange.objects.create(subj_type=subj_type, subj_id=subj_id, counted=counted, by=by)
 
 
 def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
-    """Return a number with what the transaction changed; sees to it that changes are folded."""
+    """Return a count including this transaction's change, and schedule a fold."""
     ident = "pk" if subj_type == SubjectType.COMMENT else "subj_id"
     changes = CountChange.objects.filter(subj_type=subj_type, subj_id=OuterRef(ident)).order_by()
     waiting = changes.values("subj_id").annotate(waiting=Count("pk")).values("waiting")
@@ -56,7 +57,7 @@ def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
         waiting=Coalesce(Subquery(waiting, IntegerField()), 0),
     )
     found = rows.values_list("number", "waiting").first()
-    if found is None:  # the first change of this post, which a fold needs a row for
+    if found is None:  # first change of this post: a fold needs a row
         ensure_subject(subj_id)
         found = rows.values_list("number", "waiting").get()
     if found[1] >= FOLD_AT:
@@ -68,12 +69,11 @@ def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
 
 @db.atomic
 def fold_counts(subj_type: int, subj_id: int, *, wait: bool = True) -> int:
-    """Add the changes that are committed to the counts they belong to; returns how many.
+    """Add the committed changes to their counts; return how many changes were folded.
 
-    Without `wait` nothing is done while somebody else folds. The counts are locked first, so
-    changes are folded by one at a time, and they are read without a lock, as of one moment, in the
-    order they were written: a person's unlike is never folded before the like that it takes back,
-    so no count falls below nothing.
+    Without `wait` nothing is done while another fold runs. The counts are locked first, so only one
+    caller folds at a time. The changes are read without a lock, from one snapshot, in the order of
+    writing. So an unlike is never folded before its like, and no count falls below 0.
     """
     kept = _kept(SubjectType(subj_type), subj_id)
     row = kept.select_for_update(skip_locked=not wait).first()
@@ -93,16 +93,16 @@ def fold_counts(subj_type: int, subj_id: int, *, wait: bool = True) -> int:
 
 
 def _moved(row: "Subject | Comment", counted: int, by: int) -> int:
-    """Return a kept count moved by so much."""
+    """Return a kept count changed by this number."""
     column = COLUMNS[counted]
     number = int(getattr(row, column)) + by
-    if number < 0:  # by what is not ours, a restored table say: nobody is kept from unliking
-        logger.error("%s of %r would fall to %s", column, row, number)
+    if number < 0:  # caused from outside, a restore for instance: it must not prevent unlikes
+        logger.error("%s of %r would fall to %s; using 0", column, row, number)
     return max(0, number)
 
 
 def _kept(subj_type: SubjectType, subj_id: int) -> "QuerySet[Subject] | QuerySet[Comment]":
-    """Return the row that has the counts."""
+    """Return the row with the counts."""
     if subj_type == SubjectType.COMMENT:
         return Comment.objects.filter(pk=subj_id)
     return Subject.objects.filter(subj_type=subj_type, subj_id=subj_id)

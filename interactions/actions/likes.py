@@ -1,8 +1,8 @@
-"""Like and take the like back, of posts and comments.
+"""Like and unlike posts and comments.
 
-A like moves the number of likes only when its row was really written, as `counts` says. The
-changes of a comment are folded with each like while nobody else holds its row, as `hot` goes by the
-kept count.
+A like changes the count only if its row was really written, as `counts` says. The changes of a
+comment are folded with each like unless another transaction locks its row, because the sort order
+`hot` uses the kept count.
 """
 
 from typing import TYPE_CHECKING
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 @db.atomic
 def like(user: "User", subj_type: int, subj_id: int) -> int:
-    """Like a post or a comment; returns its number of likes. A repeat changes nothing.
+    """Like a post or a comment; return its number of likes. A repeat changes nothing.
 
-    Emits Liked. Raises NotFound when the person may not see it.
+    Publishes Liked. Raises NotFound if the person may not see it.
     """
     return _set_like(user, SubjectType(subj_type), subj_id, liked=True)
 
 
 @db.atomic
 def unlike(user: "User", subj_type: int, subj_id: int) -> int:
-    """Take a like back; returns the number of likes. A repeat changes nothing.
+    """Remove a like; return the number of likes. A repeat changes nothing.
 
-    One's own can be taken back also when the person may not see it any more: the number is not for
-    them then, so it is 0. Emits Unliked. Raises NotFound when there is no such like either.
+    A like can also be removed after its subject became hidden from the person; the number is 0
+    then. Publishes Unliked. Raises NotFound if the subject is hidden and there is no like.
     """
     return _set_like(user, SubjectType(subj_type), subj_id, liked=False)
 
@@ -67,7 +67,7 @@ def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool
 
 
 def _place(user: "User", subj_type: SubjectType, subj_id: int) -> tuple[int, bool]:
-    """Return the thread of a comment, and whether it stands below the person's own post."""
+    """Return the thread of a comment, and whether it is below the person's own post."""
     if subj_type == SubjectType.POST:
         feeds.visible_post(user, subj_id)
         return 0, False
@@ -78,7 +78,7 @@ def _place(user: "User", subj_type: SubjectType, subj_id: int) -> tuple[int, boo
 
 
 def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
-    """Return whether a comment stands below the person's own post, whoever may see it."""
+    """Return whether a comment is below the person's own post, hidden or not."""
     if subj_type == SubjectType.POST:
         return False
     posts = Comment.objects.filter(pk=subj_id).values("subject__subj_id")
@@ -86,7 +86,7 @@ def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
 
 
 def _mark_liked(comment_id: int, liked: bool) -> None:
-    """Set or clear the bit of the author's like, whatever else is done to the others."""
+    """Set or clear the bit of the author's like; other bits stay, also with concurrent writers."""
     bit, bits = Comment.Attr.AUTHOR_LIKED, F("attrs")
     rest = sum(Comment.Attr) - bit
     attrs = bits.bitor(bit) if liked else bits.bitand(rest)

@@ -1,4 +1,4 @@
-"""Mark notifications as read, and choose whose doings to hear of."""
+"""Mark notifications as read, and choose whose actions to be notified about."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def read_notifications(
     user: "User", until_ms: int | None = None, ids: Collection[int] | None = None
 ) -> None:
-    """Mark as read what is there: all of it, or what is not newer than `until_ms`, or of `ids`.
+    """Mark notifications as read: all, those up to `until_ms`, or those in `ids`.
 
-    Marks only rise, so two devices cannot take each other's back, and not above the last position
-    that was given: what arrives later is unread whatever time was named (T49, T50).
+    Read marks only rise, so two devices cannot undo each other's. They stay at or below the last
+    assigned position: later notifications are unread, whatever time was given (T49, T50).
     """
     readers = NotificationReader.objects.filter(pk=user.pk)
     last = readers.values_list("last_position", flat=True).first() or 0
@@ -35,7 +35,7 @@ def read_notifications(
     unread = Notification.objects.filter(user_id=user.pk, is_unread=True, read_position__lt=until)
     if ids is not None:
         unread = unread.filter(pk__in=ids)
-    # Also of groups that are beyond: should their newest actors leave, the others were read.
+    # Also groups above that time: if their newest actors leave, the others count as read.
     newer = Case(When(position__gt=until, then=True), default=False)
     if unread.update(read_position=until, is_unread=newer):
         transaction.on_commit(partial(_tell, user.pk), robust=True)
@@ -43,9 +43,9 @@ def read_notifications(
 
 @db.atomic
 def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
-    """Set whose doings the person wants to hear of, for the kinds named; it counts from now on.
+    """Set whose actions notify the person, for the given kinds; applies from now on.
 
-    Raises InvalidInput for what is no kind or no choice.
+    Raises InvalidInput for an unknown kind or choice.
     """
     for name, choice in choices.items():
         if name not in CHOOSABLE:
@@ -59,6 +59,6 @@ def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
 
 
 def _tell(user_id: int) -> None:
-    """Tell the person's other pages and devices."""
+    """Notify the person's other pages and devices."""
     forget_unread([user_id])
     sockets.push([user_id], fold.HINT)

@@ -1,10 +1,10 @@
-"""Reports by people, and what staff make of them.
+"""Reports by people, and the decisions of staff about them.
 
-- One person has one open report of a thing. Reports of one thing are a `Case`; its row is locked by
-  whoever adds or closes reports, after everything else that the act locks.
-- Staff delete and ban by the actions that do so everywhere, which decide who may, and note it in
-  the audit trail. A case that ends otherwise (the author deletes it, staff ban from the person's
-  page) is closed by the event.
+- A person has at most one open report of an object. The reports of one object are a `Case`. Adding
+  or closing reports locks its row, after all other locks of the action.
+- Staff delete and ban through the same actions as everywhere, which check permissions and write the
+  audit trail. If a case ends in another way (the author deletes the object, staff ban from the
+  person's page), the event closes it.
 """
 
 from django.db.models import QuerySet
@@ -27,10 +27,10 @@ WORDS_MAX = 500
 
 
 def report(user: User, kind: int, subject_id: int, reason: str, words: str = "") -> bool:
-    """Tell staff of a post, a comment or a person; False when there is an open report already.
+    """Report a post, a comment or a person; return False if such a report is already open.
 
-    Raises InvalidInput (`reason`, `words`), NotFound or UserNotFound when the person may not see
-    it, Forbidden for what is their own.
+    Raises InvalidInput (`reason`, `words`), NotFound or UserNotFound if the person may not see it,
+    Forbidden for their own objects.
     """
     text = _words(reason, words)
     owner_id = _owner(user, ReportedKind(kind), subject_id)
@@ -46,7 +46,7 @@ def _report(user: User, kind: int, subject_id: int, owner_id: int, reason: str, 
     if case is None:
         db.ensure(Case(kind=kind, subject_id=subject_id, owner_id=owner_id))
         case = rows.get()
-    # Again under the lock: the event that closes the case of what is deleted may have passed.
+    # Checked again under the lock: the event that closes the case of a deleted object may be over.
     _owner(user, ReportedKind(kind), subject_id)
     if Report.objects.filter(case=case, reporter=user, is_open=True).exists():
         return False
@@ -60,13 +60,13 @@ def _report(user: User, kind: int, subject_id: int, owner_id: int, reason: str, 
 
 
 def check_reportable(user: User, kind: int, subject_id: int) -> None:
-    """Raise what `report` raises for a thing that cannot be reported, before anything is typed."""
+    """Raise the errors of `report` if it cannot be reported, before a form is shown."""
     if _owner(user, ReportedKind(kind), subject_id) == user.pk:
         raise Forbidden(_("You cannot report yourself."))
 
 
 def _owner(user: User, kind: ReportedKind, subject_id: int) -> int:
-    """Return whose it is."""
+    """Return its author, or the person."""
     if kind == ReportedKind.POST:
         return feeds.visible_post(user, subject_id).author_id
     if kind == ReportedKind.COMMENT:
@@ -94,9 +94,9 @@ def _words(reason: str, words: str) -> str:
 # --- staff --------------------------------------------------------------------------------------
 @db.atomic
 def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
-    """Close the reports of a case: there is nothing to be done. False when none is open.
+    """Close the reports of a case without action; return False if none is open.
 
-    Raises Forbidden, TwoFactorNeeded as everything that staff do.
+    Raises Forbidden and TwoFactorNeeded, as all actions of staff.
     """
     _check_staff(actor)
     case = Case.objects.select_for_update().get(pk=case_id)
@@ -110,9 +110,9 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
 
 @db.atomic
 def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
-    """Delete the post or comment that was reported; False when it is gone already.
+    """Delete the reported post or comment; return False if it is already gone.
 
-    Its author is told the reason that was given most. Raises Forbidden for a person, and as
+    Its author is shown the most frequent reason. Raises Forbidden for a person, and the errors of
     `dismiss_reports`.
     """
     _check_staff(actor)
@@ -135,9 +135,9 @@ def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
 
 
 def ban_reported(actor: User, case_id: int, address: str = "") -> bool:
-    """Ban whose it is; everything open about them is closed. False when they were banned already.
+    """Ban the reported person or author and close all their cases; False if banned already.
 
-    Raises as `accounts.actions.ban`.
+    Raises the errors of `accounts.actions.ban`.
     """
     owner = User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
     was_banned = owner.banned_at is not None
@@ -148,14 +148,14 @@ def ban_reported(actor: User, case_id: int, address: str = "") -> bool:
 
 @db.atomic
 def close_reports_about(user_id: int, actor: User | None = None) -> None:
-    """Close every open case of somebody who is banned."""
+    """Close every open case about a banned person."""
     if User.objects.filter(pk=user_id, banned_at__isnull=False).exists():
         _close_all(Case.objects.filter(owner_id=user_id), Outcome.BANNED, actor)
 
 
 @db.atomic
 def close_reports_of(kind: int, subject_id: int) -> None:
-    """Close the open case of a post or comment that is gone, whoever deleted it."""
+    """Close the open case of a deleted post or comment, whoever deleted it."""
     act = accounts.Act.DELETE_POST
     if kind == ReportedKind.COMMENT:
         act = accounts.Act.DELETE_COMMENT
@@ -170,7 +170,7 @@ def _close_all(cases: "QuerySet[Case]", outcome: Outcome, actor: User | None) ->
 
 
 def _close(case: Case, outcome: Outcome, actor: User | None) -> int:
-    """Close the open reports of a locked case; returns how many there were."""
+    """Close the open reports of a locked case; return how many there were."""
     count = case.open_count
     if count:
         Report.objects.filter(case=case, is_open=True).update(is_open=None, outcome=outcome)
@@ -181,7 +181,7 @@ def _close(case: Case, outcome: Outcome, actor: User | None) -> int:
 
 
 def _name(kind: int) -> str:
-    """Return what the audit trail calls it."""
+    """Return its name in the audit trail."""
     return ReportedKind(kind).name.lower()
 
 

@@ -1,6 +1,6 @@
-"""What the author of a post does with the comments below it: open, close, feature, pin.
+"""Settings of the comments below a post, by its author: open, close, feature, pin.
 
-All of it under the lock of the post's subject, which every new comment takes too.
+All actions lock the post's subject, which every new comment locks too.
 """
 
 from typing import TYPE_CHECKING
@@ -25,10 +25,10 @@ PIN_MAX = 100
 
 @db.atomic
 def set_comment_status(user: "User", post_id: int, status: str) -> str:
-    """Open, close or feature the comments on one's post; returns the status.
+    """Open, close or feature the comments on one's post; return the status.
 
-    Emits CommentSettingsChanged when it changed. Raises NotFound when the person may not see the
-    post, Forbidden when it is not theirs, InvalidInput (`status`).
+    Publishes CommentSettingsChanged if it changed. Raises NotFound if the person may not see the
+    post, Forbidden if it is not theirs, InvalidInput (`status`).
     """
     post = feeds.visible_post(user, post_id)
     if post.author_id != user.pk:
@@ -48,23 +48,23 @@ def set_comment_status(user: "User", post_id: int, status: str) -> str:
 
 @db.atomic
 def pin(user: "User", comment_id: int) -> None:
-    """Pin a comment or reply below one's post; again changes nothing. Emits CommentPinned.
+    """Pin a comment or reply below one's post; a repeat changes nothing. Publishes CommentPinned.
 
-    Pinned comments stand first in both sorts; a pinned reply keeps its place in its thread.
-    Raises NotFound when the person may not see the comment, or it is deleted, Forbidden when the
-    post is not theirs, InvalidInput (`comment`) when PIN_MAX are pinned.
+    Pinned comments come first in both sort orders; a pinned reply keeps its place in its thread.
+    Raises NotFound if the comment is deleted or hidden from the person, Forbidden if the post is
+    not theirs, InvalidInput (`comment`) if PIN_MAX are already pinned.
     """
     _set_pinned(user, comment_id, pinned=True)
 
 
 @db.atomic
 def unpin(user: "User", comment_id: int) -> None:
-    """Pin a comment no longer; again changes nothing. Emits CommentUnpinned; raises as `pin`."""
+    """Unpin a comment; a repeat changes nothing. Publishes CommentUnpinned; raises as `pin`."""
     _set_pinned(user, comment_id, pinned=False)
 
 
 def forget_pin(subject: Subject, comment_id: int) -> None:
-    """Take a comment that goes off the pins of its locked subject; the caller saves `pins`."""
+    """Remove a deleted comment from the pins of its locked subject; the caller saves `pins`."""
     subject.pins = [ident for ident in subject.pins if ident != comment_id]
 
 

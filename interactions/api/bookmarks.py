@@ -24,19 +24,22 @@ class PostBookmark(APIView):
 
     @extend_schema(request=None, responses=BOOKMARKED)
     def put(self, request: Request, post_id: str) -> Response:
-        """Keep the post; again changes nothing."""
+        """Bookmark the post; a repeat changes nothing."""
         count = actions.bookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": True, "bookmark_count": count})
 
     @extend_schema(responses=BOOKMARKED)
     def delete(self, request: Request, post_id: str) -> Response:
-        """Keep it no longer; again changes nothing. `bookmark_count` is 0 for what is hidden."""
+        """Remove the bookmark; a repeat changes nothing.
+
+        `bookmark_count` is 0 if the post is hidden.
+        """
         count = actions.unbookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": False, "bookmark_count": count})
 
 
 class Bookmarks(APIView):
-    """What I keep."""
+    """My bookmarks."""
 
     takes = {"GET": READS}
 
@@ -44,7 +47,7 @@ class Bookmarks(APIView):
         parameters=FEED_PAGE, responses={200: PostPageSerializer, 400: Errors, 401: Errors}
     )
     def get(self, request: Request) -> Response:
-        """Return a page of the posts that I keep, what was kept last first."""
+        """Return a page of the posts I bookmarked, the latest bookmark first."""
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         page = queries.bookmarks(request.user, cursor, size)
         return Response({"items": [post_body(card) for card in page.items], "next": page.next})

@@ -72,7 +72,7 @@ class PostComments(APIView):
     )
     @idempotent(_one, budgets.COMMENT)
     def post(self, request: Request, post_id: str) -> Made:
-        """Comment on the post, or answer one of its comments."""
+        """Comment on the post, or reply to one of its comments."""
         ident = api.parse_id(post_id)
         values = api.read(NewCommentSerializer, request.data)
         parent = values.get("parent")
@@ -92,7 +92,7 @@ class Replies(APIView):
         responses={200: CommentPageSerializer, 400: Errors, 404: Errors},
     )
     def get(self, request: Request, comment_id: str) -> Response:
-        """Return a page, oldest first: the thread of a root, or the direct answers of a reply."""
+        """Return a page, oldest first: the thread of a root, or the direct replies to a reply."""
         cursor, size = api.page_params(request)
         return _page(queries.replies(request.user, api.parse_id(comment_id), cursor, size))
 
@@ -104,6 +104,6 @@ class OneComment(APIView):
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: Request, comment_id: str) -> Response:
-        """Delete a comment: one's own, or any under one's own post."""
+        """Delete a comment: one's own, or any below one's own post."""
         actions.delete_comment(request.user, api.parse_id(comment_id), address_of(request._request))
         return Response(status=204)

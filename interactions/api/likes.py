@@ -26,13 +26,13 @@ class PostLike(APIView):
 
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, post_id: str) -> Response:
-        """Like; again changes nothing."""
+        """Like; a repeat changes nothing."""
         count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, post_id: str) -> Response:
-        """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
+        """Remove the like; a repeat changes nothing. `like_count` is 0 if the post is hidden."""
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
 
@@ -44,13 +44,13 @@ class CommentLike(APIView):
 
     @extend_schema(request=None, responses=LIKED)
     def put(self, request: Request, comment_id: str) -> Response:
-        """Like; again changes nothing."""
+        """Like; a repeat changes nothing."""
         count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
     def delete(self, request: Request, comment_id: str) -> Response:
-        """Take the like back; again changes nothing. `like_count` is 0 for what is hidden."""
+        """Remove the like; a repeat changes nothing. `like_count` is 0 if the comment is hidden."""
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})
 
@@ -63,7 +63,7 @@ class PostLikes(APIView):
 
     @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, post_id: str) -> Response:
-        """Return a page, the newest like first, of people whom the reader may see."""
+        """Return a page of visible people, the newest like first."""
         return _likers(request, SubjectType.POST, api.parse_id(post_id))
 
 
@@ -75,7 +75,7 @@ class CommentLikes(APIView):
 
     @extend_schema(parameters=LIST_PAGE, responses=PEOPLE)
     def get(self, request: Request, comment_id: str) -> Response:
-        """Return a page, the newest like first, of people whom the reader may see."""
+        """Return a page of visible people, the newest like first."""
         return _likers(request, SubjectType.COMMENT, api.parse_id(comment_id))
 
 

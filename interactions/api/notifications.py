@@ -27,7 +27,7 @@ def _unread(request: Request) -> Response:
 
 
 class Notifications(APIView):
-    """What I am told."""
+    """My notifications."""
 
     takes = {"GET": (budgets.POLL, budgets.DEEP_READ)}
 
@@ -36,7 +36,7 @@ class Notifications(APIView):
         responses={200: NotificationPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:
-        """Return a page of notifications, those with the newest actor first."""
+        """Return a page of notifications, the one with the newest actor first."""
         cursor, size = api.page_params(request)
         page = queries.notifications(request.user, cursor, size)
         items = [notification_body(item) for item in page.items]
@@ -44,7 +44,7 @@ class Notifications(APIView):
 
 
 class Read(APIView):
-    """What I have read."""
+    """My read mark."""
 
     takes = {"POST": (budgets.NOTIFICATION,)}
 
@@ -54,8 +54,9 @@ class Read(APIView):
     def post(self, request: Request) -> Response:
         """Mark notifications as read, and return how many are still unread.
 
-        All that there are; with `until`, the `created_at` of the newest one shown, those that were
-        there then; with `ids` only these. What is newer stays unread, whatever time is named.
+        Without parameters all are marked. `until`, the `created_at` of the newest one shown, marks
+        those that existed then; `ids` marks only these. Newer ones stay unread, whatever time is
+        given.
         """
         values = api.read(ReadSerializer, request.data)
         until, ids = values.get("until"), values.get("ids")
@@ -68,24 +69,24 @@ class Read(APIView):
 
 
 class UnreadCount(APIView):
-    """How many notifications are unread."""
+    """The number of unread notifications."""
 
     takes = {"GET": (budgets.POLL,)}
 
     @extend_schema(responses={200: UnreadSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
-        """Return the number of unread notifications, up to 99, and if there are more."""
+        """Return the number of unread notifications, up to 99, and whether there are more."""
         return _unread(request)
 
 
 class Preferences(APIView):
-    """Whose doings I hear of."""
+    """Whose actions notify me."""
 
     takes = {"GET": (budgets.READ,), "PATCH": (budgets.NOTIFICATION,)}
 
     @extend_schema(responses={200: PreferencesSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
-        """Return the choice of each kind."""
+        """Return the choice for each kind."""
         return Response(queries.preferences(request.user))
 
     @extend_schema(
@@ -93,7 +94,7 @@ class Preferences(APIView):
         responses={200: PreferencesSerializer, 400: Errors, 401: Errors},
     )
     def patch(self, request: Request) -> Response:
-        """Change the choice of the kinds that are given; it counts for what happens from now on."""
+        """Change the choice of the given kinds; applies to later events."""
         given: dict[str, Any] = dict(request.data)
         actions.choose_notifications(request.user, given)
         return Response(queries.preferences(request.user))

@@ -23,14 +23,14 @@ def _told(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _again(request: Request, subject_id: int) -> dict[str, Any]:
-    """Return what was reported by this same request, if the reporter may still see it."""
+    """Return the object that this same request reported, if the reporter may still see it."""
     values = api.read(NewReportSerializer, request.data)
     actions.check_reportable(request.user, REPORTABLE[values["type"]], subject_id)
     return _told(values)
 
 
 class Reports(APIView):
-    """What I tell staff."""
+    """My reports to staff."""
 
     @extend_schema(
         request=NewReportSerializer,
@@ -48,9 +48,9 @@ class Reports(APIView):
     )
     @idempotent(_again, budgets.REPORT)
     def post(self, request: Request) -> Made:
-        """Report a post, a comment or a person to staff: 201; 200 while an earlier one is open.
+        """Report a post, a comment or a person to staff: 201; 200 if an earlier report is open.
 
-        Nobody but staff learns who reported.
+        Only staff learn who reported.
         """
         values = api.read(NewReportSerializer, request.data)
         ident = api.parse_id(values["id"])

@@ -21,7 +21,7 @@ Errors = api.ErrorSerializer
 
 
 def _one(request: Request, post_id: int) -> dict[str, Any]:
-    """Return a repost that the reader may see, with what it shows if the reader may see that."""
+    """Return a repost that the reader may see, with its original post if visible to the reader."""
     return post_body(queries.decorate(request.user, [posts.post(request.user, post_id)])[0])
 
 
@@ -46,9 +46,10 @@ class PostRepost(APIView):
     )
     @idempotent(_one, budgets.PUBLISH)
     def post(self, request: Request, post_id: str) -> Made:
-        """Repost, with words or without. Of a repost the post that it shows is reposted.
+        """Repost, with or without text. Reposting a repost reposts its original post.
 
-        There is one repost without words of a post: 201 when it is new, else 200 with that one.
+        Only one repost without text can exist for a post: 201 if it is new, otherwise 200 with the
+        existing one.
         """
         values = api.read(NewRepostSerializer, request.data)
         made, is_new = feeds.repost(request.user, api.parse_id(post_id), values["content"])
@@ -56,9 +57,9 @@ class PostRepost(APIView):
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
     def delete(self, request: Request, post_id: str) -> Response:
-        """Delete my repost without words; without one nothing changes.
+        """Delete my repost without text; if there is none nothing changes.
 
-        Reposts with words are deleted as posts.
+        Reposts with text are deleted as posts.
         """
         feeds.undo_repost(request.user, api.parse_id(post_id))
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""API of what the author of a post does with the comments below it."""
+"""API of comment settings and pins, for the author of the post."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import IsAuthenticatedOrReadOnly
@@ -22,26 +22,29 @@ class Pin(APIView):
 
     @extend_schema(request=None, responses=PINNED)
     def put(self, request: Request, comment_id: str) -> Response:
-        """Pin it: it stands first, and shows where comments are featured. Again changes nothing."""
+        """Pin it: it comes first, and is shown if comments are featured.
+
+        A repeat changes nothing.
+        """
         actions.pin(request.user, api.parse_id(comment_id))
         return Response({"pinned": True})
 
     @extend_schema(responses=PINNED)
     def delete(self, request: Request, comment_id: str) -> Response:
-        """Pin it no longer; again changes nothing."""
+        """Unpin it; a repeat changes nothing."""
         actions.unpin(request.user, api.parse_id(comment_id))
         return Response({"pinned": False})
 
 
 class CommentSettings(APIView):
-    """Who may comment on a post, and which comments show."""
+    """Who may comment on a post, and which comments are shown."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
     takes = {"GET": READS, "PATCH": (budgets.MARK,)}
 
     @extend_schema(responses={200: CommentSettingsSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
-        """Return how the comments on a post are set."""
+        """Return the comment settings of a post."""
         status = queries.comment_status(request.user, api.parse_id(post_id))
         return Response({"status": status})
 

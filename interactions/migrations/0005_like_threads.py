@@ -1,4 +1,4 @@
-"""What a person likes in one thread, and who likes one thing, each from an index."""
+"""Indexes for a person's likes in one thread, and for the likes of one thread."""
 
 from django.db import migrations, models
 from django.db.models.functions import Coalesce
@@ -7,7 +7,7 @@ COMMENT = 2
 
 
 def name_threads(apps, schema_editor):
-    """Give the likes of comments the thread that each comment stands in."""
+    """Give the likes of comments the thread of their comment."""
     comments = apps.get_model("interactions", "Comment").objects.filter(
         pk=models.OuterRef("subj_id")
     )

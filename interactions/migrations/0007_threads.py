@@ -1,4 +1,4 @@
-"""Pins, what authors wrote below their own posts, and indexes of threads."""
+"""Pins, a bit for comments by the post's author, and indexes of threads."""
 
 from django.db import migrations, models
 from django.db.models import F, OuterRef, Subquery
@@ -7,7 +7,7 @@ BY_AUTHOR = 8
 
 
 def mark_authors(apps, schema_editor):
-    """Set the bit of comments that the author of the post wrote."""
+    """Set the bit of comments written by the author of the post."""
     posts = apps.get_model("feeds", "Post").objects.filter(pk=OuterRef("subject__subj_id"))
     comments = apps.get_model("interactions", "Comment").objects
     written = comments.filter(author_id=Subquery(posts.values("author_id")[:1]))

@@ -1,4 +1,4 @@
-"""Changes of reposts and bookmarks are kept beside those of likes."""
+"""Store changes of reposts and bookmarks beside those of likes."""
 
 from django.db import migrations, models
 

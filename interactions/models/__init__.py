@@ -1,4 +1,4 @@
-"""Likes, bookmarks, comments, notifications; a `Subject` is whatever has them."""
+"""Likes, bookmarks, comments, notifications; a `Subject` is the object that they refer to."""
 
 from interactions.models.bookmarks import Bookmark
 from interactions.models.checks import CountCheck

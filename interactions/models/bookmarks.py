@@ -1,4 +1,4 @@
-"""Bookmarks: what people keep for themselves."""
+"""Bookmarks, which are private to their owner."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from socialsite.core.ids import new_id
 
 
 class Bookmark(models.Model):
-    """One person keeps one post; unique, so a repeat changes nothing. Nobody else ever sees it.
+    """One person bookmarks one post; unique, so a repeat changes nothing. Nobody else sees it.
 
     (position, post) is its place in the list of the person.
     """
@@ -22,7 +22,7 @@ class Bookmark(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "post_id"], name="uk_bookmark")]
         indexes = [
             models.Index(fields=["user", "position", "post_id"], name="ix_bookmarks"),
-            # Who keeps one post: their number is held to it (`recount`).
+            # The bookmarks of one post, which the stored count is compared with (`recount`).
             models.Index(fields=["post_id"], name="ix_bookmarked"),
         ]
 

@@ -1,16 +1,16 @@
-"""What became of looking at the counts."""
+"""Results of checking the counts."""
 
 from django.db import models
 
 
 class CountCheck(models.Model):
-    """What one run of `interactions.recount` found."""
+    """The result of one run of `interactions.recount`."""
 
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")
     rows = models.PositiveBigIntegerField(help_text="rows with counts that were looked at")
     wrong = models.PositiveBigIntegerField(help_text="of those with a count that was off")
-    # Counter → how far it was off, summed over rows; each of `recount.COUNTERS` is there.
+    # Counter → total absolute difference; has all of `recount.COUNTERS`.
     drift = models.JSONField(default=dict)
     fixed = models.BooleanField()
 

@@ -1,4 +1,4 @@
-"""Comments: their places in threads, and their words."""
+"""Comments: their places in threads, and their text."""
 
 from django.db import models
 
@@ -7,14 +7,14 @@ from socialsite.core.ids import new_id
 
 
 class Comment(models.Model):
-    """The index row of one comment; its words are in `CommentContent`.
+    """The index row of one comment; its text is in `CommentContent`.
 
-    `root` is NULL for a comment on the subject itself, otherwise the comment its thread hangs from;
-    a boolean could not page the replies of a root (T54).
+    `root` is NULL for a comment on the subject itself, otherwise the comment that starts its
+    thread. A boolean would not allow paging the replies of a root (T54).
     """
 
     class Attr(models.IntegerChoices):
-        """Bits of `attrs`: what the author of the post did to it, or that they wrote it."""
+        """Bits of `attrs`: marks set by the author of the post, or that they wrote the comment."""
 
         PINNED = 1
         AUTHOR_LIKED = 2
@@ -33,7 +33,7 @@ class Comment(models.Model):
         "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     position = models.BigIntegerField(help_text="Unix ms")
-    # As of the last fold: `hot` goes by it, what is shown has the changes since (`CountChange`).
+    # As of the last fold: `hot` uses it; displayed counts include later changes (`CountChange`).
     like_count = models.PositiveIntegerField(default=0)
     reply_count = models.PositiveIntegerField(default=0)
     deleted = models.BooleanField(default=False)
@@ -43,7 +43,7 @@ class Comment(models.Model):
         indexes = [
             models.Index(fields=["subject", "root", "position", "id"], name="ix_thread_new"),
             models.Index(fields=["subject", "root", "like_count", "id"], name="ix_thread_hot"),
-            # A person's comments in a thread: what is taken off counts, what featured ones show.
+            # A person's comments in a thread: for counts and for featured comments.
             models.Index(
                 fields=["subject", "author", "root", "parent", "deleted"], name="ix_thread_author"
             ),
@@ -55,7 +55,7 @@ class Comment(models.Model):
 
 
 class CommentContent(models.Model):
-    """The words of a comment."""
+    """The text of a comment."""
 
     comment = models.OneToOneField(
         Comment, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"

@@ -1,4 +1,4 @@
-"""How counts of what many people do at once change."""
+"""Pending changes of counts that many people change at once."""
 
 from django.db import models
 
@@ -6,14 +6,14 @@ from interactions.models.subjects import SubjectType
 
 
 class Counted(models.IntegerChoices):
-    """What a change is of; `COLUMNS` names the counts."""
+    """The kind of a change; `COLUMNS` names the counts."""
 
     LIKE = 1
     REPOST = 2
     BOOKMARK = 3
 
 
-# Of a `Subject`; comments have the first alone.
+# Columns of a `Subject`; comments have only the first.
 COLUMNS: dict[int, str] = {
     Counted.LIKE: "like_count",
     Counted.REPOST: "repost_count",
@@ -22,11 +22,11 @@ COLUMNS: dict[int, str] = {
 
 
 class CountChange(models.Model):
-    """A like, repost or bookmark begun or taken back that the kept count does not have yet.
+    """A like, repost or bookmark added or removed since the kept count was last folded.
 
-    Written with the row of the like, so the kept count and its changes make the number of likes at
-    any moment; only added, so that those who like one thing do not wait for each other. Folded into
-    the counts by `actions.fold_counts`.
+    Written with the row of the like, so the kept count plus its changes is the exact number at any
+    moment. Rows are only inserted, so people who like the same object do not wait for each other.
+    `actions.fold_counts` folds them into the counts.
     """
 
     id = models.BigAutoField(primary_key=True)

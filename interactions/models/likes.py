@@ -9,9 +9,9 @@ from socialsite.core.ids import new_id
 class Like(models.Model):
     """One person likes one subject; unique, so a repeat changes nothing.
 
-    `thread` is the id of the `Subject` below which a liked comment stands, 0 for a post: what a
-    person likes in one thread is read from the index alone. Who likes something is in the order of
-    `id`, which goes by time.
+    `thread` is the id of the `Subject` that a liked comment belongs to, 0 for a post. It lets an
+    index alone answer what a person likes in one thread. The likes of a subject are in the order of
+    `id`, which is time-ordered.
     """
 
     id = models.BigIntegerField(primary_key=True, default=new_id)

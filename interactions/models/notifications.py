@@ -1,12 +1,12 @@
-"""Notifications: what one person did again and again, or many did, is one row.
+"""Notifications: repeated actions of one person, or actions of many, are grouped in one row.
 
-- `NotificationCause` is one thing that somebody did to somebody: a like, a comment, a follow. Its
-  row is unique, so nothing that happens twice counts twice (T29), and stays when the thing is taken
-  back, so that liking again and again tells nothing new.
-- `Notification` is a group of causes: of one reader, of one kind, about one subject. It is made
-  from its causes by `notifying.fold` alone, under the lock of the reader's `NotificationReader`.
-- Positions are Unix ms, given by the fold under that lock: in the order in which a reader's
-  notifications commit, so that none can appear below what was read before (T50).
+- `NotificationCause` is one action of somebody towards somebody: a like, a comment, a follow. Its
+  row is unique, so a repeated action counts once (T29). It stays when the action is undone, so that
+  liking again does not notify again.
+- `Notification` is a group of causes: of one reader, of one kind, about one subject. Only
+  `notifying.fold` builds it from its causes, under the lock of the reader's `NotificationReader`.
+- Positions are Unix ms, assigned by the fold under that lock: in the order in which a reader's
+  notifications commit, so that none can appear below the read mark (T50).
 """
 
 from typing import Any
@@ -24,13 +24,13 @@ def _user_key() -> "models.ForeignKey[Any, Any]":
 
 
 class NotificationReader(models.Model):
-    """Somebody who was told something: the lock of their groups, and what they want to hear of."""
+    """A person with notifications: the lock of their groups, and their preferences."""
 
     user = models.OneToOneField(
         "accounts.User", models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="+"
     )
     last_position = models.BigIntegerField(default=0, help_text="the last one given, Unix ms")
-    # Kind by name → whose doings are told; a kind that is not in it: everyone's.
+    # Kind by name → whose actions notify; a missing kind means everyone's.
     preferences = models.JSONField(default=dict)
 
     def __str__(self) -> str:
@@ -38,28 +38,28 @@ class NotificationReader(models.Model):
 
 
 class Notification(models.Model):
-    """All that is to be told of one kind about one subject.
+    """All causes of one kind about one subject, as one notification.
 
-    `actor_count` and `newest` are of those who did it and may be shown as far as folded: readers
-    ask again (`queries.notifications`). Nobody is left: `position` is 0, and nothing is shown.
+    `actor_count` and `newest` cover visible actors as of the last fold; readers check visibility
+    again (`queries.notifications`). Without actors `position` is 0, and nothing is shown.
     """
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     user = _user_key()
-    # A value of `notifying.kinds`; no choices here, so that a new kind needs no migration.
+    # A value of `notifying.kinds`; without choices, so that a new kind needs no migration.
     kind = models.PositiveSmallIntegerField()
     subject_id = models.BigIntegerField()
-    # The post that the subject is, or is below; 0 for people.
+    # The post that is the subject or contains it; 0 for people.
     post_id = models.BigIntegerField(default=0)
     position = models.BigIntegerField(default=0, help_text="of the newest actor, Unix ms")
     actor_count = models.PositiveIntegerField(default=0)
-    # The newest actors as [id, position], newest first: enough to show three when some are hidden.
+    # The newest actors as [id, position], newest first: enough to show three if some are hidden.
     newest = models.JSONField(default=list)
-    # Up to here the reader has read; `is_unread` says whether `position` is beyond.
+    # The reader's read mark; `is_unread` says whether `position` is above it.
     read_position = models.BigIntegerField(default=0)
     is_unread = models.BooleanField(default=False)
     touched_at = models.BigIntegerField(help_text="last change by a fold, Unix ms")
-    # Of what staff removed: why.
+    # For content removed by staff: the reason.
     reason = models.CharField(max_length=32, blank=True, default="")
 
     class Meta:
@@ -78,11 +78,10 @@ class Notification(models.Model):
 
 
 class NotificationCause(models.Model):
-    """One thing that `actor` did to `user`; actor 0 is the site's staff, who stay unnamed.
+    """One action of `actor` towards `user`; actor 0 is the site's staff, who stay unnamed.
 
-    `stands` says that it was not taken back, `shown` that it counts in its group: it stands, and
-    the actor may be shown to the reader. `muted` was decided by the reader's preferences when it
-    was new.
+    `stands` says that it was not undone. `shown` says that it counts in its group: it stands, and
+    the actor is visible to the reader. `muted` was decided by the reader's preferences at creation.
     """
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
@@ -91,13 +90,13 @@ class NotificationCause(models.Model):
     subject_id = models.BigIntegerField()
     post_id = models.BigIntegerField(default=0)
     actor = _user_key()
-    # The comment it is, where one person can do it again and again; otherwise 0.
+    # The comment, if one person can repeat the action; otherwise 0.
     ref = models.BigIntegerField(default=0)
     stands = models.BooleanField(default=False)
     shown = models.BooleanField(default=False)
     muted = models.BooleanField(default=False)
     position = models.BigIntegerField(default=0, help_text="Unix ms; 0 before its first fold")
-    # The reader while the group does not know of the last change, otherwise NULL.
+    # The reader while the group lacks the last change, otherwise NULL.
     due = models.BigIntegerField(null=True)
     reason = models.CharField(max_length=32, blank=True, default="")
 

@@ -1,23 +1,23 @@
-"""Reports by people, and the staff queue made of them."""
+"""Reports by people, and the staff queue built from them."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class ReportedKind(models.IntegerChoices):
-    """What `Case.subject_id` is an id of."""
+    """The type of object that `Case.subject_id` refers to."""
 
     POST = 1
     COMMENT = 2
     USER = 3
 
 
-# By their names in addresses, in the API and in the audit trail.
+# By name, as in addresses, the API and the audit trail.
 REPORTABLE = {kind.name.lower(): kind for kind in ReportedKind}
 
 
 class Reason(models.TextChoices):
-    """Why people report. The values stand in tables and never change."""
+    """The reason of a report. The values are stored in tables and never change."""
 
     SPAM = "spam", _("Spam or advertising")
     ABUSE = "abuse", _("Insult or harassment")
@@ -29,7 +29,7 @@ class Reason(models.TextChoices):
 
 
 class Outcome(models.TextChoices):
-    """What became of a case; empty while it is open."""
+    """The result of a case; empty while it is open."""
 
     OPEN = ""
     DISMISSED = "dismissed"
@@ -39,22 +39,22 @@ class Outcome(models.TextChoices):
 
 
 class Case(models.Model):
-    """All reports of one thing: a line of the staff queue. A new report opens it again."""
+    """All reports of one object: a row of the staff queue. A new report reopens it."""
 
     id = models.BigAutoField(primary_key=True)
     kind = models.PositiveSmallIntegerField(choices=ReportedKind.choices)
     subject_id = models.BigIntegerField()
-    # Who wrote it, or who it is.
+    # The author, or the reported person.
     owner = models.ForeignKey(
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     open_count = models.PositiveIntegerField(default=0)
-    # Reason → how often it was given in the open reports.
+    # Reason → number of open reports with it.
     reasons = models.JSONField(default=dict)
     reported_at = models.BigIntegerField(default=0, help_text="the last report, Unix ms")
     outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
     closed_at = models.BigIntegerField(null=True, help_text="Unix ms")
-    # Nobody for what ended by itself.
+    # NULL for a case that no staff member closed.
     closed_by = models.ForeignKey(
         "accounts.User",
         models.DO_NOTHING,
@@ -76,7 +76,7 @@ class Case(models.Model):
 
 
 class Report(models.Model):
-    """What one person told staff. Nobody but staff ever learns who it was."""
+    """A report by one person. Only staff ever learn who it was."""
 
     id = models.BigAutoField(primary_key=True)
     case = models.ForeignKey(Case, models.CASCADE, db_constraint=False, db_index=False)
@@ -86,7 +86,8 @@ class Report(models.Model):
     reason = models.CharField(max_length=16, choices=Reason.choices)
     words = models.CharField(max_length=500, blank=True, default="")
     created_at = models.BigIntegerField(help_text="Unix ms")
-    # True or NULL: of one person and case a unique key lets one be open, and any number closed.
+    # True or NULL: by the unique key a person has one open report of a case, and any number of
+    # closed ones.
     is_open = models.BooleanField(null=True, default=True)
     outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
 

@@ -1,24 +1,24 @@
-"""Whatever can be liked or talked about."""
+"""Objects that can be liked or commented on."""
 
 from django.db import models
 from django.utils import timezone
 
 
 class SubjectType(models.IntegerChoices):
-    """What `subj_id` is an id of."""
+    """The type of object that `subj_id` refers to."""
 
     POST = 1
     COMMENT = 2
 
 
 class Subject(models.Model):
-    """Counters and state of one liked or discussed thing; made with the first of what it counts."""
+    """Counters and state of one liked or discussed object; created on first use."""
 
     class Status(models.IntegerChoices):
-        """Whether the author lets people comment, and whose comments show.
+        """Who may comment, and whose comments are shown.
 
-        FEATURED shows what the author pinned or wrote, to each reader also their own comments, and
-        to the author all.
+        FEATURED shows comments that the author pinned or wrote. Each reader also sees their own
+        comments, and the author sees all.
         """
 
         OPEN = 0
@@ -30,12 +30,12 @@ class Subject(models.Model):
     subj_type = models.PositiveSmallIntegerField(choices=SubjectType.choices)
     subj_id = models.BigIntegerField()
     comment_count = models.PositiveIntegerField(default=0)
-    # These as of the last fold; what is shown has the changes since (`CountChange`).
+    # As of the last fold; displayed counts include later changes (`CountChange`).
     like_count = models.PositiveIntegerField(default=0)
     repost_count = models.PositiveIntegerField(default=0)
     bookmark_count = models.PositiveIntegerField(default=0)
     status = models.PositiveSmallIntegerField(choices=Status.choices, default=Status.OPEN)
-    # Ids of the pinned comments, at most `actions.PIN_MAX`; each has the bit as well.
+    # Ids of the pinned comments, at most `actions.PIN_MAX`; each comment has the bit as well.
     pins = models.JSONField(default=list)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(auto_now=True)

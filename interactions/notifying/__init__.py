@@ -1,5 +1,5 @@
-"""How a fact becomes a notification.
+"""Turns facts into notifications.
 
-`causes` reads what a fact means to whom and keeps it, in the relay; `fold` brings the causes of one
-reader into groups; `retention` forgets old groups. A new kind is one entry in `kinds`.
+In the relay, `causes` works out whom a fact concerns and stores that; `fold` groups the causes of
+one reader; `retention` deletes old groups. A new kind is one entry in `kinds`.
 """

@@ -1,13 +1,14 @@
-"""What a fact means to whom: keeping causes of notifications in line with the facts.
+"""Keeps the causes of notifications consistent with the facts.
 
-- Each function takes what an event names and reads the fact again, so that repeats and reordering
-  change nothing (T22). The causes' own rows are locked before the fact is read: of two relays with
-  the like and the unlike of one person, the later one has read what is true.
-- No row is touched that two people's doings have in common, so that nothing waits in line behind a
-  viral post. Groups are brought up to date by `fold`, at once for readers who are online.
-- What one fact changes for many, a ban or a deletion say, is done STEP rows in a transaction; the
-  rest by an event that says how far it is. What comes up meanwhile is decided by its own fold.
-- Nobody is told of what they do themselves. Blocks, bans and preferences are up to the fold.
+- Each function takes the ids of an event and reads the fact again, so that repeats and reordering
+  change nothing (T22). The rows of the causes are locked before the fact is read: if two relays
+  handle the like and the unlike of one person, the later one has read the current state.
+- No row is shared between the actions of two people, so nothing queues behind a viral post. `fold`
+  updates groups, at once for readers who are online.
+- A fact that affects many rows, such as a ban or a deletion, is processed STEP rows in a
+  transaction; an event with the progress continues the rest. Causes that appear meanwhile are
+  decided by their own fold.
+- People are not notified about their own actions. The fold applies blocks, bans and preferences.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -41,18 +42,18 @@ from socialsite.core.events import publish
 from socialsite.core.pagination import MAX_TS_MS
 
 REASON_MAX = 32
-# Of so many people at once those who are online are told by the relay, of more all by the sweeper.
+# For up to this many people the relay folds at once if they are online; for more the sweep does.
 FOLD_NOW_MAX = 100
-# So many groups or causes are changed in one transaction for what one fact changes for many.
+# Groups or causes changed in one transaction when one fact affects many.
 STEP = 500
 
-# How far that is: the last of two columns and, within the groups after that, the last cause.
+# Progress: the last values of two columns and, within the groups after that, the last cause.
 Place = tuple[int, int, int]
 START: Place = (0, 0, 0)
 
 
 class Cause(NamedTuple):
-    """One thing done to `user_id`, as `models.NotificationCause` keeps it."""
+    """One action towards `user_id`, as `models.NotificationCause` stores it."""
 
     user_id: int
     kind: Kind
@@ -68,7 +69,7 @@ class Cause(NamedTuple):
 
     @property
     def key(self) -> Q:
-        """What finds its row."""
+        """The unique key of its row."""
         return Q(
             user_id=self.user_id,
             kind=self.kind.value,
@@ -78,9 +79,9 @@ class Cause(NamedTuple):
         )
 
 
-# --- what events mean ---------------------------------------------------------------------------
+# --- causes by event ----------------------------------------------------------------------------
 def of_like(subj_type: int, subj_id: int, liker_id: int) -> None:
-    """Tell the author of a post or comment that somebody likes it, or no longer does."""
+    """Notify the author of a post or comment of a like, or remove that."""
     likes = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=liker_id)
     if subj_type == SubjectType.POST:
         post = feeds.texts([subj_id]).get(subj_id)
@@ -97,9 +98,9 @@ def of_like(subj_type: int, subj_id: int, liker_id: int) -> None:
 
 
 def of_comment(comment_id: int) -> None:
-    """Tell those whom a comment is for: of the post, of the comment it answers, named in it.
+    """Notify people of a comment: the post's author, the person answered, people named in it.
 
-    Each of them once: who is answered is not told that they are named as well.
+    Each person gets one notification: the person answered gets none for being named.
     """
     comments = Comment.objects.filter(pk=comment_id)
     comment = comments.select_related("subject", "parent", "content_row").first()
@@ -123,14 +124,14 @@ def of_comment(comment_id: int) -> None:
     if comment.deleted:
         retire(post_id, comment_id)
         if comment.subject.status == Subject.Status.FEATURED:
-            of_thread(post_id, comment_id)  # a pin that goes takes the replies below with it
+            of_thread(post_id, comment_id)  # removing a pin hides the replies below as well
         _tell_removal(accounts.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id)
 
 
 def of_post(post_id: int) -> None:
-    """Tell those whom a post names; of a post that is deleted nobody is told any more.
+    """Notify people named in a post; retire the notifications about a deleted post.
 
-    Whose post is shown with words is told of that, and not that they are named as well.
+    The author of a reposted post is notified of the repost, not of being named in it.
     """
     post = feeds.texts([post_id]).get(post_id)
     if post is None:
@@ -147,11 +148,11 @@ def of_post(post_id: int) -> None:
 
 
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
-    """Tell the author of a post that somebody showed it to others, or no longer does."""
+    """Notify the author of a post of a repost, or remove that."""
     repost = feeds.texts([repost_id]).get(repost_id)
     if repost is None:
         return
-    # Without words there is one of each post, whose id changes when it is made again.
+    # A repost without text is unique per post, but gets a new id when it is made again.
     ref = repost_id if repost.content else 0
     wordless = feeds.reposts_without_words(actor_id).filter(ref_post_id=post_id)
     cause = Cause(author_id, kinds.REPOSTED, post_id, post_id, actor_id, ref)
@@ -159,16 +160,16 @@ def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> No
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
-    """Tell a person that somebody follows them, or no longer does."""
+    """Notify a person of a follower, or remove that."""
     follows = relations.following_ids(follower_id).filter(to_user_id=user_id)
     sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
 
 
 def of_thread(post_id: int, comment_id: int | None = None, after: Place = START) -> None:
-    """Show or hide replies by what the author of a featured post picks.
+    """Show or hide notifications about replies as the author of a featured post pins and unpins.
 
-    All below the post, or what one comment that was picked, or no longer is, has to do with: what
-    it answers, and what stands below it, which is seen no longer than it is itself.
+    Covers all comments below the post, or only those related to one changed pin: the comment that
+    it answers, and the comments below it, which are visible no longer than the comment itself.
     """
     groups = Notification.objects.filter(post_id=post_id)
     if comment_id is not None:
@@ -182,7 +183,7 @@ def of_thread(post_id: int, comment_id: int | None = None, after: Place = START)
             :STEP
         ]
     )
-    # Mentions are asked for when they are read; who has some must not count what is hidden.
+    # Mentions are checked on reading; those named must not count hidden comments.
     everybody = {user for _, _, user, _ in rows}
     transaction.on_commit(partial(forget_unread, everybody), robust=True)
     replied = [(user, subject) for subject, _, user, kind in rows if kind == kinds.REPLIED.value]
@@ -193,30 +194,30 @@ def of_thread(post_id: int, comment_id: int | None = None, after: Place = START)
             user_id__in=users, kind=kinds.REPLIED.value, subject_id__in=subjects, pk__gt=after[2]
         )
         marked = list(causes.order_by("pk").values_list("user_id", "pk")[:STEP])
-        if len(marked) == STEP:  # of these groups there are more
+        if len(marked) == STEP:  # there are more of these groups
             place = (*after[:2], marked[-1][1])
         _mark(marked, is_all=after == START and place is None)
     _tell_rest("thread", [post_id, comment_id], place)
 
 
 def of_pair(one_id: int, other_id: int, after: Place = START) -> None:
-    """Show or hide what two people did to each other, whichever the blocks between them say."""
+    """Show or hide the actions of two people towards each other, by the current blocks."""
     between = Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id)
     _mark_some("pair", [one_id, other_id], NotificationCause.objects.filter(between), after)
 
 
 def of_standing(user_id: int, after: Place = START) -> None:
-    """Show or hide what somebody did, whichever their ban says."""
+    """Show or hide the actions of a person, by their current ban."""
     causes = NotificationCause.objects.filter(actor_id=user_id)
     _mark_some("standing", [user_id], causes, after)
 
 
 # --- the rows -----------------------------------------------------------------------------------
 def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") -> None:
-    """Make the rows of causes say whether their fact stands, which is asked under their locks."""
+    """Update the rows of causes by whether their fact stands, which is read under their locks."""
     if not connection.in_atomic_block:
         raise RuntimeError("sync() needs a transaction")
-    # In one order, so that two relays wait for each other but never in a circle.
+    # Locked in one order to avoid deadlocks between relays.
     ordered = sorted({cause for cause in causes if cause.user_id != cause.actor_id})
     if not ordered:
         return
@@ -228,7 +229,7 @@ def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") 
     for row in touched:
         row.stands, row.due, row.reason = now, row.user_id, reason[:REASON_MAX]
         row.save(update_fields=["stands", "due", "reason"])
-    # Taken back before anybody was told, or never done.
+    # Undone before anybody was notified, or never done.
     never = [row.pk for row in rows if not now and not row.position]
     if never:
         NotificationCause.objects.filter(pk__in=never).delete()
@@ -236,9 +237,9 @@ def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") 
 
 
 def retire(post_id: int, subject_id: int | None = None, after: Place = START) -> None:
-    """Let nobody be told any more about a post, all below it included, or about one comment.
+    """End all notifications about a post with everything below it, or about one comment.
 
-    Readers no longer see these groups anyway; here they cease to be unread, and grow old.
+    Readers no longer see these groups anyway; this clears their unread state and lets them expire.
     """
     official = [kind.value for kind in kinds.KINDS if kind.official]
     groups = Notification.objects.filter(post_id=post_id).exclude(kind__in=official)
@@ -255,7 +256,7 @@ def retire(post_id: int, subject_id: int | None = None, after: Place = START) ->
     _tell_rest("retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
 
 
-# --- for many -----------------------------------------------------------------------------------
+# --- facts that affect many ---------------------------------------------------------------------
 WORKS: dict[str, Callable[..., None]] = {
     "thread": of_thread,
     "pair": of_pair,
@@ -265,7 +266,7 @@ WORKS: dict[str, Callable[..., None]] = {
 
 
 def go_on(event: NotificationsBehind) -> None:
-    """Bring the next ones in line with a fact."""
+    """Process the next step of a fact that affects many rows."""
     WORKS[event.work](*event.about, after=tuple(event.after))
 
 
@@ -283,7 +284,7 @@ def _beyond(rows: "QuerySet[Any]", column: str, after: Place) -> "QuerySet[Any]"
 def _mark_some(
     work: str, about: list[int | None], causes: "QuerySet[NotificationCause]", after: Place
 ) -> None:
-    """Have the next of some causes folded again."""
+    """Mark the next causes as due to be folded again."""
     marked = list(_beyond(causes, "user_id", after).values_list("user_id", "pk")[:STEP])
     place = (*marked[-1], 0) if len(marked) == STEP else None
     _mark(marked, is_all=after == START and place is None)
@@ -291,7 +292,7 @@ def _mark_some(
 
 
 def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
-    """Have causes (reader, key) folded again; where these are all, at once for who is online."""
+    """Mark causes (reader, key) as due; if these are all, fold at once for online readers."""
     rows = NotificationCause.objects.filter(pk__in=[ident for _, ident in causes])
     rows.update(due=F("user_id"))
     if is_all:
@@ -299,7 +300,7 @@ def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
 
 
 def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
-    """Tell an author that staff removed their words, and of what kind the reason was."""
+    """Notify an author that staff removed their text, with the kind of reason."""
     detail = people.noted(act, kind.subject, subject_id)
     if detail is None:
         return
@@ -321,9 +322,10 @@ def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
 
 
 def _fold_soon(user_ids: Collection[int]) -> None:
-    """After the commit fold for those who have a page open; the sweeper folds for the others.
+    """After the commit, fold for people who have a page open; the sweep folds for the others.
 
-    What a ban or a post's settings change for thousands is the sweeper's, or events would wait.
+    For a ban or a post's settings, which affect thousands, the sweep does all, so that events need
+    not wait.
     """
     if 0 < len(user_ids) <= FOLD_NOW_MAX:
         transaction.on_commit(partial(_fold_online, user_ids), robust=True)
@@ -331,6 +333,6 @@ def _fold_soon(user_ids: Collection[int]) -> None:
 
 def _fold_online(user_ids: Collection[int]) -> None:
     for user_id in sockets.online(user_ids):
-        # Of a burst the first is told at once, and the rest together by the sweeper.
+        # The first of a burst is folded at once; the sweep folds the rest together.
         if take_turn(user_id):
             fold.fold(user_id)

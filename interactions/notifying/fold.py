@@ -1,13 +1,13 @@
-"""Bringing causes of notifications into the groups of their reader, many at a time.
+"""Folds causes of notifications into the groups of their reader, many at a time.
 
-- A cause is `due` from the transaction that changed it on. Whoever folds takes the lock of the
-  reader, which nobody waits for: who finds it taken leaves the work to its holder, who goes on
-  until nothing is due or FOLDS_MAX are done, or to the sweeper. So a burst on a viral post costs
-  one writer's folds of up to BATCH causes, and holds up nobody.
-- Each new cause gets the next position of its reader under that lock. A group is where its newest
-  shown actor is, and unread when that is beyond what was read: what is taken back, or hidden by a
-  block or a ban, takes both back.
-- Only a fold writes `shown`, so what is kept of a group moves by exact differences.
+- A cause is `due` from the transaction that changes it. A fold takes the lock of the reader without
+  waiting. If the lock is taken, the work is left to its holder, who continues until nothing is due
+  or FOLDS_MAX folds are done, and then to the sweep. So a burst on a viral post costs one writer's
+  folds of up to BATCH causes each, and blocks nobody.
+- Each new cause gets the next position of its reader under that lock. The position of a group is
+  that of its newest shown actor, and the group is unread if that is above the read mark. Undoing
+  the action, a block or a ban resets both.
+- Only a fold writes `shown`, so the stored figures of a group change by exact differences.
 """
 
 import logging
@@ -34,9 +34,9 @@ from socialsite.core.failpoints import failpoint
 logger = logging.getLogger(__name__)
 
 BATCH = 200
-# So often at once: about a viral post there may always be more, and other readers wait.
+# Maximum folds in a row: a viral post may have ever more causes, and other readers wait.
 FOLDS_MAX = 50
-# Actors that a group keeps at hand, and how few of them may be left before it looks for more.
+# Actors that a group stores, and the minimum below which the fold looks for more.
 NEWEST, NEWEST_MIN = 8, 3
 READERS = 500
 HINT = {"type": "notification"}
@@ -45,7 +45,7 @@ Key = tuple[int, int]  # kind, subject
 
 
 def fold(user_id: int) -> int:
-    """Fold what is due of one reader; returns how many causes. Tells their open pages of news."""
+    """Fold the due causes of one reader; return how many. Sends a live hint to their open pages."""
     done, found = 0, None
     for _ in range(FOLDS_MAX):
         found = _fold(user_id)
@@ -53,16 +53,16 @@ def fold(user_id: int) -> int:
             break
         done += found
     if found is None and not NotificationReader.objects.filter(pk=user_id).exists():
-        # In a transaction of its own: nobody is to wait for the first fold of a reader either.
+        # In a transaction of its own, so that nobody waits for the first fold of a reader.
         db.ensure(NotificationReader(pk=user_id))
         return fold(user_id)
     return done
 
 
 def sweep() -> int:
-    """Fold what is due of some readers; returns how many causes, 0 when nothing is left to do.
+    """Fold the due causes of some readers; return how many, 0 when nothing is left to do.
 
-    A reader for whom it fails stays due, and holds up nobody else.
+    A reader whose fold fails stays due and does not block the others.
     """
     rows = NotificationCause.objects.filter(due__isnull=False).order_by("due")
     waiting = rows.values_list("due", flat=True).distinct()[:READERS]
@@ -70,7 +70,7 @@ def sweep() -> int:
     for user_id in waiting:
         try:
             done += fold(user_id or 0)
-        except (OperationalError, InterfaceError):  # nobody's in particular: the next sweep
+        except (OperationalError, InterfaceError):  # left to the next sweep
             raise
         except Exception:
             logger.exception("notifications of %s are not folded", user_id)
@@ -79,7 +79,7 @@ def sweep() -> int:
 
 @db.atomic
 def _fold(user_id: int) -> int | None:
-    """Fold up to BATCH causes; returns how many, None when the reader's lock was not to be had."""
+    """Fold up to BATCH causes; return how many, None if the reader's lock was taken."""
     reader = locked_reader(user_id)
     if reader is None:
         return None
@@ -98,7 +98,7 @@ def _fold(user_id: int) -> int | None:
     NotificationCause.objects.bulk_update(due, columns)
     after = _places(user_id, keys, actors)
     changed = _write_groups(user_id, due, before, after, now)
-    # Nothing that happens out of the reader's sight makes itself felt.
+    # Changes that the reader cannot see cause no hint.
     news = bool(changed) and has_seen_subject(user_id, changed)
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
     transaction.on_commit(partial(_tell, user_id, news=news), robust=True)
@@ -106,7 +106,7 @@ def _fold(user_id: int) -> int | None:
 
 
 def locked_reader(user_id: int) -> NotificationReader | None:
-    """Return the reader under their lock; None while somebody has it, or when there is none."""
+    """Return the reader under their lock; None if it is taken, or if there is no such reader."""
     readers = NotificationReader.objects.select_for_update(skip_locked=True)
     return readers.filter(pk=user_id).first()
 
@@ -117,7 +117,7 @@ def _decide(
     """Decide which causes count, and give the new ones their position."""
     shown = set(accounts.cards(actors - {0})) | {0}
     shown -= set(relations.blocked_ids(reader.pk).filter(to_user_id__in=actors))
-    # Of a featured post not every reply is shown to whom it answers.
+    # Under a featured post not every reply is shown to the person it answers.
     replies = {cause.ref for cause in due if cause.kind == REPLIED.value}
     seen = set(shown_to(reader.pk).filter(pk__in=replies).values_list("pk", flat=True))
     gone = _gone(due)
@@ -136,9 +136,9 @@ def _decide(
 
 
 def _gone(due: Sequence[NotificationCause]) -> set[int]:
-    """Return those of these causes whose post or comment is deleted: nobody is told any more.
+    """Return those of these causes whose post or comment is deleted: they notify nobody.
 
-    Groups that are there when it is deleted are retired; this is for those not made until later.
+    A deletion retires the existing groups; this handles groups created later.
     """
     causes = [cause for cause in due if cause.post_id and not BY_VALUE[cause.kind].official]
     below = [cause for cause in causes if BY_VALUE[cause.kind].subject == "comment"]
@@ -155,7 +155,7 @@ def _causes(user_id: int, keys: Iterable[Key]) -> "QuerySet[NotificationCause]":
 
 
 def _places(user_id: int, keys: set[Key], actors: set[int]) -> dict[Key, dict[int, int]]:
-    """Return for each group which of these actors count in it, and their newest position."""
+    """Return for each group those of these actors who count in it, and their newest position."""
     found: dict[Key, dict[int, int]] = defaultdict(dict)
     rows = _causes(user_id, keys).filter(actor_id__in=actors, shown=True)
     for kind, subject_id, actor, position in rows.values_list(
@@ -173,7 +173,7 @@ def _write_groups(
     after: dict[Key, dict[int, int]],
     now: int,
 ) -> list[Notification]:
-    """Bring the groups of causes up to date; returns those that became unread, or ceased to be."""
+    """Update the groups of causes; return those that became unread, or are no longer unread."""
     causes = {(cause.kind, cause.subject_id): cause for cause in due}
     which = [Q(kind=kind, subject_id=subject_id) for kind, subject_id in causes]
     rows = Notification.objects.select_for_update().filter(reduce(or_, which), user_id=user_id)
@@ -198,10 +198,10 @@ def _write_groups(
 
 
 def _bring_in(group: Notification, before: dict[int, int], after: dict[int, int]) -> None:
-    """Change a group by what some actors were in it and what they are now."""
+    """Update a group from the previous and the current state of some actors."""
     touched = before.keys() | after.keys()
     kept = {actor: position for actor, position in group.newest if actor not in touched}
-    # Of others than these only those above the floor are known.
+    # Other actors are known only above the floor.
     whole = len(group.newest) == group.actor_count
     floor = 0 if whole else min((position for _, position in group.newest), default=0)
     group.actor_count += len(after) - len(before)
@@ -215,7 +215,7 @@ def _bring_in(group: Notification, before: dict[int, int], after: dict[int, int]
 
 
 def _newest_of(group: Notification) -> dict[int, int]:
-    """Read the newest actors of a group of which too few are left at hand."""
+    """Read the newest actors of a group that has too few of them stored."""
     rows = _causes(group.user_id, [(group.kind, group.subject_id)]).filter(shown=True)
     found: dict[int, int] = {}
     newest = rows.order_by("-position", "-actor_id").values_list("actor_id", "position")

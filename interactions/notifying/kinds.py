@@ -1,6 +1,6 @@
-"""The kinds of notifications. A new kind is an entry here, a sentence, and who publishes the fact.
+"""The kinds of notifications. A new kind needs an entry here, a sentence, and an event.
 
-`value` stands in tables and `name` in the API: neither ever changes.
+`value` is stored in tables and `name` is used in the API: neither ever changes.
 """
 
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ class Kind(NamedTuple):
     value: int
     name: str
     subject: Subject
-    # The staff's own: nobody is named, no preference silences it, the subject may be gone.
+    # Sent by staff: names nobody, cannot be muted, and the subject may be gone.
     official: bool = False
 
 
@@ -45,7 +45,7 @@ KINDS = (
 BY_VALUE = {kind.value: kind for kind in KINDS}
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
 
-# What people may choose whose doings they want to hear of.
+# Kinds for which people may choose whose actions notify them.
 CHOOSABLE = tuple(dict.fromkeys(kind.name for kind in KINDS if not kind.official))
 CHOICES: tuple[Choice, ...] = ("everyone", "following", "nobody")
 DEFAULT: Choice = "everyone"

@@ -1,4 +1,4 @@
-"""Forgetting old notifications, in bounded steps."""
+"""Deletes old notifications, in bounded steps."""
 
 from datetime import timedelta
 from functools import reduce
@@ -15,9 +15,9 @@ STEP = 500
 
 
 def prune() -> int:
-    """Forget up to STEP groups that were read, or of which nothing is left; returns how many.
+    """Delete up to STEP groups that were read, or have no causes left; return how many.
 
-    Those of which nothing changed for NOTIFICATION_DAYS. What is unread stays.
+    Only groups without a change for NOTIFICATION_DAYS. Unread ones stay.
     """
     before = db.now_ms() - int(timedelta(days=settings.NOTIFICATION_DAYS).total_seconds() * 1000)
     old = Notification.objects.filter(is_unread=False, touched_at__lt=before)
@@ -29,7 +29,7 @@ def prune() -> int:
 
 @db.atomic
 def _prune(user_id: int, idents: list[int], before: int) -> int:
-    """Forget groups of one reader and their causes, but for those that are changing."""
+    """Delete groups of one reader and their causes, except those that are changing."""
     if locked_reader(user_id) is None:
         return 0
     groups = Notification.objects.select_for_update().filter(

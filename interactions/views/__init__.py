@@ -1,4 +1,4 @@
 """Pages of interactions.
 
-Each form works without JavaScript (a redirect back); htmx gets the part that replaces itself.
+Each form works without JavaScript (with a redirect back); htmx gets the part that replaces itself.
 """

@@ -1,4 +1,4 @@
-"""What the views of interactions share: who asks, and the way back."""
+"""Helpers of all views of interactions: the current user, and the redirect back."""
 
 from typing import Any
 
@@ -12,14 +12,14 @@ UNPROCESSABLE = 422
 
 
 def member(request: HttpRequest) -> User:
-    """Return who asks; NotAuthenticated for a guest."""
+    """Return the current user; raises NotAuthenticated for a guest."""
     if not isinstance(request.user, User):
         raise errors.NotAuthenticated
     return request.user
 
 
 def back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
-    """Return to the page that the form's field `next` names, if it is one of ours."""
+    """Redirect to the page in the form's field `next`, if it is a page of this site."""
     address = addresses.own(request, request.POST.get("next")) or fallback
     return see(address.partition("#")[0] + anchor)
 
@@ -31,6 +31,6 @@ def see(address: str) -> HttpResponse:
 def refused(
     request: HttpRequest, template: str, context: dict[str, Any], error: errors.AppError
 ) -> HttpResponse:
-    """Show a form again that was refused: htmx puts in a 422, and leaves what is there on a 429."""
+    """Show a refused form again: htmx swaps in a 422, and leaves the page as it is on a 429."""
     status = error.status if isinstance(error, errors.RateLimited) else UNPROCESSABLE
     return api.add_headers(render(request, template, context, status=status), error)

@@ -1,4 +1,4 @@
-"""The comment section of a post, as several views answer with it."""
+"""The comment section of a post, which several views return."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ PAGE_SIZE = 20
 
 
 def sort_of(request: HttpRequest) -> queries.Sort:
-    """Return the order that the page had which the form stands on."""
+    """Return the sort order of the page that contains the form."""
     return "new" if request.POST.get("sort") == "new" else "hot"
 
 
 def card_of(request: HttpRequest, post_id: int) -> Any:
-    """Return the card of a post; NotFound when the reader may not see it."""
+    """Return the card of a post; raises NotFound if the reader may not see it."""
     return queries.decorate(request.user, [feeds.post(request.user, post_id)])[0]
 
 
@@ -32,7 +32,7 @@ def section(request: HttpRequest, post_id: int, sort: queries.Sort) -> dict[str,
 
 
 def changed(request: HttpRequest, post_id: int, sort: queries.Sort) -> HttpResponse:
-    """Answer a write: the section as it is now, or the way back to it."""
+    """Answer a write with the current section or a redirect to it."""
     if request.htmx:
         return render(request, "interactions/_comments.html", section(request, post_id, sort))
     feeds.visible_post(request.user, post_id)

@@ -1,4 +1,4 @@
-"""The bookmark button, and the page of what one keeps."""
+"""The bookmark button, and the page of one's bookmarks."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -17,7 +17,7 @@ PAGE_SIZE = 20
 @require_POST
 @takes(POST=(budgets.MARK,))
 def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Keep a post or not, by the field `bookmarked` = 1 or 0; htmx gets the button."""
+    """Add or remove a bookmark, by the field `bookmarked` = 1 or 0; htmx gets the button."""
     user = member(request)
     wanted = request.POST.get("bookmarked")
     if wanted not in ("0", "1"):
@@ -34,7 +34,7 @@ def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
 @require_safe
 @takes(GET=READS)
 def bookmarks(request: HttpRequest) -> HttpResponse:
-    """What one keeps; for nobody else."""
+    """Show one's bookmarks, which nobody else can see."""
     user = member(request)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
     page = queries.bookmarks(user, cursor, PAGE_SIZE)

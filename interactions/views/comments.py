@@ -1,4 +1,4 @@
-"""Writing and deleting comments."""
+"""Create and delete comments."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ from socialsite.core import api, budgets, errors
 @require_POST
 @takes(in_form=True, POST=(budgets.COMMENT,))
 def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Comment, or reply; what is wrong is shown at the field, and nothing typed is lost.
+    """Comment or reply; errors are shown at the field, and the typed text is kept.
 
-    htmx gets the section, the newest first, so that the comment is in sight; for a reply its
+    htmx gets the section, newest first, so that the comment is visible; for a reply it gets the
     thread.
     """
     user = member(request)
@@ -44,9 +44,9 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
 def _refused(
     request: HttpRequest, post_id: int, parent_id: int | None, error: errors.AppError
 ) -> HttpResponse:
-    """Show the form again that was refused."""
+    """Show the refused form again."""
     if request.htmx and isinstance(error, errors.RateLimited):
-        raise error  # a toast tells it, and the form stays as it is
+        raise error  # shown as a toast; the form stays as it is
     content = request.POST.get("content", "")
     wrong = (error.fields or {}).get("content")
     if parent_id is None:
@@ -62,7 +62,8 @@ def _refused(
         "reply_errors": wrong or [error.detail],
     }
     if not request.htmx:
-        # Comments may have been closed meanwhile: what was typed is shown all the same.
+        # Comments may have been closed meanwhile: the form with the typed text is shown all the
+        # same.
         context |= {"status": "open"}
         return refused(request, "interactions/thread.html", context, error)
     context |= {"plain": False}
@@ -91,7 +92,7 @@ def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) ->
 @require_POST
 @takes(POST=(budgets.DELETE,))
 def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """Delete a comment and show what is left: the section, or of a reply the number of comments."""
+    """Delete a comment; return the section, or for a reply the number of comments."""
     user = member(request)
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
     post_id = comment.subject.subj_id
@@ -100,6 +101,6 @@ def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
             context = {"post": card_of(request, post_id)}
             return render(request, "interactions/_count.html", context)
         return changed(request, post_id, sort_of(request))
-    except errors.NotFound:  # one's own words on a post that one no longer sees
+    except errors.NotFound:  # one's own comment on a post that is now hidden
         home = reverse("home")
         return HttpResponseClientRedirect(home) if request.htmx else see(home)

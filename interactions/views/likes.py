@@ -1,4 +1,4 @@
-"""The like buttons, and the pages of who likes something."""
+"""The like buttons, and the pages of people who like something."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -41,7 +41,7 @@ def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
         return render(request, "interactions/_comment_like.html", {"comment": comment})
     try:
         _found, post = queries.visible_comment(request.user, ident)
-    except errors.NotFound:  # a like of what is no longer shown was taken back
+    except errors.NotFound:  # the like of a hidden comment was removed
         return back(request, reverse("home"), "")
     return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
 
@@ -58,7 +58,7 @@ def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int,
 @require_safe
 @takes(GET=READS)
 def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Who likes a post."""
+    """Show the people who like a post."""
     ident = api.parse_id(post_id)
     return _likers(request, SubjectType.POST, ident, reverse("post", args=[ident]))
 
@@ -66,7 +66,7 @@ def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
 @require_safe
 @takes(GET=READS)
 def comment_likes(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """Who likes a comment."""
+    """Show the people who like a comment."""
     ident = api.parse_id(comment_id)
     way_back = reverse("comment_replies", args=[ident])
     return _likers(request, SubjectType.COMMENT, ident, way_back)

@@ -1,4 +1,4 @@
-"""What one is told, marking it as read, and whose doings to hear of."""
+"""One's notifications, marking them as read, and whose actions notify."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ PAGE_SIZE = 20
 @require_safe
 @takes(GET=(budgets.POLL, budgets.DEEP_READ))
 def notifications(request: HttpRequest) -> HttpResponse:
-    """The list, the newest first; reading it marks nothing."""
+    """Show the notifications, newest first; reading them marks nothing."""
     user = member(request)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
     page = queries.notifications(user, cursor, PAGE_SIZE)
@@ -44,7 +44,7 @@ def _shown(item: Item, name: str) -> dict[str, Any]:
 
 
 def _address(item: Item, name: str) -> str:
-    """Return where a notification leads, empty for what is gone."""
+    """Return the address a notification links to; empty if its subject is gone."""
     if item["kind"] == "followed":
         if item["actor_count"] == 1:
             return reverse("profile", args=[item["actors"][0]["username"]])
@@ -60,7 +60,7 @@ def _address(item: Item, name: str) -> str:
 @require_POST
 @takes(POST=(budgets.NOTIFICATION,))
 def notifications_read(request: HttpRequest) -> HttpResponse:
-    """Mark as read what the page showed when it was loaded: all up to the field `until`."""
+    """Mark as read the notifications of the loaded page: all up to the field `until`."""
     user = member(request)
     until = api.parse_time(request.POST.get("until", ""), "until")
     actions.read_notifications(user, until)
@@ -70,7 +70,7 @@ def notifications_read(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.NOTIFICATION,))
 def notification_settings(request: HttpRequest) -> HttpResponse:
-    """Whose doings one hears of, by kind."""
+    """Show and change whose actions notify, by kind."""
     user = member(request)
     if request.method == "POST":
         given = {name: request.POST[name] for name in CHOOSABLE if name in request.POST}

@@ -18,7 +18,7 @@ from socialsite.core import api, budgets, errors
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, GET=READS, POST=(budgets.REPORT,))
 def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
-    """Ask for the reason, send the report, and say thanks; nothing typed is lost."""
+    """Ask for the reason, send the report, and thank the reporter; the typed text is kept."""
     user = member(request)
     if kind not in REPORTABLE:
         raise errors.NotFound

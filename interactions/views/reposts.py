@@ -1,4 +1,4 @@
-"""The menu that reposts, and the page of a repost with words."""
+"""The repost menu, and the page for a repost with text."""
 
 from typing import Any
 
@@ -20,9 +20,9 @@ from socialsite.core import api, budgets, errors
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, GET=READS, POST=(budgets.PUBLISH,))
 def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Repost: at once without words, from a page of its own with them.
+    """Repost: at once without text, or from a separate page with text.
 
-    What is wrong is shown at the field, and nothing typed is lost. htmx gets the menu.
+    Errors are shown at the field, and the typed text is kept. htmx gets the menu.
     """
     user = member(request)
     ident = api.parse_id(post_id)
@@ -42,13 +42,13 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.MARK,))
 def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
-    """Delete one's repost without words."""
+    """Delete one's repost without text."""
     user = member(request)
     ident = api.parse_id(post_id)
     feeds.undo_repost(user, ident)
     try:
         return _changed(request, ident)
-    except errors.NotFound:  # one's own repost of a post that one no longer sees
+    except errors.NotFound:  # one's own repost of a post that is now hidden
         return HttpResponseClientRedirect(reverse("home"))
 
 
@@ -72,7 +72,7 @@ def _changed(request: HttpRequest, post_id: int) -> HttpResponse:
 
 
 def _source(request: HttpRequest, post_id: int) -> dict[str, Any]:
-    """Return the card of what is reposted; NotFound when the reader may not see it."""
+    """Return the card of the original post; raises NotFound if the reader may not see it."""
     card: Any = queries.decorate(request.user, [posts.post(request.user, post_id)])[0]
     if card["ref_gone"]:
         raise errors.NotFound

@@ -1,4 +1,4 @@
-"""Threads: replies below a comment, the form that answers, and what the post's author sets."""
+"""Threads: replies below a comment, the reply form, and the settings by the post's author."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def thread_context(
 @require_safe
 @takes(GET=READS)
 def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """A comment and its replies; htmx gets a page of the replies."""
+    """Show a comment and its replies; htmx gets a page of the replies."""
     ident = api.parse_id(comment_id)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
     context = thread_context(request, ident, cursor)
@@ -50,7 +50,7 @@ def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
 @require_safe
 @takes(GET=READS)
 def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """The form that answers a comment, put below it by htmx; else the page of its replies."""
+    """Return the reply form, which htmx puts below the comment; without htmx the replies' page."""
     member(request)
     ident = api.parse_id(comment_id)
     if not request.htmx:
@@ -67,7 +67,7 @@ def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.MARK,))
 def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
-    """Pin a comment or not, by the field `pinned` = 1 or 0; htmx gets the section."""
+    """Pin or unpin a comment, by the field `pinned` = 1 or 0; htmx gets the section."""
     user = member(request)
     wanted = request.POST.get("pinned")
     if wanted not in ("0", "1"):

@@ -1,4 +1,4 @@
-"""`manage.py recount_interactions`: hold the counts of interactions to their rows."""
+"""`manage.py recount_interactions`: compare the counts of interactions with their rows."""
 
 import sys
 from typing import Any
@@ -10,18 +10,18 @@ from interactions import recount
 
 
 class Command(BaseCommand):
-    """Run while the site runs; exits with 1 when something is wrong and was not mended."""
+    """Runs while the site runs; exits with 1 if a count was wrong and was not fixed."""
 
     help = "Compare likes, comments, reposts, bookmarks, replies and open reports with their rows."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Look only, or mend."""
+        """Add the options: only check, or fix."""
         choice = parser.add_mutually_exclusive_group()
-        choice.add_argument("--fix", action="store_true", help="mend what is wrong")
-        choice.add_argument("--dry-run", action="store_true", help="only look (the default)")
+        choice.add_argument("--fix", action="store_true", help="fix wrong counts")
+        choice.add_argument("--dry-run", action="store_true", help="only report (the default)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run, with a progress bar where there is a terminal, and print what was found."""
+        """Compare, with a progress bar on a terminal, and print the differences."""
         with tqdm(total=recount.total(), unit=" rows", disable=None, leave=False) as bar:
             found = recount.run(fix=options["fix"], progress=bar.update)
         self.stdout.write(f"rows          {found.rows}, wrong {found.wrong}")
