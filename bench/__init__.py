@@ -1,1 +1,1 @@
-"""What the site costs, each figure beside a floor measured in the same run: `make bench`."""
+"""Benchmarks of the site; each figure is compared with a floor of the same run: `make bench`."""

@@ -1,7 +1,7 @@
-"""An author whose followers all have full inboxes, and the rows of posts inserted without a site.
+"""An author whose followers have full inboxes, and posts whose rows are inserted directly.
 
-Inboxes are as trims leave them in the long run: between INBOX_MAX and a quarter more, each of
-another length. So are cached inboxes: none gets too long at the same post as all others.
+Inboxes have the length that trims leave in the long run: INBOX_MAX to a quarter more, each another
+one. So have cached inboxes: they do not all get too long at the same post.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from bench import _harness as harness
 from bench import _people as people
 
 PEOPLE_A_STATEMENT = 400
-FILLS = 20  # of 400 entries each takes Redis 1 ms, and no command may take long
+FILLS = 20  # of 400 entries each take Redis 1 ms, and no command may take long
 MINUTE_MS, DAY_MS = 60_000, 86_400_000
 Row = tuple[int, int, int, int]  # reader, position, post, author
 FULL = (
@@ -27,7 +27,7 @@ FULL = (
 
 
 class World:
-    """One author, the first of the people, the followers, all others, and their inboxes."""
+    """One author (the first person), the followers, all others, and their inboxes."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         from accounts.models import User
@@ -48,7 +48,7 @@ class World:
         )
 
     def fill_inboxes(self) -> int:
-        """Fill every inbox with rows of others' posts; returns how many."""
+        """Fill every inbox with rows of others' posts; return how many."""
         from django.conf import settings
 
         size, rows = settings.INBOX_MAX, 0
@@ -72,10 +72,10 @@ class World:
         return rows
 
     def cache_inboxes(self, entries: int) -> None:
-        """Put the newest of each inbox into Redis and nothing else; `entries` of 0: no inbox.
+        """Store only the newest entries of each inbox in Redis; `entries` of 0: no cached inbox.
 
-        Up to MAX_CACHED_POST_SIZE entries are all old, so that the size is what keeps them there;
-        more are all young, and the hard cap does.
+        Up to MAX_CACHED_POST_SIZE entries are all old, so only the size limit keeps them. With more
+        entries all are young, so only the hard cap applies.
         """
         from django.conf import settings
 
@@ -114,13 +114,13 @@ class World:
             raise RuntimeError(f"only {cached} of {len(self.fans)} inboxes are in Redis")
 
     def publish(self, count: int) -> list[int]:
-        """Publish posts through the action; returns their ids."""
+        """Publish posts through the action; return their ids."""
         from feeds import actions
 
         return [actions.publish(self.author, content="hello").pk for _ in range(count)]
 
     def planned(self, count: int) -> list[int]:
-        """Publish posts and write their plans; returns the ids of their chunks."""
+        """Publish posts and write their plans; return the ids of their chunks."""
         from feeds import fanout
         from socialsite.core import doorbell, relay
 
@@ -132,14 +132,14 @@ class World:
 
 
 class Floor:
-    """The rows of some posts for all followers as ready statements of one chunk each."""
+    """The rows of some posts for all followers, as prepared statements of one chunk each."""
 
     def __init__(self, world: World, posts: int, chunk: int) -> None:
         self.world, self.posts, self.chunk = world, posts, chunk
         self._number = 0
 
     def statements(self) -> list[str]:
-        """Return the statements of new posts."""
+        """Return the statements for new posts."""
         found = []
         self._now = int(time.time() * 1000)
         self._ids = []
@@ -157,7 +157,7 @@ class Floor:
         return found
 
     def run(self) -> float:
-        """Insert and commit chunk by chunk; returns rows a second. Then take the rows out."""
+        """Insert and commit chunk by chunk; return rows a second. Then delete the rows."""
         from feeds.models import InboxEntry
 
         statements = self.statements()
@@ -177,7 +177,7 @@ TRIMS = "trims, in a task behind it"
 
 
 class Parts:
-    """Times of the steps of chunks, by the failpoints between them."""
+    """Times of the steps of a chunk, measured between its failpoints."""
 
     ENDS = ("chunk-leased", "chunk-delivered", "chunk-cached", "chunk-done")
     NAMES = ("lease", "rows", "cached inboxes", "checkpoint", "end of the delivery")
@@ -186,7 +186,7 @@ class Parts:
         self.times = {name: harness.Series() for name in (*self.NAMES, "all of it", TRIMS)}
 
     def run(self, chunk: int) -> None:
-        """Run one chunk, then the trims that it asks for."""
+        """Run one chunk, then the trims that it enqueued."""
         from feeds import fanout
         from socialsite.core import doorbell
 
@@ -211,7 +211,7 @@ class Parts:
 
 
 def rate(posts: Sequence[int]) -> float:
-    """Return the deliveries a second of posts that are done: from the first lease to the end."""
+    """Return the deliveries a second of finished posts, from the first lease to the end."""
     from django.db.models import Max, Min, Sum
 
     from feeds.fanout import LEASE_MS
@@ -224,7 +224,7 @@ def rate(posts: Sequence[int]) -> float:
 
 
 def wait_for(check: Callable[[], bool], seconds: float, what: str) -> None:
-    """Look every 20 ms until something holds; RuntimeError when it does not in time."""
+    """Check a condition every 20 ms until it holds; raises RuntimeError on timeout."""
     deadline = time.monotonic() + seconds
     while not check():
         if time.monotonic() > deadline:
@@ -234,7 +234,7 @@ def wait_for(check: Callable[[], bool], seconds: float, what: str) -> None:
 
 @contextmanager
 def sql_alone() -> Iterator[None]:
-    """Let chunks leave Redis alone within, and ask nobody for trims."""
+    """Within the block chunks skip Redis and enqueue no trims."""
     from feeds import cache
     from socialsite.core import doorbell
 

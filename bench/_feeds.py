@@ -1,6 +1,6 @@
-"""Authors with posts, and readers with inboxes, made behind the actions: for measuring only.
+"""Authors with posts, and readers with inboxes, inserted without the actions: for measuring only.
 
-Every row is what publishing and delivering would have left, but for events and fan-outs.
+All rows are the same as after publishing and delivering, except for events and fan-outs.
 """
 
 import random
@@ -23,9 +23,9 @@ _PARTS = (
 def make_posts(
     authors: Sequence[int], each: int, *, pulled: Sequence[int] = (), seed: int = 1
 ) -> int:
-    """Let every author publish `each` posts over the last 30 days, in turns; returns how many.
+    """Let every author publish `each` posts over the last 30 days, in turns; return how many.
 
-    Those in `pulled` push to nobody. The ids of posts ascend with their times.
+    Posts of authors in `pulled` are not pushed. The ids of posts ascend with their times.
     """
     from feeds.models import AuthorHead, Mode, Post, PostContent
     from interactions.models import Subject, SubjectType
@@ -85,9 +85,9 @@ def _pictures(dice: random.Random, ident: int) -> list[dict[str, Any]]:
 
 
 def deliver(viewer: int, authors: Iterable[int], newest: int | None = None) -> int:
-    """Fill the inbox of a reader with the pushed posts of authors, as backfills would have.
+    """Fill the inbox of a reader with the pushed posts of authors, as backfills would do.
 
-    With `newest` only so many, and a floor below them. Returns how many.
+    With `newest` only that many, and a floor below them. Returns how many.
     """
     from feeds.models import InboxEdge, InboxEntry, InboxState, Mode, Post
 
@@ -121,7 +121,7 @@ def like(viewer: int, post_ids: Sequence[int]) -> None:
 
 
 def fill_inboxes(rows: int, each: int, first_viewer: int) -> None:
-    """Add rows of readers that nobody asks for, until the table is `rows` larger."""
+    """Add rows of unused readers, until the table is `rows` larger."""
     now = int(time.time() * 1000)
     viewers = rows // each
     part = max(500_000 // each, 1)

@@ -43,7 +43,7 @@ def arguments(description: str, numbers: Mapping[str, int]) -> argparse.Namespac
     )
     for name, default in numbers.items():
         parser.add_argument(name, type=int, default=default, help=" ")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     return parser.parse_args()
 
@@ -57,7 +57,7 @@ def setup() -> None:
 
 
 def database_ping() -> None:
-    """Ask the database for nothing: a round trip through the driver, the floor of every query."""
+    """Run an empty query: a round trip through the driver, the floor of every query."""
     from django.db import connection
 
     with connection.cursor() as cursor:
@@ -72,7 +72,7 @@ class Series:
     times: list[float] = field(default_factory=list)
 
     def percentile(self, percent: float) -> float:
-        """Return the time that so many per cent of the calls did not exceed, in seconds."""
+        """Return the time within which this percentage of calls finished, in seconds."""
         ordered = sorted(self.times)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
@@ -87,7 +87,7 @@ class Series:
         return self.percentile(99)
 
     def over(self, other: "Series") -> float:
-        """Return the median of the ratios round by round: what slows a round slows both calls."""
+        """Return the median of the ratios round by round: a slow round slows both calls."""
         return statistics.median(a / b for a, b in zip(self.times, other.times, strict=True))
 
 
@@ -98,10 +98,10 @@ def interleave(
     seed: int = 1,
     between: Callable[[str], Any] | None = None,
 ) -> dict[str, Series]:
-    """Call every work once a round, in an order drawn anew each round, and return their times.
+    """Call every work once a round, in random order, and return their times.
 
-    A few rounds at the start are not counted. `between(name)` runs untimed after each call, to put
-    back what the call changed.
+    A few warm-up rounds are not counted. `between(name)` runs untimed after each call, to undo its
+    changes.
     """
     dice = random.Random(seed)
     found = {name: Series() for name in works}
@@ -120,7 +120,7 @@ def interleave(
 
 
 def lines(rows: Sequence[Sequence[Any]], head: Sequence[str]) -> list[str]:
-    """Return rows as a Markdown table with aligned columns, the first to the left."""
+    """Return rows as a Markdown table with aligned columns, the first left-aligned."""
     cells = [[str(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[number]) for row in cells) for number in range(len(head))]
 
@@ -139,7 +139,7 @@ def lines(rows: Sequence[Sequence[Any]], head: Sequence[str]) -> list[str]:
 
 
 class Report:
-    """Prints what was measured as Markdown and keeps it; knows whether every goal was reached."""
+    """Prints and stores the results as Markdown, and knows whether every goal was reached."""
 
     def __init__(self, name: str, options: argparse.Namespace) -> None:
         self.options = options
@@ -153,7 +153,7 @@ class Report:
         print(text, flush=True)
 
     def table(self, times: Mapping[str, Series], *, floor: str, title: str = "") -> None:
-        """Print medians and 99th percentiles in ms, and how often the floor fits in, by round."""
+        """Print medians and 99th percentiles in ms, and the ratio to the floor by round."""
         rows = [
             [
                 name,
@@ -180,7 +180,7 @@ class Report:
         at_least: float | None = None,
         exactly: float | None = None,
     ) -> None:
-        """Hold a figure to its goal; a missed one makes the program end with 1."""
+        """Compare a figure with its goal; after a missed goal the program exits with 1."""
         kinds = [
             (at_most, "≤", operator.le),
             (at_least, "≥", operator.ge),

@@ -23,7 +23,7 @@ Site = tuple[Path, int]  # its Unix socket and its process group
 
 
 class Connection:
-    """One kept connection to the site's Unix socket; as little work of its own as can be."""
+    """One kept connection to the site's Unix socket, with minimal overhead."""
 
     def __init__(self, path: Path) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -31,7 +31,7 @@ class Connection:
         self._socket.connect(str(path))
 
     def ask(self, request: bytes) -> bytes:
-        """Send a request and return the body of its answer; RuntimeError when it is not 200."""
+        """Send a request and return the response body; raises RuntimeError unless it is 200."""
         self._socket.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
@@ -51,7 +51,7 @@ class Connection:
         return part
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 
@@ -62,7 +62,7 @@ def request(path: str, *headers: str) -> bytes:
 
 @contextlib.contextmanager
 def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
-    """Run the site under granian with two workers; gives its Unix socket and process group.
+    """Run the site under granian with two workers; yield its Unix socket and process group.
 
     With the addresses of `bench._site`; `env` is added to this process's environment.
     """
@@ -80,9 +80,9 @@ def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
 def answers(
     connections: Sequence[Connection], sent: Sequence[bytes], seconds: float
 ) -> list[float]:
-    """Let all connections ask without a pause, each what is its own of `sent`, round and round.
+    """Let all connections send requests without a pause, each its own part of `sent` in a loop.
 
-    Returns how long each answer took, in seconds.
+    Returns the time of each response, in seconds.
     """
     times: list[list[float]] = [[] for _ in connections]
     end = time.perf_counter() + seconds
@@ -105,11 +105,12 @@ def answers(
 
 
 def cpu_seconds(group: int) -> float:
-    """Return the time that the processes of a group have computed so far."""
+    """Return the CPU time that the processes of a group have used so far."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            # After the name in brackets: state, parent, group, … and the 12th and 13th are times.
+            # After the name in brackets: state, parent, group, …; the 12th and 13th fields are
+            # times.
             fields = stat.read_text().rpartition(")")[2].split()
             if int(fields[2]) == group:
                 ticks += int(fields[11]) + int(fields[12])
@@ -118,24 +119,24 @@ def cpu_seconds(group: int) -> float:
 
 @dataclass
 class Load:
-    """What came of one kind of request over many turns."""
+    """The results of one kind of request over several turns."""
 
-    rates: list[float] = field(default_factory=list)  # answers a second, by turn
-    times: list[float] = field(default_factory=list)  # seconds, of each answer
-    cpu: float = 0.0  # seconds that the site's processes computed
+    rates: list[float] = field(default_factory=list)  # responses a second, by turn
+    times: list[float] = field(default_factory=list)  # seconds, of each response
+    cpu: float = 0.0  # CPU seconds of the site's processes
 
     @property
     def rate(self) -> float:
-        """The median of the answers a second."""
+        """The median of the responses a second."""
         return statistics.median(self.rates)
 
     @property
     def cpu_ms(self) -> float:
-        """What the site's processes computed for one answer, in ms."""
+        """CPU time of the site's processes for one response, in ms."""
         return self.cpu / len(self.times) * 1000
 
     def percentile(self, percent: float) -> float:
-        """Return the time that so many per cent of the answers did not exceed, in ms."""
+        """Return the time within which this percentage of responses arrived, in ms."""
         ordered = sorted(self.times)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] * 1000
 
@@ -146,7 +147,7 @@ class Load:
 
 @dataclass
 class Asked:
-    """One kind of request of a comparison: at which site, and what its connections send."""
+    """One kind of request in a comparison: its site, and the requests of its connections."""
 
     site: Site
     sent: Sequence[bytes]
@@ -155,7 +156,7 @@ class Asked:
 def compare(
     kinds: Mapping[str, Asked], *, connections: int, turns: int, seconds: float, seed: int = 1
 ) -> dict[str, Load]:
-    """Let each kind have its turn, in an order drawn anew each round."""
+    """Measure each kind in turn, in a random order each round."""
     dice, names = random.Random(seed), list(kinds)
     found = {name: Load() for name in names}
     with contextlib.ExitStack() as stack:
@@ -165,7 +166,7 @@ def compare(
             for connection in kept[uds]:
                 stack.callback(connection.close)
         for kind in kinds.values():
-            answers(kept[kind.site[0]], kind.sent, 0.5)  # every worker has loaded everything
+            answers(kept[kind.site[0]], kind.sent, 0.5)  # warm up: every worker loads all its code
         for _ in range(turns):
             dice.shuffle(names)
             for name in names:
@@ -180,7 +181,7 @@ def compare(
 
 
 def table(report: harness.Report, loads: Mapping[str, Load], floor: str, title: str) -> None:
-    """Print what was compared."""
+    """Print the comparison."""
     rows = []
     for name, load in loads.items():
         rates = [f"{one:.0f}" for one in (min(load.rates), load.rate, max(load.rates))]

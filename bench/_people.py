@@ -1,7 +1,7 @@
-"""Many people and follows, made by the database itself: for measuring only, behind the actions.
+"""Many people and follows, inserted by the database without the actions: for measuring only.
 
-Every row is what the actions would have left: both rows of a pair, their times, the counted bits,
-the counters. Left out are the log and the events. MariaDB only, by its sequence engine.
+All rows are the same as after the actions: both rows of a pair, their times, the counted bits, the
+counters. The log and the events are left out. Needs MariaDB for its sequence engine.
 """
 
 import contextlib
@@ -16,24 +16,25 @@ from django.db import connection
 FIRST_ID = 10**18
 BATCH = 5000
 FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # as in `relations.states`
-# What a row in this state counts as for its owner (relations.counts).
+# The counts that a row in this state adds to for its owner (relations.counts).
 _COUNTED = {FOLLOWING: 1, FOLLOWED: 2, BLOCKING: 8, BLOCKED_BY: 0, FRIENDS: 1 | 2 | 4}
 _COLUMNS = (
     "from_user_id, to_user_id, relation, followed_at, fan_since, blocked_at, version, counted"
 )
-# The shape of B9: of all people so many follow and are followed, only follow, are only followed;
-# the means follow from 40 % following 7.9, 35 % followed by 9.2, both 26 % with 8.3 and 10.4.
+# The distribution of B9: the shares of people who follow and are followed, who only follow, and who
+# are only followed. The means follow from 40 % following 7.9, 35 % followed by 9.2, both 26 % with
+# 8.3 and 10.4.
 BOTH, ONLY_FOLLOW, ONLY_FANS = 0.26, 0.14, 0.09
-MEAN_BOTH, MEAN_ONLY_FOLLOW = 7.7, 7.1  # of the first also those that answer, below
+MEAN_BOTH, MEAN_ONLY_FOLLOW = 7.7, 7.1  # the first one includes follow-backs, below
 WEIGHT_BOTH, WEIGHT_ONLY_FANS = 10.4, 5.73
-ANSWERED = 0.1  # B9 does not say how many follows are answered: this many here
+ANSWERED = 0.1  # the share of follows that are mutual, which B9 leaves open
 PER_PERSON = 0.4 * 7.9
 
 Row = tuple[int, int, int, int | None, int | None, int | None]
 
 
 def be_patient() -> None:
-    """Wait for long statements: the site gives a statement 20 s. Before the first one."""
+    """Raise the statement timeout from the site's 20 s. Call it before the first statement."""
     connection.close()
     connection.settings_dict["OPTIONS"]["read_timeout"] = 3600
 
@@ -46,7 +47,7 @@ def execute(sql: str, *params: object) -> int:
 
 
 def make_people(count: int) -> list[int]:
-    """Make accounts b1, b2, … with ascending ids from FIRST_ID; nobody can log in to them."""
+    """Create accounts b1, b2, … with ascending ids from FIRST_ID; nobody can log in to them."""
     from accounts.models import User
 
     now = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
@@ -60,7 +61,7 @@ def make_people(count: int) -> list[int]:
         "created_at": f"'{now}'",
         "last_seen": f"'{now}'",
     }
-    # Whatever other columns there are come from the first account.
+    # All other columns are copied from the first account.
     columns = [field.column for field in User._meta.concrete_fields]
     values = [own.get(column, f"u.{column}") for column in columns]
     execute(
@@ -71,7 +72,7 @@ def make_people(count: int) -> list[int]:
 
 
 def follows_like_s1(people: list[int], edges: int, seed: int) -> dict[int, dict[int, int]]:
-    """Return who follows whom since when (ms), in the shape of B9: actor -> {target: time}."""
+    """Return who follows whom since when (ms), distributed as in B9: actor -> {target: time}."""
     dice = random.Random(seed)
     order = people[:]
     dice.shuffle(order)
@@ -109,7 +110,7 @@ def follows_like_s1(people: list[int], edges: int, seed: int) -> dict[int, dict[
 
 
 def shape(people: list[int], follows: dict[int, dict[int, int]]) -> str:
-    """Say what was made in the words of B9."""
+    """Describe the created graph in the terms of B9."""
     following = {actor: len(targets) for actor, targets in follows.items() if targets}
     fans: dict[int, int] = defaultdict(int)
     for targets in follows.values():
@@ -140,7 +141,7 @@ def rows_of(follows: dict[int, dict[int, int]]) -> Iterator[Row]:
 
 
 def insert(rows: Iterable[Row]) -> int:
-    """Insert rows of relations, thousands in a statement; returns how many."""
+    """Insert rows of relations, thousands in a statement; return how many."""
     done, parts = 0, []
 
     def flush() -> None:
@@ -164,9 +165,9 @@ def insert(rows: Iterable[Row]) -> int:
 
 
 def insert_followers(author: int, first: int, count: int) -> None:
-    """Let `count` people from id `first` on follow an author, in an order unlike that of ids."""
+    """Let `count` people from id `first` on follow an author, in an order unrelated to ids."""
     since = int(time.time() * 1000) - 365 * 86_400_000
-    # A step that has no factor in common with any power of ten scatters the ids over the times.
+    # A step without a common factor with any power of ten scatters the ids over the times.
     at = f"{since} + (seq * 7919 % {count}) * 25"
     other = f"{first} + seq"
     for owner, person, state, times in (
@@ -180,7 +181,7 @@ def insert_followers(author: int, first: int, count: int) -> None:
 
 
 def count_all() -> None:
-    """Write the counters of everyone from the rows."""
+    """Compute everyone's counters from the rows."""
     execute("DELETE FROM relations_relationcount")
     execute(
         "INSERT INTO relations_relationcount (user_id, following, followers, friends, blocked)"
@@ -192,7 +193,7 @@ def count_all() -> None:
 
 @contextlib.contextmanager
 def without_indexes(model: Any) -> Iterator[None]:
-    """Take a table's secondary indexes away and build them at the end: sorted, not row by row."""
+    """Drop a table's secondary indexes and rebuild them at the end: sorted, not row by row."""
     with connection.schema_editor() as editor:
         for index in model._meta.indexes:
             editor.remove_index(model, index)

@@ -1,6 +1,6 @@
-"""The site under WSGI with a few addresses more, to measure the others against.
+"""The site under WSGI with some extra addresses, as a baseline for the others.
 
-- `bench/guarded` and `bench/open` return the same bytes, and only one asks who is there.
+- `bench/guarded` and `bench/open` return the same bytes, but only the first authenticates.
 - `bench/bytes/<name>` is a view that does nothing: it returns a file of the folder BENCH_BODIES.
 """
 
@@ -33,7 +33,7 @@ def _add_addresses() -> None:
             return Response({"ok": True})
 
     class Open(Guarded):
-        """For everybody; no credential is looked at."""
+        """For everybody; credentials are ignored."""
 
         authentication_classes = ()
         permission_classes = (AllowAny,)

@@ -1,8 +1,8 @@
-"""What being signed in costs: a tiny request with a credential beside the same bytes without one.
+"""The cost of authentication: a tiny request with a credential, compared with one without.
 
-The site runs under granian with two workers, as in the full stack; the two addresses of
-`bench._site` do the same, and only one asks who is there. Then the parts of that cost in this
-process: reading a token by algorithm, the floors, the whole.
+The site runs under granian with two workers, as in the full stack. The two addresses of
+`bench._site` do the same, but only one authenticates. Then the parts of that cost are measured in
+this process: decoding a token by algorithm, the floors, the whole.
 """
 
 import os
@@ -17,10 +17,9 @@ CONNECTIONS = 8
 
 
 def over_http(report: harness.Report, requests: dict[str, bytes], floor: str) -> None:
-    """Measure answers a second in short turns, and the time of one request at a time.
+    """Measure responses a second in short turns, and the time of single requests.
 
-    The time the site computes for an answer is the figure that other work on the machine changes
-    least.
+    Of these figures the site's CPU time for a response depends least on other load of the machine.
     """
     options = report.options
     with http.site() as site:

@@ -1,11 +1,11 @@
-"""Deliveries a second through Celery beside a raw INSERT loop, and how soon a follower knows.
+"""Deliveries a second through Celery, compared with raw INSERTs; and the delay for a follower.
 
-One author with 5,000 followers whose inboxes are full in the table and cached in Redis; a Celery
-worker with two processes. The floor is one process that inserts the same rows as ready multi-row
-statements, a chunk each, and commits after each. A turn of the fan-out counts from the first lease
-to the end of the last post's fan-out, in rows a second. Then the steps of a chunk one after the
-other in this process; then the time from a publish, over HTTP on the full stack, until a connected
-follower was told over the socket and has asked for a feed that has the post.
+One author has 5,000 followers whose inboxes are full in the table and cached in Redis. A Celery
+worker has two processes. The floor is one process that inserts the same rows as prepared multi-row
+statements, a chunk each, and commits after each. A turn of the fan-out lasts from the first lease
+to the end of the last post's fan-out, in rows a second. Then the steps of a chunk are timed one
+after the other in this process. Last comes the time from a publish, over HTTP on the full stack,
+until a connected follower got the hint over the socket and fetched a feed with the post.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ LATENCY_FOLLOWERS, CONNECTED = 1000, 5
 
 @contextlib.contextmanager
 def worker(chunk: int) -> Iterator[None]:
-    """Run a Celery worker with two processes; plans are written by it, so it has the chunk size."""
+    """Run a Celery worker with two processes; it writes the plans, so it gets the chunk size."""
     with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as folder:
         service = services.celery_worker({**os.environ, "FANOUT_CHUNK": str(chunk)})
         service.log = Path(folder) / "worker.log"
@@ -53,7 +53,7 @@ def worker(chunk: int) -> Iterator[None]:
 
 
 def delivered(world: _fanout.World, posts: int) -> float:
-    """Publish and wait until all is delivered; returns deliveries a second."""
+    """Publish and wait until everything is delivered; return deliveries a second."""
     from feeds.models import FanOut
 
     published = world.publish(posts)
@@ -63,7 +63,7 @@ def delivered(world: _fanout.World, posts: int) -> float:
 
 
 def nothing_waits() -> bool:
-    """True when the broker has no message: also the trims are in hand."""
+    """Return True if the broker has no message: all trims have been started too."""
     from celery import current_app
 
     with current_app.connection_for_read() as connection:
@@ -71,9 +71,10 @@ def nothing_waits() -> bool:
 
 
 def two_processes(world: _fanout.World, posts: int) -> float:
-    """Let two forked processes deliver planned posts without Redis; returns rows a second.
+    """Let two forked processes deliver planned posts without Redis; return rows a second.
 
-    Each delivers a part of another post first: a worker has its connection and its statements.
+    Each delivers a part of another post first, because a worker has its connection and statements
+    ready.
     """
     from django.db import connections
 
@@ -105,7 +106,7 @@ def two_processes(world: _fanout.World, posts: int) -> float:
 
 
 def through_celery(report: harness.Report, world: _fanout.World, chunk: int) -> None:
-    """Take turns: the floor, SQL alone, and the whole fan-out, for each size of cached inboxes."""
+    """Measure in turns the floor, SQL alone, and the whole fan-out, for each cached inbox size."""
     from django.conf import settings
 
     options = report.options
@@ -195,7 +196,7 @@ def parts(report: harness.Report, world: _fanout.World, chunk: int, entries: int
 
 
 class Follower(threading.Thread):
-    """A connected follower, who asks for the feed whenever the socket says so."""
+    """A connected follower, who fetches the feed after every hint of the socket."""
 
     def __init__(self, url: str, token: str) -> None:
         super().__init__(daemon=True)
@@ -210,7 +211,7 @@ class Follower(threading.Thread):
         self.seen: dict[str, float] = {}
 
     def run(self) -> None:
-        """Listen until the socket is closed; of each new post note when it was known and seen."""
+        """Listen until the socket is closed; record when each new post was announced and seen."""
         with contextlib.suppress(ConnectionClosed), self._opening as connection:
             self.connected.set()
             for text in connection:
@@ -226,7 +227,7 @@ class Follower(threading.Thread):
 
 
 def until_seen(report: harness.Report, world: _fanout.World) -> None:
-    """Publish over HTTP on the full stack and time what connected followers notice."""
+    """Publish over HTTP on the full stack and time when connected followers see it."""
     from accounts import actions
     from accounts.models import User
 

@@ -1,9 +1,9 @@
-"""The home feed under the WSGI server, beside a view that returns the same bytes and does nothing.
+"""The home feed under the WSGI server, compared with a view that only returns the same bytes.
 
-Readers with 10 to 2,000 follows, three of them authors whose posts are pulled; with blocks, likes
-and counts; inboxes of INBOX_MAX rows. The warm page by API and in HTML, its growth with the follows
-and with the table of inboxes, pages far down, the page with Redis dead or emptied before each
-request, and what an entry of an inbox takes in Redis and in the table.
+Readers have 10 to 2,000 follows, three of them authors whose posts are pulled; they have blocks,
+likes and counts, and inboxes of INBOX_MAX rows. Measured are: the warm page by API and in HTML, its
+growth with the follows and with the table of inboxes, pages far down, the page with Redis dead or
+emptied before each request, and the size of an inbox entry in Redis and in the table.
 """
 
 import os
@@ -27,12 +27,12 @@ PER_INBOX = 1000
 CONNECTIONS, MANY_CONNECTIONS = 8, 16
 DEAD = {"REDIS_URL": "redis://127.0.0.1:1/0"}
 FEED = f"/api/v1/feed?size={SIZE}"
-# The database of the site with the large table of inboxes.
+# The database of the site with the large inbox table.
 GROWN = "grown"
 
 
 class World:
-    """The people of this measurement."""
+    """The people of this benchmark."""
 
     def __init__(self, posts_each: int, seed: int) -> None:
         from bench import _feeds as feeds
@@ -76,7 +76,7 @@ class Feeds:
         self.sign_in()
 
     def sign_in(self) -> None:
-        """Give everybody a fresh token, which lasts a quarter of an hour."""
+        """Give everybody a new token, which lasts a quarter of an hour."""
         from accounts import actions
         from accounts.models import User
 
@@ -85,24 +85,24 @@ class Feeds:
         self.tokens = {viewer: actions.sign_in(people[viewer], "chrome") for viewer in everybody}
 
     def api(self, viewer: int, query: str = "") -> bytes:
-        """Return the request of a page by API."""
+        """Return the request for a page by API."""
         token = self.tokens[viewer].access
         return http.request(FEED + query, f"Authorization: Bearer {token}")
 
     def page(self, viewer: int) -> bytes:
-        """Return the request of a page in HTML."""
+        """Return the request for a page in HTML."""
         cookies = f"access={self.tokens[viewer].access}; csrf={'x' * 32}"
         return http.request("/", f"Cookie: {cookies}", "Accept-Language: en")
 
     def same(self, name: str, site: http.Site, sent: bytes) -> bytes:
-        """Return a request for the same bytes as another's answer, which nothing is done for."""
+        """Return a request for the bytes of another response, from a view that does no work."""
         connection = http.Connection(site[0])
         (self.bodies / name).write_bytes(connection.ask(sent))
         connection.close()
         return http.request(f"/bench/bytes/{name}")
 
     def compare(self, kinds: Mapping[str, http.Asked], connections: int) -> dict[str, http.Load]:
-        """Take turns."""
+        """Measure in turns."""
         return http.compare(
             kinds,
             connections=connections,
@@ -112,7 +112,7 @@ class Feeds:
         )
 
     def deep_cursor(self, site: http.Site, viewer: int, number: int, size: int) -> str:
-        """Return the query of a page by its number, from 2 on."""
+        """Return the query string of a page by its number, from 2 on."""
         import orjson
 
         connection, query = http.Connection(site[0]), f"&size={size}"
@@ -124,7 +124,7 @@ class Feeds:
 
 
 def warm(feeds: Feeds, site: http.Site) -> None:
-    """The page by API and in HTML beside the same bytes."""
+    """Measure the page by API and in HTML beside the same bytes."""
     viewer = feeds.world.viewers[100]
     kinds = {
         "the same bytes as JSON": [feeds.same("feed.json", site, feeds.api(viewer))],
@@ -157,7 +157,7 @@ def warm(feeds: Feeds, site: http.Site) -> None:
 
 
 def follows(feeds: Feeds, site: http.Site) -> None:
-    """The page by the number of follows."""
+    """Measure the page by the number of follows."""
     viewers = feeds.world.viewers
     kinds = {f"{count} follows": [feeds.api(viewer)] for count, viewer in viewers.items()}
     asked = {name: http.Asked(site, sent) for name, sent in kinds.items()}
@@ -169,7 +169,7 @@ def follows(feeds: Feeds, site: http.Site) -> None:
 
 
 def deep(feeds: Feeds, site: http.Site) -> None:
-    """Pages far down: of an inbox that reaches so far, and below the floor of one that does not."""
+    """Measure pages far down, within a long inbox and below the floor of a trimmed one."""
     asked = {}
     for name, viewer in (("in the inbox", feeds.world.deep), ("pulled", feeds.world.viewers[2000])):
         for number in (2, 200):
@@ -183,7 +183,7 @@ def deep(feeds: Feeds, site: http.Site) -> None:
 
 
 def without_redis(feeds: Feeds, site: http.Site) -> None:
-    """The page without Redis, and with one that is emptied before each request."""
+    """Measure the page without Redis, and with Redis emptied before each request."""
     from socialsite.core import redis
 
     sent = feeds.api(feeds.world.viewers[100])
@@ -214,7 +214,7 @@ def without_redis(feeds: Feeds, site: http.Site) -> None:
 
 
 def memory(feeds: Feeds) -> None:
-    """What an entry of an inbox takes in Redis."""
+    """Measure the size of an inbox entry in Redis."""
     from feeds import cache
     from socialsite.core import redis
 
@@ -227,7 +227,7 @@ def memory(feeds: Feeds) -> None:
 
 
 def table_growth(feeds: Feeds, site: http.Site, rows: int) -> None:
-    """The page of one site, and that of another whose table of inboxes has so many rows more."""
+    """Compare the page of one site with that of another, whose inbox table has `rows` more."""
     from bench import _people as people
 
     viewer = feeds.world.viewers[10]
@@ -251,7 +251,7 @@ def _rows_of(world: World, more: int) -> int:
 
 
 def grown(rows: int) -> dict[str, str]:
-    """Copy the database, add rows to its table of inboxes; return the environment of its site."""
+    """Copy the database, add rows to its inbox table; return the environment of its site."""
     from django.db import connection
 
     from bench import _feeds

@@ -1,10 +1,10 @@
-"""Likes of a hot post, liked flags of a page, long threads: `make bench ARGS="likes"`.
+"""Likes of a hot post, like flags of a page, long threads: `make bench ARGS="likes"`.
 
-Eight processes like and take likes back, all on one post or each time on one of a thousand, turn by
-turn; beside them one post as it was with its count in one locked row. Then a warm page of liked
-flags, and pages from the first to the last of threads of 100,000 comments. Held to: likes on one
-post at least 0.8 of those spread; flags of a page in one round trip and no query; the last pages of
-a thread as cheap as the first.
+Eight processes like and unlike in turns, either all one post or each time one of a thousand posts;
+for comparison also one post whose count is in a single locked row, as in earlier versions. Then a
+warm page of like flags, and pages from the first to the last of threads with 100,000 comments.
+Goals: the rate for one post is at least 0.8 of the spread rate; the flags of a page take one round
+trip and no query; the last pages of a thread are as cheap as the first.
 """
 
 import multiprocessing
@@ -24,7 +24,7 @@ BATCH = 5000
 
 
 class Writers:
-    """Processes that like and unlike for so many seconds and say how many times they did."""
+    """Processes that like and unlike for a number of seconds and count how often."""
 
     def __init__(self, people: Sequence[int], count: int) -> None:
         context = multiprocessing.get_context("fork")
@@ -82,7 +82,7 @@ def _write(pipe: Any, people: Sequence[int], seed: int) -> None:
 
 
 def hot_posts(report: harness.Report, options: Any, people: Sequence[int], author: Any) -> None:
-    """Measure likes a second, turn by turn, and hold the counts to the rows afterwards."""
+    """Measure likes a second, turn by turn, and compare the counts with the rows afterwards."""
     from django.db import connection
 
     from feeds import actions as feeds
@@ -143,7 +143,7 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
 
 
 def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> None:
-    """Count what a warm page of 20 posts costs, also where the cache is cut off below it."""
+    """Measure the cost of like flags for a warm page of 20 posts, also with a truncated cache."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
@@ -223,7 +223,7 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
 
 
 def _fill(options: Any, people: Sequence[int], post: int, root: int | None) -> None:
-    """Add so many comments to a post, or replies to a root, as the actions would leave them."""
+    """Add this many comments to a post, or replies to a root, as the actions would do."""
     from interactions import actions
     from interactions.models import Comment, CommentContent, Subject
 
@@ -253,7 +253,7 @@ def _fill(options: Any, people: Sequence[int], post: int, root: int | None) -> N
 
 
 def main() -> int:
-    """Measure all of it."""
+    """Run all measurements."""
     options = harness.arguments(
         "Likes of a hot post, liked flags, long threads.",
         {

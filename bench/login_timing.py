@@ -1,9 +1,9 @@
-"""Does the time of a failed log-in tell whether the name exists?
+"""Test whether the time of a failed log-in reveals that the name exists.
 
-Pairs of log-ins over the API, in a random order within each pair: a name that nobody has, and a
-name that somebody has with a wrong password. Every attempt comes from an address of its own, so
-that no budget ends the trial. The two samples are compared by the Kolmogorov-Smirnov test: p is how
-likely a difference this large is if there is none.
+Pairs of log-ins over the API, in a random order within each pair: an unknown name, and an existing
+name with a wrong password. Every attempt comes from a different IP address, so that no budget stops
+the trial. The Kolmogorov-Smirnov test compares the two samples: p is the probability of such a
+large difference if the distributions are equal.
 
     make bench ARGS="login_timing --pairs 2000"
 """
@@ -45,7 +45,7 @@ def ks_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, flo
 
 
 def main() -> int:
-    """Run the trial; 1 when the two kinds can be told apart."""
+    """Run the trial; return 1 if the two kinds can be told apart."""
     options = harness.arguments(__doc__.splitlines()[0], {"--pairs": 2000})
     harness.setup()
     from django.test import Client
@@ -77,7 +77,7 @@ def main() -> int:
     unknown, wrong = harness.Series(), harness.Series()
     failures = dict.fromkeys(people, 0)
     for number in range(-WARM_UP, options.pairs):
-        # At most 99 failures of an account a day, from strangers.
+        # An account accepts at most 99 failures a day from strangers.
         known = people[number % PEOPLE]
         failures[known] += 1
         if failures[known] >= 99:

@@ -1,10 +1,11 @@
 """The newest posts of many authors: the adaptive pull, its two strategies, the naive query.
 
-Two million posts of a year by 200,000 authors, a fiftieth deleted. A tenth of the authors, the
-busy ones, wrote half of it; a twentieth, the quiet ones, only in the oldest tenth of that year.
-Readers follow 10 to 5,000 busy ones, ordinary ones (anybody but the quiet) or quiet ones. Each
-reads the first page, one far down, and of the quiet ones from the middle of the year, where there
-is nothing of theirs for months. Answers are compared with the naive query's before they are timed.
+There are two million posts of a year by 200,000 authors, a fiftieth of them deleted. A tenth of the
+authors, the busy ones, wrote half of the posts. A twentieth, the quiet ones, wrote only in the
+oldest tenth of that year. Readers follow 10 to 5,000 busy, ordinary (all but the quiet) or quiet
+ones. Each reads the first page and one far down; readers of quiet authors also read from the middle
+of the year, where these have no posts for months. Results are compared with the naive query's
+before they are timed.
 """
 
 import argparse
@@ -17,14 +18,14 @@ from bench import _harness as harness
 
 FOLLOWS = (10, 100, 1000, 2000, 5000)
 KINDS = ("busy", "ordinary", "quiet")
-WANT = 26  # of a page of 20: one more, and five for what the gate may hide
+WANT = 26  # for a page of 20: one more, and five that may be hidden
 DEEP = 5  # posts for each author followed above a place far down
 YEAR = 365 * 86_400_000
-# A strategy so much dearer than the other in two calls is not the better one: not timed.
+# A strategy this many times slower than the other in two calls is not timed.
 HOPELESS = 4
 FASTER, OVER_BETTER = 25, 1.5
 COLUMNS = ("pull", "scan", "by author", "naive")
-# The number of follows for which the first of these goals stands.
+# The number of follows to which the first of these goals applies.
 MANY = 2000
 
 
@@ -57,7 +58,7 @@ class World:
 
     @staticmethod
     def _write(posts: int, quiet: list[int], busy: list[int], others: list[int]) -> None:
-        """Write all posts by one statement, at regular times, and the heads from them."""
+        """Write all posts in one statement, at regular times, and the heads from them."""
         from bench import _people as people
         from feeds.models import Post
 
@@ -129,7 +130,7 @@ class Bench:
         once: dict[str, float] = {}
         expected = works["naive"]()
         for name, work in works.items():
-            # Twice, as the first call may have to read from the disk.
+            # Twice, as the first call may read from disk.
             for _ in range(2):
                 began = time.perf_counter()
                 found = work()

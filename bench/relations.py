@@ -1,8 +1,8 @@
 """Lists, batched relations and follows on a large table: `make bench ARGS="relations"`.
 
-A million follows in the shape of B9, and beside them one author with a million followers. Held to:
-every list page and batch of relations at a constant number of queries from the indexes; the last
-page of the million within 1.5 times the first; a follow costs the same whoever is followed.
+A million follows distributed as in B9, and beside them one author with a million followers. Goals:
+every list page and batch of relations takes a constant number of index queries; the last page of
+the million takes at most 1.5 times the first; a follow costs the same for any author.
 """
 
 import itertools
@@ -26,13 +26,13 @@ def _step(report: harness.Report, what: str) -> Iterator[None]:
 
 
 class Bench:
-    """The people of this measurement and what is asked about them."""
+    """The people of this benchmark and the queries about them."""
 
     def __init__(self, report: harness.Report, options: Any) -> None:
         self.report, self.options = report, options
 
     def load(self) -> None:
-        """Make people and rows; ids ascend: the few first, then followers, then fresh actors."""
+        """Create people and rows; ids ascend: the few first, then followers, then fresh actors."""
         from bench import _people as people
         from relations.models import RelationCount, Relationship
 
@@ -79,7 +79,7 @@ class Bench:
 
     # --- reads ----------------------------------------------------------------------------------
     def pages(self) -> dict[str, Callable[..., Any]]:
-        """Return the pages to measure; each takes a size."""
+        """Return the pages to measure; each is a function of a size."""
         from relations import queries
         from relations.models import Relationship
 
@@ -117,7 +117,7 @@ class Bench:
         }
 
     def batches(self) -> dict[str, Callable[..., Any]]:
-        """Return the batches of relations to measure, of people near and far."""
+        """Return the batches of relations to measure, of people with near and distant ids."""
         from relations import queries
 
         def batch(viewer: int, count: int) -> Callable[..., Any]:
@@ -132,7 +132,7 @@ class Bench:
         }
 
     def measure_reads(self) -> None:
-        """Time pages and batches side by side, count their queries, ask for their plans."""
+        """Time pages and batches side by side, count their queries, and check their plans."""
         report = self.report
         pages, batches = self.pages(), self.batches()
         times = harness.interleave(
@@ -164,7 +164,7 @@ class Bench:
         self._plans({**pages, **batches})
 
     def _plans(self, calls: dict[str, Callable[..., Any]]) -> None:
-        """Show how MariaDB runs each statement on the table, and hold lists to their indexes."""
+        """Show how MariaDB runs each statement, and check that lists use their indexes."""
         rows, sorts, uncovered, scans = [], 0, 0, 0
         for name, call in calls.items():
             for sql in statements(call):
@@ -193,8 +193,8 @@ class Bench:
     def measure_writes(self) -> None:
         """Time follows of people with no, some and a million followers, in turn.
 
-        Each is by somebody who follows nobody yet, so that both rows are new. What is delivered
-        later (counters, inbox, cached lists) is timed apart, and the unfollow that puts back.
+        Each is by somebody who follows nobody yet, so that both rows are new. Later deliveries
+        (counters, inbox, cached lists) and the unfollow that resets the state are timed apart.
         """
         from accounts.models import User
         from relations import actions
@@ -255,7 +255,7 @@ def statements(call: Callable[[], Any]) -> list[str]:
 
 
 def explain(sql: str) -> list[dict[str, Any]]:
-    """Return the database's plan of a statement, a row for each table."""
+    """Return the database's plan of a statement, one row per table."""
     from django.db import connection
 
     with connection.cursor() as cursor:

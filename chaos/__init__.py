@@ -1,1 +1,1 @@
-"""Long trials by fire, run by command: `make chaos`. A slice of each stands in the tests."""
+"""Long stress tests, run by command: `make chaos`. The test suite has a short version of each."""

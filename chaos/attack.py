@@ -1,15 +1,15 @@
 """An attack on running sites: `make chaos ARGS="attack --requests 100000"`.
 
-Whole sites of their own are started on loopback, in one process and as the stack with nginx in
-front, in several configurations, the last with Redis killed on the way. At each: who may see what,
-at every address, by every method, for ten viewers, before and after a block, a ban and a delete;
-forged tokens; hostile pictures; texts of every script and those that parsers are slow on; requests
-that no client sends; and a fuzz of API and pages by people whose sign-ins are valid and renewed.
+The program starts whole sites on loopback, in one process and as the stack with nginx in front, in
+several configurations; in the last one Redis is killed on the way. Each site is tested with: access
+by ten viewers to every address with every method, before and after a block, a ban and a deletion;
+forged tokens; hostile pictures; texts of every script, and texts that slow parsers down; requests
+that no client sends; and a fuzz of API and pages by people whose sessions are valid and renewed.
 
-An error of the server, an answer that takes over two seconds, something shown to whom it is not
-for, or a traceback in a log ends it with 1; so does a fuzz of whose writes less than 30 % were
-accepted, as it reached too little. Findings are printed with a request that shows them again, and
-kept in a file.
+It exits with 1 after a server error, a response that takes over two seconds, a leak to a viewer
+without access, or a traceback in a log. It also does so if less than 30 % of the fuzz's writes were
+accepted, as the fuzz then tested too little. Findings are printed with a request that reproduces
+them, and kept in a file.
 """
 
 import argparse
@@ -50,15 +50,15 @@ def arguments() -> argparse.Namespace:
         description="An attack on running sites.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--requests", type=int, default=20_000, help="of the fuzz, over all sites")
-    parser.add_argument("--minutes", type=float, default=60, help="of the fuzz at most, each site")
+    parser.add_argument("--requests", type=int, default=20_000, help="of the fuzz on all sites")
+    parser.add_argument("--minutes", type=float, default=60, help="maximum of the fuzz, each site")
     parser.add_argument("--mode", choices=(*MODES, "both"), default="both")
     parser.add_argument("--config", choices=(*names, "each"), default="each")
-    parser.add_argument("--parts", default=",".join(PARTS), help="in their order")
-    parser.add_argument("--clients", type=int, default=4, choices=range(1, 9), help="at once")
-    parser.add_argument("--share", type=float, default=1.0, help="of all but the fuzz")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
-    parser.add_argument("--findings", type=Path, default=FINDINGS, help="the file to keep them in")
+    parser.add_argument("--parts", default=",".join(PARTS), help="parts to run, in order")
+    parser.add_argument("--clients", type=int, default=4, choices=range(1, 9), help="fuzz threads")
+    parser.add_argument("--share", type=float, default=1.0, help="share of all parts but the fuzz")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
+    parser.add_argument("--findings", type=Path, default=FINDINGS, help="the file for the findings")
     parser.add_argument("--json", type=Path, help="write the figures to this file as well")
     options = parser.parse_args()
     options.parts = tuple(options.parts.split(","))
@@ -68,7 +68,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Attack every site that was asked for, and report it."""
+    """Attack all selected sites, and report the results."""
     harness.setup()
     from chaos.campaign import journal as journals
     from chaos.campaign.course import Course, Plan
@@ -115,7 +115,7 @@ def main() -> int:
 
 
 def attacked(report: harness.Report, course: "Course") -> None:
-    """Attack one site; a campaign that ends early there is a finding, and no reason to stop."""
+    """Attack one site; if a campaign fails there, this is a finding, and the others continue."""
     configuration = course.site.configuration
     report.say(f"\n## {configuration.title}: {configuration.env}")
     try:
@@ -146,7 +146,7 @@ def described(report: harness.Report, course: "Course") -> None:
 
 
 def judged(report: harness.Report, courses: "list[Course]") -> int:
-    """Print the figures of all sites, and hold them against their goals."""
+    """Print the figures of all sites, and compare them with their goals."""
     tallies = {course.site.configuration.title: course.journal.counts for course in courses}
     whole = sum(tallies.values(), Counter[str]())
     figures = [
@@ -164,14 +164,14 @@ def judged(report: harness.Report, courses: "list[Course]") -> int:
 
 
 def accepted(counts: "Counter[str]") -> float:
-    """Return how many of 100 writes of the fuzz were accepted."""
+    """Return the percentage of accepted writes of the fuzz."""
     return 100 * counts["accepted"] / max(1, counts["writes"])
 
 
 def commit() -> str:
-    """Return the commit that is checked out, with a word on what is not committed."""
+    """Return the current commit, and whether there are uncommitted changes."""
     command = ("git", "describe", "--always", "--dirty=, with changes")
-    # These words are no user's.
+    # The command contains no user input.
     done = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, text=True)  # noqa: S603
     return done.stdout.strip() or "no commit"
 

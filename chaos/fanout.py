@@ -1,10 +1,10 @@
 """Processes killed at every step of a delivery: `make chaos ARGS="fanout --rounds 50"`.
 
-In each round one process a failpoint is killed there (SIGKILL): by the one that publishes, relays,
-plans, delivers, closes or cleans up; at the same time people leave and come back, and a post is
-deleted. A Celery worker and beat, which nobody kills, repair what is left. Then everybody who
-follows has every post of the round exactly once, nobody else has one, no deleted post is anywhere,
-and the pages of some readers, cached before, are those of the oracle.
+In each round one process for each failpoint is killed there (SIGKILL) while it publishes, relays,
+plans, delivers, closes or cleans up. At the same time people unfollow and follow again, and a post
+is deleted. A Celery worker and beat, which are never killed, repair the rest. Then every follower
+has every post of the round exactly once, nobody else has one, and no deleted post is left. The
+pages of some readers, cached before, match the oracle's.
 """
 
 import os
@@ -20,7 +20,7 @@ from bench import _harness as harness
 from deploy import services
 
 FOLLOWERS, TOGGLES, READERS = 2000, 5, 5
-# The worker may do the work of a process first, which then is not killed: so often it is repeated.
+# If the worker does the work of a process first, the process survives; retry up to this often.
 TRIES = 20
 CHUNK = 100
 QUIET_SECONDS = 90
@@ -63,7 +63,7 @@ LOST = """
 
 
 class Trial:
-    """The author, the followers, and one round after the other."""
+    """The author, the followers, and the rounds."""
 
     def __init__(self, seed: int) -> None:
         from accounts.models import User
@@ -87,7 +87,7 @@ class Trial:
         self.publish_first()
 
     def publish_first(self) -> None:
-        """Publish what the first round can delete, and deliver it."""
+        """Publish and deliver the post that the first round can delete."""
         from feeds import actions, fanout
         from socialsite.core import doorbell, relay
 
@@ -97,7 +97,7 @@ class Trial:
                 pass
 
     def victim(self, point: str, work: Callable[[], Any]) -> int:
-        """Start a process that is killed at a point of its work; returns its id."""
+        """Start a process that is killed at a failpoint; return its id."""
         from django.conf import settings
         from django.db import connections
 
@@ -118,7 +118,7 @@ class Trial:
             os._exit(code)
 
     def round(self, points: tuple[str, ...]) -> None:
-        """Kill one process at each point, let the worker repair it, and look."""
+        """Kill one process at each failpoint, let the worker repair, and check."""
         from feeds import queries
         from feeds.models import Post
         from relations import actions as relations
@@ -161,7 +161,7 @@ class Trial:
             self.found["pages"] += not page == cached == oracle
 
     def work(self, point: str, before: set[int]) -> Callable[[], Any]:
-        """Return what a process has to do to come to a point; what comes before it is done."""
+        """Return the work of a process that reaches a failpoint, after doing the work before it."""
         from feeds import actions, fanout
         from feeds.models import Post
         from socialsite.core import relay
@@ -185,14 +185,14 @@ class Trial:
         return partial(deliver, publish())
 
     def is_killed(self, child: int, point: str) -> bool:
-        """Wait for the end of a process; tell whether it was killed, and count that."""
+        """Wait for the end of a process; return whether it was killed, and count that."""
         _, status = os.waitpid(child, 0)
         found = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         self.kills[point] += found
         return found
 
     def wait_for_repair(self, since: float, before: set[int]) -> None:
-        """Wait until all is quiet, and note for each new post how long that took."""
+        """Wait until all work is done, and record for each new post how long that took."""
         from feeds.models import FanOut
         from socialsite.core.models import Event
 
@@ -229,7 +229,7 @@ def main() -> int:
     report = harness.Report("fanout", options)
     trial = Trial(options.seed)
     env = dict(os.environ)
-    # Beat keeps its schedule there.
+    # For the schedule file of beat.
     Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
     helpers = [services.celery_worker(env), services.beat(env)]
     try:

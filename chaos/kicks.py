@@ -1,10 +1,10 @@
-"""How long an ended sign-in's page stays open: `make chaos ARGS="kicks --trials 100"`.
+"""How long a page stays open after its session ended: `make chaos ARGS="kicks --trials 100"`.
 
 Each trial has a real browser with the home page open, and a second login of the same kind over the
-API of a full stack; measured is the time from the answered login to the frame in which the page
-shows why it was ended. With the channel layer dead (deaf: Redis refuses messages and works
-otherwise; killed; hanging) the page is out by its socket's own looks. A page that says anything
-else, or is not out at all, breaks the invariant and ends this with 1, as does a missed goal.
+API of a full stack. Measured is the time from the login's response to the frame in which the page
+shows the sign-out reason. If the channel layer is down (deaf: Redis refuses only messages; killed;
+hanging) the page is signed out because its socket polls. A page with another text, or one that is
+not signed out, breaks the invariant. Then the program exits with 1, as it does after a missed goal.
 """
 
 import random
@@ -21,13 +21,13 @@ from socialsite.tests import kicking, stacks
 from socialsite.tests.kicking import Member, seconds_until_told
 
 EXPECTED = "You signed in on another Chrome (Chrome, Windows)."
-# A socket looks every four seconds: when within that time the login comes is drawn.
+# A socket polls every four seconds: the login comes at a random time within that interval.
 SPREAD_SECONDS = 4.0
 LIVE_SECONDS, DEAD_SECONDS = 1.0, 6.0
 
 
 def trial(member: Member, browser: Browser, wait: float) -> tuple[float, str]:
-    """Kick one page that was open for some seconds; returns the seconds, and what it said."""
+    """Kick one page that was open for some seconds; return the seconds, and its text."""
     context = member.browser(browser)
     try:
         page = member.open(context)
@@ -72,7 +72,7 @@ def main() -> int:
 def run(
     stack: Stack, browser: Browser, mode: str, count: int, dice: random.Random
 ) -> tuple[harness.Series, list[str]]:
-    """Run the trials of one mode; the trouble lasts for all of them."""
+    """Run the trials of one mode, which stays on for all of them."""
     member = Member(stack.url, f"{mode}{secrets.token_hex(4)}")
     member.log_in()
     series, said = harness.Series(), []

@@ -1,8 +1,8 @@
 """A long history of likes: `make chaos ARGS="likes --steps 100000"`.
 
-People like and unlike posts and comments, others read while caches are filled, cut off, evicted,
-emptied, dead, or left behind by a process that died after its commit. Every flag that is shown is
-held against the table, and every count against its rows. Exits with 1 when one was wrong.
+People like and unlike posts and comments. Others read while caches are filled, truncated, evicted,
+emptied, dead, or stale after a process died after its commit. Every displayed flag is compared with
+the table, and every count with its rows. Exits with 1 if one was wrong.
 """
 
 import argparse
@@ -19,11 +19,11 @@ def main() -> int:
         description="Random likes, readers and losses on few subjects.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--steps", type=int, default=20_000, help="in all")
-    parser.add_argument("--people", type=int, default=4, help="who like and read")
+    parser.add_argument("--steps", type=int, default=20_000, help="total number of steps")
+    parser.add_argument("--people", type=int, default=4, help="people who like and read")
     parser.add_argument("--posts", type=int, default=5, help="comments are on the first two")
     parser.add_argument("--kept", type=int, default=2, help="likes that a cache has room for")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
     options = parser.parse_args()
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")

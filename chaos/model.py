@@ -1,8 +1,9 @@
-"""Feeds held to their definition: `make chaos ARGS="model --runs 2000 --steps 50"`.
+"""Feeds compared with their definition: `make chaos ARGS="model --runs 2000 --steps 50"`.
 
-First random lives of four people, one step at a time: after every step every page of every reader
-is compared at once. Then a storm of real threads, in which every read that no write overlapped is.
-A failure names the seed of its block: `--seed` with `--runs` of one block repeats it.
+First come random histories of four people, one step at a time: after every step every page of every
+reader is compared at once. Then comes a storm of real threads, in which every read without a
+concurrent write is compared. A failure names the seed of its block: `--seed` with `--runs` of one
+block repeats it.
 """
 
 import logging
@@ -13,7 +14,7 @@ from bench import _harness as harness
 
 BLOCK = 25
 PEOPLE = 6
-# With so many people an author has 0 to 5 followers, and crosses both thresholds.
+# With this number of people an author has 0 to 5 followers, and crosses both thresholds.
 PUSH_ALL_MAX, PUSH_ACTIVE_MAX = 3, 4
 
 
@@ -29,7 +30,7 @@ def main() -> int:
 
     from socialsite.core import doorbell
 
-    logging.disable(logging.WARNING)  # Redis is away now and then, on purpose
+    logging.disable(logging.WARNING)  # Redis is down now and then, on purpose
     report = harness.Report("model", options)
     cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     with override_settings(PASSWORD_HASHERS=cheap), doorbell.silence():
@@ -54,7 +55,7 @@ def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
         done["feeds"] += 1
 
     class Counted(model.FeedMachine):
-        """The machine, counting."""
+        """The state machine, with counts."""
 
         def check_invariants(self, *args: object, **kwargs: object) -> None:
             super().check_invariants(*args, **kwargs)  # type: ignore[no-untyped-call]

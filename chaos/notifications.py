@@ -1,8 +1,8 @@
 """A storm of likes, comments, blocks: `make chaos ARGS="notifications --operations 20000"`.
 
-What is told at the end must be what the facts say, and nothing may be read that was not shown.
-Exits with 1 when it is not so. Zero failures in n independent trials still allow a true rate
-below 3/n at 95 %.
+In the end the notifications must match the facts, and no notification may be read that was not
+shown. Exits with 1 otherwise. Zero failures in n independent trials still allow a true rate below
+3/n at 95 %.
 """
 
 import argparse
@@ -17,12 +17,12 @@ def main() -> int:
         description="Random doings of many threads on few people.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--operations", type=int, default=5000, help="in all")
-    parser.add_argument("--round", type=int, default=500, help="operations before it is looked at")
-    parser.add_argument("--threads", type=int, default=8, help="that act at once")
+    parser.add_argument("--operations", type=int, default=5000, help="total number of operations")
+    parser.add_argument("--round", type=int, default=500, help="operations between two checks")
+    parser.add_argument("--threads", type=int, default=8, help="concurrent threads")
     parser.add_argument("--people", type=int, default=5, help="the fewer, the hotter each pair")
-    parser.add_argument("--relays", type=int, default=3, help="that deliver events beside them")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--relays", type=int, default=3, help="threads that deliver events")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
     options = parser.parse_args()
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")

@@ -1,6 +1,6 @@
 """A storm on few pairs: `make chaos ARGS="relations --operations 100000 --threads 16"`.
 
-Prints what was found; exits with 1 when an invariant broke or a goal was missed. Zero failures in n
+Prints the results; exits with 1 if an invariant broke or a goal was missed. Zero failures in n
 independent trials still allow a true rate below 3/n at 95 %.
 """
 
@@ -16,12 +16,12 @@ def main() -> int:
         description="Random actions of many threads on few people.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--operations", type=int, default=20_000, help="in all")
-    parser.add_argument("--threads", type=int, default=16, help="that act at once")
+    parser.add_argument("--operations", type=int, default=20_000, help="total number of operations")
+    parser.add_argument("--threads", type=int, default=16, help="concurrent threads")
     parser.add_argument("--people", type=int, default=5, help="the fewer, the hotter each pair")
-    parser.add_argument("--relays", type=int, default=6, help="that deliver events beside them")
+    parser.add_argument("--relays", type=int, default=6, help="threads that deliver events")
     parser.add_argument("--cap", type=int, default=3, help="FOLLOW_LIMIT during the storm")
-    parser.add_argument("--seed", type=int, default=1, help="of all random choices")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
     options = parser.parse_args()
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")

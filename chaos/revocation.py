@@ -1,12 +1,12 @@
-"""How long is a revoked token still accepted? `make chaos ARGS="revocation --revocations 2000"`.
+"""How long a revoked token is still accepted: `make chaos ARGS="revocation --revocations 2000"`.
 
 Eight processes poll two WSGI workers with the access token of one person as fast as they can; this
-process ends that sign-in in one of seven ways. Counted is how long after the revocation was
-answered the last request began that was accepted: 0 when every later one was refused.
+process ends that session in one of seven ways. Measured is the time from the response of the
+revocation to the start of the last accepted request: 0 if every later one was refused.
 
 - normal: everything works;
-- killed: the revoking process is killed right after its commit, before it tells Redis;
-- cut off: the revoking process cannot reach Redis, the servers can: the cached floors run out.
+- killed: the revoking process is killed right after its commit, before it updates Redis;
+- cut off: the revoking process cannot reach Redis, but the servers can: the cached floors expire.
 """
 
 import argparse
@@ -32,21 +32,21 @@ CUT_BOUND = 5.5  # 5 s of cache, and the request that was under way
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP over the socket that the WSGI server listens on."""
+    """HTTP over the Unix socket of the WSGI server."""
 
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=20)
         self._path = path
 
     def connect(self) -> None:
-        """Open the socket."""
+        """Connect to the socket."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(20)
         self.sock.connect(self._path)
 
 
 def poll(path: str, pipe: Connection) -> None:
-    """Poll with each token that arrives until told to stop; answer with what was seen."""
+    """Poll with each token that arrives until asked to stop; send the results back."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = _UnixConnection(path)
     while True:
@@ -57,7 +57,7 @@ def poll(path: str, pipe: Connection) -> None:
         last_accepted = 0.0
         stopped = False
         while not stopped:
-            stopped = pipe.poll()  # one more request, which begins after the revocation for sure
+            stopped = pipe.poll()  # one more request, which surely begins after the revocation
             began = time.monotonic()
             connection.request("GET", PATH, headers={"Authorization": f"Bearer {token}"})
             answer = connection.getresponse()
@@ -74,7 +74,7 @@ def poll(path: str, pipe: Connection) -> None:
 
 
 class Trial:
-    """The pollers, and one revocation after the other."""
+    """The pollers, and the revocations one after the other."""
 
     def __init__(self, path: str, pollers: int, seed: int) -> None:
         context = get_context("spawn")
@@ -89,16 +89,16 @@ class Trial:
             self.processes.append(process)
 
     def end(self) -> None:
-        """Let the pollers go."""
+        """Stop the pollers."""
         for pipe in self.pipes:
             pipe.send(None)
         for process in self.processes:
             process.join(10)
 
     def run(self, access: str, act: Callable[[], Any], settle: float) -> tuple[float, int, int]:
-        """Revoke while they poll; returns the seconds too long, and how many asked and were let in.
+        """Revoke while they poll; return the seconds too long, requests sent and accepted.
 
-        Raises RuntimeError when nobody was let in before, or an answer was neither.
+        Raises RuntimeError if no request was accepted before, or if a response was unexpected.
         """
         for pipe in self.pipes:
             pipe.send(access)
@@ -116,7 +116,7 @@ class Trial:
 
 
 def measure(options: argparse.Namespace, path: str) -> int:
-    """Run the phases and print the table; returns 1 when a bound was broken."""
+    """Run the phases and print the table; return 1 if a bound was exceeded."""
     from accounts import actions
     from accounts.tests.ways_out import PASSWORD, cut_off, killed, ways
 
@@ -180,7 +180,7 @@ def main() -> int:
         server = services.wsgi(dict(os.environ), path)
         server.start()
         try:
-            # The hash is not the subject.
+            # A cheap hash, as hashing is not measured here.
             cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
             with override_settings(PASSWORD_HASHERS=cheap):
                 return measure(options, str(path))

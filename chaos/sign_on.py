@@ -1,6 +1,6 @@
 """Races of sign-on by real threads on MariaDB: `make chaos ARGS="sign_on --rounds 1000"`.
 
-Runs each race of `accounts/tests/races.py` so often and prints what went wrong. A race without a
+Runs each race of `accounts/tests/races.py` this often and prints illegal outcomes. A race without a
 failure in n rounds fails in fewer than 3/n of the cases, at 95 %.
 """
 
@@ -11,10 +11,10 @@ import time
 
 
 def main() -> int:
-    """Run the races; 1 when an outcome was illegal."""
+    """Run the races; return 1 if an outcome was illegal."""
     parser = argparse.ArgumentParser(description="Races of sign-on.")
-    parser.add_argument("--rounds", type=int, default=1000, help="of each race")
-    parser.add_argument("--race", default="", help="only this one")
+    parser.add_argument("--rounds", type=int, default=1000, help="rounds of each race")
+    parser.add_argument("--race", default="", help="run only this race")
     options = parser.parse_args()
 
     import django
@@ -27,7 +27,7 @@ def main() -> int:
 
     failed = 0
     print(f"{'race':34} {'rounds':>7} {'illegal':>8} {'at most':>9} {'seconds':>8}")
-    # The hash is not the subject.
+    # A cheap hash, as hashing is not measured here.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         for name, race in RACES.items():
             if options.race not in ("", name):

@@ -142,7 +142,7 @@ class CaseAdmin(ReadOnlyAdmin):
     def _act(
         self, request: HttpRequest, cases: "QuerySet[Case]", act: Act, question: str
     ) -> HttpResponse | None:
-        """Ask, and when that was answered do it to each; say how many, and how many not."""
+        """Ask for confirmation, then act on each case; show how many succeeded and failed."""
         if "confirmed" not in request.POST:
             return self._ask(request, cases, question)
         done = refused = 0

@@ -45,7 +45,7 @@ Off = dict[str, int]
 
 
 class _Kept(NamedTuple):
-    """Rows that have counts: counter → column, and what `look` at some of them finds by key."""
+    """A table with counts: counter → column; `look` compares some of its rows by key."""
 
     model: type[models.Model]
     columns: dict[str, str]

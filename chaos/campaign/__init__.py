@@ -1,1 +1,1 @@
-"""What `chaos/attack.py` is made of: sites, people, requests, and the parts of the campaign."""
+"""The parts of `chaos/attack.py`: sites, people, requests, and the tests of the campaign."""

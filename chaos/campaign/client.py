@@ -1,4 +1,4 @@
-"""A thread of the campaign: its connection, and everything that is looked at in each answer."""
+"""A thread of the campaign: its connection, and the checks of each response."""
 
 from chaos.campaign.journal import Journal
 from chaos.campaign.people import Guest, Person, wire_to
@@ -7,7 +7,7 @@ from chaos.campaign.wire import Answer, Request
 
 
 class Client:
-    """Sends requests of people and has each answer judged; for one thread."""
+    """Sends requests of people and checks each response; for one thread."""
 
     def __init__(self, site: Site, journal: Journal, part: str) -> None:
         self.site, self.journal, self.part = site, journal, part
@@ -15,7 +15,7 @@ class Client:
         self.guest = Guest(site)
 
     def send(self, request: Request, person: Person | None = None) -> Answer:
-        """Send as a person, renew an expired sign-in once, and judge the answer."""
+        """Send as a person, renew an expired session once, and check the response."""
         person = person or self.guest
         request = request.replace(who=person.who)
         with self.journal.turn() as before:
@@ -41,9 +41,9 @@ class Client:
 
     @staticmethod
     def _is_over(request: Request, answer: Answer) -> bool:
-        """True when the sign-in of the sender is not valid any more, and is not hostile itself."""
+        """Return True if the sender's session has expired and is not hostile itself."""
         if {"Authorization", "Cookie"} & set(request.headers):
             return False
-        # To the admin's own address those are sent who are signed in, and are no staff.
+        # The admin redirects signed-in users without staff rights to its own log-in page.
         is_login = answer.is_login and answer.header("Location").startswith("/login")
         return answer.status == 401 or is_login

@@ -1,7 +1,7 @@
-"""Comments below a post of Hidden's, closed and featured: nobody goes round what its author said.
+"""Closed and featured comments below a post of Hidden's: nobody can bypass the author's setting.
 
-Nobody adds a comment to a closed post, by any way. Of a featured one nobody but its writer, and
-whoever may pin it, is shown a comment that is not pinned. Opened again, everything is as it was.
+Nobody can add a comment to a closed post in any way. If comments are featured, an unpinned comment
+is shown only to its writer and to those who may pin it. After reopening, everything is as before.
 """
 
 from chaos.campaign.client import Client
@@ -15,7 +15,7 @@ UNPINNED = "zzunpinned"
 
 
 class Closing:
-    """Goes with a matrix, whose viewers and counts it uses."""
+    """Runs beside a matrix, whose viewers and counts it uses."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix, self.world = matrix, matrix.world
@@ -23,7 +23,7 @@ class Closing:
         self.comment = self.world._comment(self.world.third, self.post, UNPINNED)
 
     def run(self) -> None:
-        """Close, feature and open the comments again, and let everybody try at each step."""
+        """Close, feature and reopen the comments, and let everybody try at each step."""
         before = self.matrix.state
         everybody = [*VIEWERS, *OWNERS]
         for status in ("closed", "featured", "open"):
@@ -37,7 +37,7 @@ class Closing:
         return self.matrix.role(viewer) in (*APART, *OUT)
 
     def _write(self, client: Client, viewer: str) -> None:
-        """Comment over the API, in answer to a comment, and by the form of the page."""
+        """Comment over the API, in reply to a comment, and by the form of the page."""
         path, said = f"{V1}posts/{self.post}/comments", {"content": "may I?"}
         tried = (
             Request("POST", path, body=Json(said)),
@@ -54,16 +54,16 @@ class Closing:
 
     @staticmethod
     def _is_taken(answer: Answer) -> bool:
-        """True when a comment was added: a page answers so by leading to it, the API with 201."""
+        """Return True if a comment was added: a page then redirects to it, the API answers 201."""
         return answer.accepted and answer.status != 200
 
     def _read(self, client: Client, viewer: str) -> None:
-        """Read the comments of a featured post, where a comment of Third's is not pinned."""
+        """Read the featured comments of a post, where a comment of Third's is not pinned."""
         for path in (f"{V1}posts/{self.post}/comments", f"/posts/{self.post}"):
             request = Request("GET", path)
             said = self.matrix.send(client, viewer, request).text
             if viewer == "hidden":
-                continue  # whoever may pin it has to see it
+                continue  # a viewer who may pin it has to see it
             if viewer == "third" and UNPINNED not in said:
                 self.matrix.control(viewer, request, "one's own comment is not shown")
             elif viewer != "third" and UNPINNED in said:

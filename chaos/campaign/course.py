@@ -1,4 +1,4 @@
-"""The course of the campaign at one site: its parts in their order, and what is looked at after."""
+"""The campaign at one site: its parts in order, and the checks afterwards."""
 
 import random
 import time
@@ -23,7 +23,7 @@ PARTS = ("matrix", "tokens", "uploads", "texts", "odd", "fuzz")
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done; `share` is the part of what could be asked that is asked."""
+    """The amount of work; `share` is the part of all possible requests that is sent."""
 
     requests: int
     seconds: float
@@ -35,7 +35,7 @@ class Plan:
     pictures: int = 20
 
     def staff(self) -> list[Staff]:
-        """Return who must be there before the site starts."""
+        """Return the staff who must exist before the site starts."""
         return [*world.staff(), *crowd.staff(self.clients)]
 
 
@@ -51,7 +51,7 @@ class Course:
     notes: list[str] = field(default_factory=list)
 
     def run(self) -> None:
-        """Go through all parts that are planned."""
+        """Run all planned parts."""
         self.site.wait_until_calm()
         self.memory = self.site.memory()
         works: dict[str, Callable[[], None]] = {
@@ -108,7 +108,7 @@ class Course:
         self.cells = dict(matrix.cells)
 
     def _go(self, matrix: Matrix, *works: Callable[[], None]) -> None:
-        """Do some of the matrix, and say how long it took."""
+        """Run some of the matrix, and print how long it took."""
         for work in works:
             began, before = time.monotonic(), sum(matrix.cells.values())
             work()
@@ -117,7 +117,7 @@ class Course:
             self.journal.say(f"  - {matrix.state}, {work.__name__}: {cells} cells, {took:.0f} s")
 
     def _close(self, people: World) -> None:
-        """Find that nobody can close an account; the matrix has more to do once somebody can."""
+        """Check that nobody can close an account; otherwise the matrix needs more cases."""
         answer = people.hidden.call(people.wire, "DELETE", "users/me", {"password": "?"})
         if answer.status != 405:
             what = (
@@ -158,7 +158,7 @@ class Course:
 
     # --- after ----------------------------------------------------------------------------------
     def _read_logs(self) -> None:
-        """Count tracebacks, and look for what must not be in a log."""
+        """Count tracebacks, and search for secrets that must not be in a log."""
         for name, count in self.site.tracebacks().items():
             for _ in range(count):
                 self.journal.counts["traceback"] += 1

@@ -1,4 +1,4 @@
-"""Who does the fuzzing: a team a thread, of members, staff, and people blocked and banned."""
+"""The people of the fuzz: one team a thread, of members, staff, and people blocked and banned."""
 
 import random
 import threading
@@ -31,13 +31,13 @@ CANARY = "zqkeeper"
 
 
 def staff(threads: int) -> list[Staff]:
-    """Return the staff of all threads, who must be there before the site starts."""
+    """Return the staff of all threads, who must exist before the site starts."""
     names = {f"fuzzmod{number}": "moderator" for number in range(threads)}
     return staff_named(names | {f"fuzzadm{number}": "admin" for number in range(threads)})
 
 
 class Crowd:
-    """The people of all threads, and two others: who is done things to, and who keeps a secret."""
+    """The people of all threads, and two others: a target of actions, and an owner of a secret."""
 
     def __init__(self, site: Site, journal: Journal, wire: Wire, threads: int) -> None:
         self.site, self.journal, self.wire = site, journal, wire
@@ -70,7 +70,7 @@ class Crowd:
         return team
 
     def _keep_a_secret(self, keeper: Person, everybody: list[Person]) -> None:
-        """Let somebody write what none of them may see: they are blocked, so they cannot follow."""
+        """Let somebody who blocks the teams write a text that they may not see."""
         for person in everybody:
             keeper.must(self.wire, "POST", f"users/{person.id}/block")
         said = {"content": f"{CANARY} post", "visibility": "followers"}
@@ -79,7 +79,7 @@ class Crowd:
         self.journal.secrets[CANARY] = may
 
     def run(self, requests: int, seconds: float, seed: int, on_part: Callable[[int], None]) -> None:
-        """Fuzz with one thread a team, until so many requests or seconds; 0 threads are left."""
+        """Fuzz with one thread a team, up to a number of requests or seconds."""
         document = schema.document(self.wire)
         operations = schema.operations(document)
         some_json = schema.any_json(seed) if requests >= 2000 else ()

@@ -1,7 +1,7 @@
-"""Pages, used as people use them: links are followed, forms filled in and sent, one thing odd.
+"""Uses pages as people do: follows links, fills in and sends forms, with one odd value each.
 
-A thread keeps the links and forms of the pages that it saw, by person; forms come with their own
-CSRF token and hidden fields, and htmx attributes count as links and forms too.
+A thread keeps the links and forms of the pages that it saw, by person. Forms have their own CSRF
+token and hidden fields. htmx attributes count as links and forms too.
 """
 
 from collections import deque
@@ -38,20 +38,20 @@ STAFF_STARTS = (
     *("/admin/feeds/recommendedauthor/add/", "/admin/feeds/post/explain/", "/admin/feeds/fanout/"),
     *("/admin/relations/relationship/", "/admin/accounts/auditentry/", "/admin/autocomplete/"),
 )
-# Of Django's admin and of the site's pages: what may stand after the question mark.
+# Possible query parameters of Django's admin and of the site's pages.
 PARAMETERS = (
     *("_to_field", "_popup", "_changelist_filters", "o", "p", "q", "all", "e", "next", "cursor"),
     *("size", "sort", "reply", "page", "lang", "term", "app_label", "model_name", "field_name"),
     *("viewer", "post", "id__exact", "author__id__exact", "banned_at__isnull", "state", "ot"),
 )
 KEPT = 150
-# Signs the person out, or away; seldom asked for.
+# Signs the person out, or leaves the site; rarely requested.
 AWAY = ("/logout", "/settings/devices", "/settings/two-factor", "/settings/password")
 
 
 @dataclass(frozen=True)
 class PageForm:
-    """A form of a page, with what stands in it."""
+    """A form of a page, with its default values."""
 
     method: str
     path: str
@@ -64,14 +64,14 @@ class PageForm:
 
 @dataclass
 class Seen:
-    """What one person saw on pages."""
+    """The links and forms that one person saw on pages."""
 
     links: "deque[str]" = field(default_factory=lambda: deque(maxlen=KEPT))
     forms: "deque[PageForm]" = field(default_factory=lambda: deque(maxlen=KEPT))
 
 
 class FormFuzz:
-    """What one thread does on pages."""
+    """The page fuzz of one thread."""
 
     def __init__(
         self, client: Client, people: list[Person], values: Values, protected: set[str]
@@ -182,10 +182,10 @@ class FormFuzz:
     def _field(self, form: PageForm, name: str, old: str, person: Person) -> Any:
         choices = form.choices.get(name)
         if name == "csrfmiddlewaretoken":
-            # That of the page is of before, where the person signed in anew since.
+            # The token in the page may be from before the person's last sign-in.
             return person.cookies.get(person.site.cookie("csrf"), old)
         if name == "select_across":
-            return "0"  # or all people would be banned with the first one
+            return "0"  # otherwise staff would ban everybody at once
         if choices and self.dice.random() < 0.5:
             return self.dice.choice(choices)
         if choices or name not in FIELDS or self.dice.random() < 0.2:
@@ -214,7 +214,7 @@ class FormFuzz:
         return [*fields[:place], (name, odd), *fields[place + 1 :]]
 
     def _keep_secrets(self, request: Request, answer: Answer, person: Person) -> None:
-        """Keep a password that was changed by a form."""
+        """Store a password that was changed by a form."""
         body = request.body
         if answer.accepted and answer.status >= 300 and isinstance(body, Form):
             sent = {name: value for name, value in body.fields if isinstance(value, str)}

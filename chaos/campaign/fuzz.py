@@ -1,8 +1,7 @@
-"""Requests of the API as its own document describes them, most with one thing made hostile.
+"""API requests generated from the site's own schema, most with one hostile part.
 
-The sender is signed in, the ids are those of things that are there, so that the deep code is
-reached: what is odd is one field, one id, one header. Whatever is written is read back now and then
-by somebody else, as a page.
+The sender is signed in and the ids exist, so that requests reach the deep code. Only one field, one
+id or one header is odd. Now and then somebody else reads the written content as a page.
 """
 
 import time
@@ -16,7 +15,7 @@ from chaos.campaign.values import Known, Values
 from chaos.campaign.wire import Answer, Form, Json, Query, Raw, Request
 
 WRITES, HOSTILE, READ_BACK = 0.6, 0.55, 0.3
-# Sign-ins and accounts come and go there: seldom, or nothing else would be reached.
+# Addresses of sessions and accounts: rare, otherwise nothing else would be reached.
 SELDOM = ("/auth/",)
 SELDOM_SHARE = 0.2
 MEMBERS = ("member", "blocked")
@@ -24,7 +23,7 @@ RENEW_SECONDS = 20.0
 
 
 class ApiFuzz:
-    """What one thread does; it has people of its own, who come first in `people`."""
+    """The API fuzz of one thread; its own people come first in `people`."""
 
     def __init__(
         self, client: Client, operations: list[Operation], people: list[Person], values: Values
@@ -38,7 +37,7 @@ class ApiFuzz:
         self.renewed = time.monotonic()
 
     def step(self) -> None:
-        """Send one request, and look at what came of it."""
+        """Send one request, and check the result."""
         operation = self._operation()
         person = self.dice.choices(self.people, [p.weight for p in self.people])[0]
         request = self._valid(operation, person)
@@ -83,7 +82,8 @@ class ApiFuzz:
             body = Json(self.values.body(operation, person))
         return Request(operation.method, path, query, headers, body)
 
-    # --- one thing made hostile -----------------------------------------------------------------
+    # --- one hostile part
+    # ---------------------------------------------------------------------------
     def _mutated(self, request: Request, operation: Operation) -> Request:
         ways = [self._header, self._query, self._credential]
         if operation.path_parameters:
@@ -93,7 +93,7 @@ class ApiFuzz:
         return self.dice.choice(ways)(request, operation)
 
     def _field(self, request: Request, operation: Operation) -> Request:
-        """Another value of one field, or none."""
+        """Return another value of one field, or none."""
         name = self.dice.choice(list(operation.properties) or ["content"])
         if isinstance(request.body, Form):
             odd = (name, self.dice.hostile_text())
@@ -108,7 +108,7 @@ class ApiFuzz:
         return request.replace(body=Json(values))
 
     def _extra(self, request: Request, operation: Operation) -> Request:
-        """Fields that nobody may set, or that nobody asked for."""
+        """Return read-only or unknown fields."""
         if not isinstance(request.body, Json):
             return request
         extra: dict[str, Any] = self.dice.choice(
@@ -123,13 +123,13 @@ class ApiFuzz:
         return request.replace(body=Json(request.body.value | extra))
 
     def _garbage(self, request: Request, operation: Operation) -> Request:
-        """A body that is none, or another value than an object."""
+        """Return an invalid body, or another JSON value than an object."""
         if self.dice.random() < 0.3:
             return request.replace(body=Json(self.dice.odd_value()))
         return request.replace(body=Raw(*self.dice.garbage()))
 
     def _id(self, request: Request, operation: Operation) -> Request:
-        """No id, one of something else, one of what is deleted."""
+        """Return an invalid id, the id of another type, or the id of a deleted object."""
         known, dice = self.known, self.dice
         odd = dice.bad_id()
         if dice.random() < 0.6:
@@ -143,7 +143,7 @@ class ApiFuzz:
         return request.replace(path=request.path + "/" + odd)
 
     def _query(self, request: Request, operation: Operation) -> Request:
-        """Another value of a parameter, known or not."""
+        """Return another value of a parameter, known or unknown."""
         name = self.dice.choice([*operation.query_parameters, "cursor", "size", "page", "format"])
         odd = self.dice.choice([*BAD_CURSORS, self.dice.bad_id(), self.dice.hostile_text(300)])
         if name == "cursor" and self.dice.random() < 0.5:
@@ -154,21 +154,22 @@ class ApiFuzz:
         return request.replace(query=(*kept, (name, odd)))
 
     def _header(self, request: Request, operation: Operation) -> Request:
-        """One odd header."""
+        """Return one odd header."""
         name, text = self.dice.odd_header()
         return request.replace(headers=request.headers | {name: text})
 
     def _credential(self, request: Request, operation: Operation) -> Request:
-        """No credential, or one of another kind."""
+        """Return no credential, or one of another kind."""
         return request.replace(
             headers=request.headers | {"Authorization": self.dice.choice(["", "Bearer é", "x"])}
         )
 
-    # --- what comes of it -----------------------------------------------------------------------
+    # --- results
+    # ------------------------------------------------------------------------------------
     def _follow_up(
         self, operation: Operation, request: Request, answer: Answer, person: Person
     ) -> None:
-        """Keep what the person has to know, and have somebody read what was written."""
+        """Store new credentials of the person, and let somebody read the written content."""
         path, found = operation.path, answer.json() or {}
         sent = request.body.value if isinstance(request.body, Json) else {}
         if not isinstance(sent, dict) or not isinstance(found, dict):
@@ -181,7 +182,7 @@ class ApiFuzz:
             self.client.send(Request("GET", self._page_of(found, request, person)), reader)
 
     def _page_of(self, found: dict[str, Any], request: Request, person: Person) -> str:
-        """Return the page on which something that was written stands."""
+        """Return the page that shows the written content."""
         ident = str(found.get("id", ""))
         parts = request.path.split("/")
         if "visibility" in found and ident.isdigit():

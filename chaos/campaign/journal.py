@@ -1,4 +1,4 @@
-"""What became of every request: counts, and findings with a request that shows each again."""
+"""The results of all requests: counts, and findings with a request that reproduces each."""
 
 import base64
 import contextlib
@@ -15,25 +15,25 @@ from chaos.campaign.sites import Site
 from chaos.campaign.wire import Answer, Form, Json, Raw, Request, Upload
 
 SLOW_SECONDS = 2.0
-# What one request costs the site at most when nothing is wrong with it, as a guess.
+# The assumed maximum CPU cost of one normal request.
 USUAL_CPU_SECONDS = 0.05
-# All that may answer 503 while Redis is away (docs/api.md); everything else does without it.
+# Addresses that may answer 503 without Redis (docs/api.md); all others work without it.
 NEED_REDIS = ("/api/v1/auth/ws-ticket",)
-# However busy a machine is, an answer is not excused for ever.
+# The maximum slowdown that a busy machine can excuse.
 MOST_BUSY = 5.0
 SHRINK_TRIES = 40
 SHOWN = 3000
 LONG_RUN = re.compile(r"(.{1,12}?)\1{30,}", re.DOTALL)
-# No text of anybody begins a tag on a page: this one would be in the document as an element.
+# No user's text may begin a tag on a page: this one would become an element of the document.
 INJECTED = "<zzx"
-# What each process of the site computed in seconds, and how many requests were answered.
+# CPU seconds of each process of the site, and the number of answered requests.
 Before = tuple[dict[int, float], int]
 Again = Callable[[Request], Answer]
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that must not be; `kind` is what it counts as."""
+    """A violation; findings are counted by `kind`."""
 
     kind: str
     site: str
@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass
 class Journal:
-    """The counts of one configuration; safe to use by several threads."""
+    """The counts of one configuration; safe to use from several threads."""
 
     site: Site
     say: Callable[[str], None]
@@ -54,7 +54,7 @@ class Journal:
     parts: Counter[str] = field(default_factory=Counter)
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    # Texts that are told to nobody but those named: text -> ids of people.
+    # Texts that only the given people may see: text -> ids of people.
     secrets: dict[str, set[str]] = field(default_factory=dict)
     _seen: set[tuple[str, str]] = field(default_factory=set)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -65,7 +65,7 @@ class Journal:
     # --- requests -------------------------------------------------------------------------------
     @contextlib.contextmanager
     def turn(self) -> Iterator[Before]:
-        """Wait while others ask for silence; gives what the site computed and answered so far."""
+        """Wait while another thread holds `silence`; yield CPU time and responses so far."""
         with self._gate:
             while self._paused:
                 self._gate.wait()
@@ -79,7 +79,7 @@ class Journal:
 
     @contextlib.contextmanager
     def silence(self) -> Iterator[None]:
-        """Keep all others from sending, and wait until the site answers at once."""
+        """Keep all other threads from sending, and wait until the site answers at once."""
         with self._gate:
             while self._paused:
                 self._gate.wait()
@@ -95,7 +95,7 @@ class Journal:
                 self._gate.notify_all()
 
     def note(self, part: str, request: Request, answer: Answer) -> None:
-        """Count one answer."""
+        """Count one response."""
         with self._lock:
             self.counts["tried"] += 1
             self.counts["answered"] += 1
@@ -110,9 +110,10 @@ class Journal:
             if not answer.accepted:
                 self.refused[f"{answer.status} {request.method} {pattern(request.path)}"] += 1
 
-    # --- what is wrong with an answer -----------------------------------------------------------
+    # --- violations in a response
+    # -------------------------------------------------------------------
     def judge(self, part: str, request: Request, answer: Answer, again: Again) -> None:
-        """Look for an error of the server, or for no answer at all."""
+        """Check for a server error, or for a missing response."""
         if 0 < answer.status < 500:
             return
         told = answer.status == 503 and answer.header("Retry-After")
@@ -136,10 +137,11 @@ class Journal:
         before: Before,
         again: Again,
     ) -> None:
-        """Tell a request that costs too much from a machine that is busy.
+        """Distinguish an expensive request from a busy machine.
 
-        It counts when it takes as long again while nobody else asks, less what a busy machine adds;
-        or when the site computed all that time and the other requests cannot have been why.
+        It is a finding if it takes as long again while no other thread sends, minus the slowdown of
+        a busy machine; or if the site used the CPU all that time and the other requests cannot
+        explain it.
         """
         if answer.seconds <= SLOW_SECONDS:
             return
@@ -162,7 +164,7 @@ class Journal:
             self.find("slow", part, times, request)
 
     def judge_secrets(self, part: str, request: Request, answer: Answer, asker: str) -> None:
-        """Look for what is told to others, and for text that became an element of a page."""
+        """Check for texts shown to others, and for text that became an element of a page."""
         said = answer.everything
         for secret, allowed in tuple(self.secrets.items()):
             if secret in said and asker not in allowed and secret not in request.given:
@@ -177,7 +179,7 @@ class Journal:
                 )
 
     def find(self, kind: str, part: str, what: str, request: Request | None = None) -> None:
-        """Keep a finding and say it."""
+        """Store a finding and print it."""
         line = described(request) if request else ""
         body = request.body.render()[0] if request and request.body is not None else b""
         found = Finding(kind, self.site.configuration.title, part, what, line, body)
@@ -187,7 +189,7 @@ class Journal:
         self.say(f"  {kind} in {part}: {what}\n      {line}")
 
     def first(self, kind: str, key: str) -> bool:
-        """Count something, and tell whether its like was not seen before."""
+        """Count something; return True if it is the first of its kind."""
         with self._lock:
             if (kind, key) in self._seen:
                 self.counts[kind] += 1
@@ -197,7 +199,7 @@ class Journal:
 
     # --- a smaller request that shows the same --------------------------------------------------
     def _shrunk(self, request: Request, again: Again) -> Request:
-        """Leave away what is not needed for the server to fail."""
+        """Remove parts of a request as long as the server still fails."""
         best, tries = request, 0
         progress = True
         while progress and tries < SHRINK_TRIES:
@@ -213,7 +215,7 @@ class Journal:
 
 
 def slowdown(seconds: float = 0.1) -> float:
-    """Return how many times longer than on an idle machine something takes now."""
+    """Return the factor by which work is now slower than on an idle machine."""
     began, computed = time.perf_counter(), time.thread_time()
     while time.thread_time() - computed < seconds:
         pass
@@ -221,7 +223,7 @@ def slowdown(seconds: float = 0.1) -> float:
 
 
 def simpler(request: Request) -> Iterator[Request]:
-    """Yield requests with one thing less."""
+    """Yield requests with one part less."""
     if request.body is not None:
         yield request.replace(body=None)
     for number in range(len(request.query)):
@@ -248,9 +250,9 @@ def simpler(request: Request) -> Iterator[Request]:
         yield request.replace(path=f"{head}{slash}{tail[: len(tail) // 2]}")
 
 
-# --- words --------------------------------------------------------------------------------------
+# --- texts --------------------------------------------------------------------------------------
 def pattern(path: str) -> str:
-    """Return an address without what differs from one person or post to the next."""
+    """Return an address without the parts that identify a person or post."""
     path = re.sub(r"(?<=/)@[^/]+", "@{name}", path.partition("?")[0])
     path = re.sub(r"^/media/../[0-9a-f]{32}", "/media/{name}", path)
     path = re.sub(r"(?<=/)\d{5,}", "{id}", path)
@@ -259,7 +261,7 @@ def pattern(path: str) -> str:
 
 
 def compact(text: str) -> str:
-    """Return a text with its long repeats written as a product."""
+    """Return a text with its long repeats abbreviated."""
     cut = text if len(text) <= 60_000 else text[:60_000] + "…"
     found = LONG_RUN.sub(lambda m: f"«{m[1]}»×{len(m[0]) // len(m[1])}", cut)
     if len(found) > SHOWN:
@@ -268,7 +270,7 @@ def compact(text: str) -> str:
 
 
 def described(request: Request) -> str:
-    """Return a request on one line."""
+    """Return a request as one line."""
     parts = [request.method, compact(request.target), f"as {request.who}"]
     if request.headers:
         parts.append(f"headers {compact(json.dumps(request.headers))}")
@@ -289,7 +291,7 @@ def described(request: Request) -> str:
 
 
 def keep(path: Path, findings: list[Finding]) -> None:
-    """Write findings to a file, one a line, with whole bodies that no line can hold."""
+    """Write findings to a file, one a line, with the whole bodies."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         for one in findings:

@@ -1,9 +1,9 @@
-"""Who may see what, at every address of the tables in `block_matrix`, over HTTP.
+"""Access checks at every address of the tables in `block_matrix`, over HTTP.
 
-The world is read before anything happens, after blocks, after a ban, with emptied caches, with
-Redis dead where it dies, and after what Hidden wrote was deleted. Nobody finds a mark that is not
-for them; whoever must find it does (`sees`, `by`); what is not for a viewer is answered like what
-does not exist.
+The whole world is read before any change, after blocks, after a ban, with emptied caches, with
+Redis dead if the configuration kills it, and after Hidden's posts were deleted. No viewer may find
+a mark that is not for them, and viewers with access must find it (`sees`, `by`). An object that is
+not for a viewer gets the same response as one that does not exist.
 """
 
 import re
@@ -32,19 +32,19 @@ from socialsite.tests.block_matrix import (
 )
 
 PART = "matrix"
-# A repeat of such a request gets the answer it missed: what was in it then may be forbidden now.
+# A repeat of this request gets the stored result, whose content may be forbidden by now.
 REPEATED = "posts/{quote_id}/repost"
-# Whom one follows oneself is named also when banned: it counts towards how many one may follow.
+# People one follows are listed even if banned: they count towards the maximum of follows.
 OWN_LIST = re.compile(r"/(api/v1/users/\d+|@thirdone9)/(following|friends|followers)$")
 PICTURES = ("public", "public thumb", "private", "private thumb")
-# Where the files lie for nginx, and no address of anybody.
+# Internal paths of files for nginx, which must not be reachable from outside.
 WAYS_ROUND = ("/_uploads/", "/media/public/", "/media/../_uploads/", "/media/public/../")
 REMOVES = re.compile(r"(posts/\{post_id\}|comments/\{comment_id\})(/delete)?")
 
 
 @dataclass
 class Matrix:
-    """The walk through the tables; `share` is the part of the cells that is asked."""
+    """The walk through the tables; `share` is the share of cells that are requested."""
 
     world: World
     journal: Journal
@@ -59,7 +59,7 @@ class Matrix:
 
     # --- who ------------------------------------------------------------------------------------
     def role(self, viewer: str) -> str:
-        """Return what the table calls a viewer now."""
+        """Return the current role of a viewer in the table."""
         if viewer in OWNERS:
             return OWNERS[viewer]
         if self.state == "open":
@@ -69,7 +69,7 @@ class Matrix:
         return VIEWERS[viewer]
 
     def hidden_from(self, viewer: str, names: Iterable[str] = ()) -> dict[str, str]:
-        """Return the marks that a viewer must not find; of `names` only Hidden's names."""
+        """Return the marks that a viewer must not find; from `names` only Hidden's."""
         marks, role = self.world.marks, self.role(viewer)
         if self.state == "deleted":
             gone = {name: marks[name] for name in ("post", "private", "private_picture")}
@@ -84,7 +84,8 @@ class Matrix:
         hidden = ("private", "private_id", "private_picture", "secret")
         return {name: marks[name] for name in hidden} | gone
 
-    # --- asking ---------------------------------------------------------------------------------
+    # --- requests
+    # -----------------------------------------------------------------------------------
     def request(self, viewer: str, call: Call, is_api: bool, nothing: bool = False) -> Request:
         """Return the request of a call."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", viewer, nothing)
@@ -98,7 +99,7 @@ class Matrix:
         return Request(call.method.upper(), path, asked, headers, body)  # type: ignore[arg-type]
 
     def send(self, client: Client, viewer: str, request: Request) -> Answer:
-        """Send one request of a viewer, with an empty cache where the state asks for that."""
+        """Send one request of a viewer, with an empty cache if the state requires that."""
         if self.cold and self.world.site.stack is not None:
             self.world.site.empty_caches()
         with self._lock:
@@ -106,7 +107,7 @@ class Matrix:
         return client.send(request, self.world.people[viewer])
 
     def leak(self, viewer: str, request: Request, what: str, difference: str = "") -> None:
-        """Keep a finding of a cell."""
+        """Store a finding of a cell."""
         key = f"{request.method} {what} {pattern(request.path)}"
         if self.journal.first("leak", key):
             request = request.replace(who=viewer)
@@ -120,7 +121,7 @@ class Matrix:
         answer: Answer,
         names: Iterable[str] = (),
     ) -> None:
-        """Look for what this viewer must not find in an answer."""
+        """Search a response for marks that this viewer must not find."""
         said, given = answer.everything, request.given
         hidden = self.hidden_from(viewer, names)
         found = [n for n, mark in hidden.items() if mark in said and mark not in given]
@@ -132,7 +133,7 @@ class Matrix:
     def _was_signed_out(
         self, client: Client, viewer: str, request: Request, found: list[str]
     ) -> bool:
-        """True when a viewer is shown less once they sign in again: it was shown to a guest."""
+        """Return True if the viewer sees less only because the session had expired (guest view)."""
         person = self.world.people[viewer]
         if self.role(viewer) not in APART or request.method != "GET":
             return False
@@ -143,14 +144,14 @@ class Matrix:
         return not any(marks.get(name, name) in said for name in found)
 
     def check(self, client: Client, viewer: str, call: Call, is_api: bool) -> None:
-        """Make one call, and hold its answer against the table."""
+        """Make one call, and compare its response with the table."""
         request, role = self.request(viewer, call, is_api), self.role(viewer)
         answer = self.send(client, viewer, request)
         self.look(client, viewer, request, answer, call.names)
         if self.state == "deleted":
             return
         if self.state == "open" and call.names:
-            return  # of blocks that have not happened yet
+            return  # these blocks have not happened yet
         if role in call.proof and not (role == "follower" and self.state == "open"):
             self._prove(viewer, call, request, answer)
         elif self._signed_out(role, call, is_api):
@@ -160,7 +161,7 @@ class Matrix:
             self._compare(client, viewer, call, is_api, request, answer)
 
     def _prove(self, viewer: str, call: Call, request: Request, answer: Answer) -> None:
-        """Find what must be found: an answer that shows nothing to anybody proves nothing."""
+        """Check that allowed marks are found: a response without any mark proves nothing."""
         hidden, marks = self.hidden_from(viewer, call.names), self.world.marks
         wanted = {
             name: marks.get(name) or self.world.filled(name, viewer)
@@ -177,7 +178,7 @@ class Matrix:
                 self.proven.add(id(call))
 
     def control(self, viewer: str, request: Request, what: str) -> None:
-        """Keep what somebody may see or do and could not: then the rest proves nothing."""
+        """Report an allowed view or action that failed, as the other checks prove nothing then."""
         if self.journal.first("control", f"{viewer} {request.method} {request.target}"):
             self.journal.find("control", f"{PART}, {self.state}", what, request.replace(who=viewer))
 
@@ -189,11 +190,11 @@ class Matrix:
 
     @staticmethod
     def _refused(role: str, call: Call) -> bool:
-        """True when Hidden is nobody for a viewer: the answer is that of what does not exist."""
+        """Return True if Hidden does not exist for a viewer: then the response is a 404."""
         if role in call.names:
             return False
         if isinstance(call, Alike):
-            return role == "blocked"  # of whom the others block they see their own block
+            return role == "blocked"  # people blocked by the others see their own block
         if isinstance(call, Of) and call.private:
             return role not in ("follower", *OWNERS.values())
         return isinstance(call, Of) and role in APART
@@ -207,7 +208,7 @@ class Matrix:
         request: Request,
         answer: Answer,
     ) -> None:
-        """Hold an answer against the one about what does not exist."""
+        """Compare a response with that for an object that does not exist."""
         key = (viewer, id(call))
 
         def ask_for_nothing() -> tuple[int, str]:
@@ -219,7 +220,7 @@ class Matrix:
 
         nothing, found = self.nothing.get(key) or ask_for_nothing(), read(answer)
         if found != nothing and request.method == "GET":
-            # A sign-in that ended in between changes the page around both.
+            # If the session ended in between, both pages look different.
             found, nothing = read(self.send(client, viewer, request)), ask_for_nothing()
         self.nothing[key] = nothing
         if found != nothing:
@@ -227,16 +228,17 @@ class Matrix:
             self.leak(viewer, request, what, _first_difference(found[1], nothing[1]))
 
     def _plain(self, answer: Answer, viewer: str, call: Call, *, nothing: bool = False) -> str:
-        """Leave out what the viewer typed, tokens, and the badge of other things than this."""
+        """Remove the viewer's own input, tokens, and the badge of other notifications."""
         text = answer.text + answer.header("Location")
         for name in re.findall(r"{\w+}", f"{call.path} {' '.join(call.data.values())}"):
             text = text.replace(self.world.filled(name, viewer, nothing), name)
         text = re.sub(r'<b class="badge".*?</b>', "", text)
         return re.sub(r"[A-Za-z0-9]{64}", "token", text)
 
-    # --- walking --------------------------------------------------------------------------------
+    # --- walks
+    # --------------------------------------------------------------------------------------
     def calls(self) -> list[tuple[Call, bool]]:
-        """Return all calls of the tables, and whether they are of the API."""
+        """Return all calls of the tables, and whether they belong to the API."""
         return [
             (call, is_api)
             for is_api, table in ((True, MATRIX), (False, PAGES))
@@ -255,7 +257,7 @@ class Matrix:
         self.each(viewers, work)
 
     def write(self) -> None:
-        """Let viewers try what they may not do, or what may show something."""
+        """Let viewers try forbidden actions, and actions that may reveal something."""
 
         def work(client: Client, viewer: str) -> None:
             role = self.role(viewer)
@@ -271,14 +273,14 @@ class Matrix:
         self.each((*VIEWERS,), work)
 
     def prove_writes(self) -> None:
-        """Let one viewer do each thing that others are refused; what it removes is made for it."""
+        """Let one viewer do each action that others are refused; create what it removes first."""
         client = Client(self.world.site, self.journal, PART)
         by_role = {self.role(name): name for name in (*VIEWERS, *OWNERS)}
         for call, is_api in sorted(self.calls(), key=lambda c: "settings" in c[0].path):
             if call.method == "get" or id(call) in self.proven or not self.chosen():
                 continue
             if call.by == APART:
-                continue  # it can be done once, which `write` saw
+                continue  # possible only once, and `write` saw that
             viewer = next((by_role[role] for role in call.proof if role in by_role), None)
             if viewer is None:
                 continue
@@ -293,18 +295,18 @@ class Matrix:
             self._undo(client, viewer, call)
 
     def _is_spent(self, viewer: str, call: Call, is_api: bool) -> bool:
-        """True for what can be done once after a block: taking back what was given before it."""
+        """Return True for actions possible only once after a block: undoing an earlier action."""
         return call.by == APART and is_api == (viewer == "both")
 
     def _make_anew(self) -> None:
-        """Make a post and a comment of Hidden's that may be deleted."""
+        """Create a post and a comment of Hidden's that may be deleted."""
         world = self.world
         world.names["post_id"] = world._post(world.hidden, "to be deleted")
         third = world.names["third_post"]
         world.names["comment_id"] = world._comment(world.hidden, third, "to be deleted")
 
     def _undo(self, client: Client, viewer: str, call: Call) -> None:
-        """Put back what a call changed for the other cells."""
+        """Undo changes of a call for the other cells."""
         world, wire = self.world, client.wire
         if "follow" in call.path or "block" in call.path:
             if self.state != "open" and self.role(viewer) in APART:
@@ -325,7 +327,7 @@ class Matrix:
             world.hidden.call(wire, "PATCH", path, {"status": "open"})
 
     def repeat(self) -> None:
-        """Let viewers repeat a request with its Idempotency-Key: text of Hidden's is in it."""
+        """Let viewers repeat a request by its Idempotency-Key; the result has text of Hidden's."""
 
         def work(client: Client, viewer: str) -> None:
             path = self.world.filled(f"/{V1}{REPEATED}", viewer)
@@ -339,7 +341,7 @@ class Matrix:
         self.each([name for name in VIEWERS if name not in ("guest", "banned")], work)
 
     def pictures(self) -> None:
-        """Ask for the pictures by their addresses, as whoever was told one."""
+        """Request the pictures by their addresses, as somebody who knows these."""
         asked = {name: self.world.pictures[name] for name in PICTURES}
         inside = asked["private"].removeprefix("/media/")
         asked |= {f"private, {way}": f"{way}{inside}" for way in WAYS_ROUND}
@@ -361,7 +363,7 @@ class Matrix:
         self.each((*VIEWERS, "hidden"), work)
 
     def each(self, viewers: Sequence[str], work: Callable[[Client, str], None]) -> None:
-        """Let each viewer do some work, several at once."""
+        """Run a function for each viewer, several at once."""
         waiting, errors = list(viewers), list[BaseException]()
 
         def run() -> None:

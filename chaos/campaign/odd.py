@@ -35,7 +35,7 @@ ODD_VALUES = (
 
 
 def bodies() -> dict[str, bytes]:
-    """Return large bodies: what stands in them costs more than their bytes."""
+    """Return large bodies that cost more to parse than their size suggests."""
     return {
         "lists in a list": b'{"a":[' + b"[]," * (11 * MB // 3) + b"[]]}",
         "objects in a list": b'{"a":[' + b'{"b":{}},' * (11 * MB // 9) + b"{}]}",
@@ -51,7 +51,7 @@ def bodies() -> dict[str, bytes]:
 
 
 class Odd:
-    """Sends them, some as somebody who is signed in."""
+    """Sends these requests, some as a signed-in person."""
 
     def __init__(self, site: Site, journal: Journal, seed: int, share: float) -> None:
         self.site, self.journal, self.share = site, journal, share
@@ -128,7 +128,7 @@ class Odd:
         return sum(used for used, _ in self.site.memory().values())
 
     def _admin(self) -> None:
-        """Ask for lists and rows of the admin with every parameter that Django knows."""
+        """Request lists and rows of the admin with every parameter that Django knows."""
         if self.admin is None:
             return
         for model in ADMIN:
@@ -142,7 +142,7 @@ class Odd:
                         self.client.send(Request("GET", path, ((name, value),)), self.admin)
 
     def _metrics(self) -> None:
-        """Ask for the figures without the token, as anybody behind a proxy of this machine does."""
+        """Request the metrics without the token, like any client behind a proxy on this machine."""
         for headers in (
             {},
             {"X-Forwarded-For": "203.0.113.9"},

@@ -1,4 +1,4 @@
-"""People of the campaign: who they are, and their sign-ins, renewed as a program does it."""
+"""People of the campaign and their sessions, which they renew as a client program does."""
 
 import base64
 import contextlib
@@ -20,9 +20,9 @@ BANNED = 3
 
 
 class Person:
-    """Somebody with a sign-in of a program and one of a browser; used by one thread at a time.
+    """Somebody with a session of a program and one of a browser; used by one thread at a time.
 
-    `send` is given by whoever counts requests; what goes through it is an answer like any other.
+    `send` comes from the caller that counts requests; responses to it are checked like all others.
     """
 
     def __init__(self, site: Site, username: str, role: str = "member") -> None:
@@ -37,24 +37,25 @@ class Person:
         self.last_step = 0
         self.is_banned = False
         self.device = secrets.token_hex(8)
-        # How often this person is chosen, among others.
+        # The probability weight of this person among others.
         self.weight = 1.0
-        # Texts that nobody else may ever be told, nor a log.
+        # Texts that must never appear to others, nor in a log.
         self.secrets_told: set[str] = set()
         self.renewed = 0
 
     @property
     def who(self) -> str:
-        """How the person is named in findings."""
+        """The person's name in findings."""
         return f"{self.role} {self.username}"
 
-    # --- what is sent along ---------------------------------------------------------------------
+    # --- headers
+    # ------------------------------------------------------------------------------------
     def bearer(self) -> dict[str, str]:
-        """The headers of a program."""
+        """Return the headers of a program."""
         return {"Authorization": f"Bearer {self.access}"} if self.access else {}
 
     def browser(self, *, csrf: bool = True) -> dict[str, str]:
-        """The headers of a browser on a page of the site."""
+        """Return the headers of a browser on a page of the site."""
         jar = {**self.cookies}
         if csrf:
             jar.setdefault(self.site.cookie("csrf"), CSRF)
@@ -67,11 +68,11 @@ class Person:
         return found
 
     def headers(self, request: Request) -> dict[str, str]:
-        """The headers of this person's request, by where it goes."""
+        """Return the headers of this person's request, depending on its address."""
         return self.bearer() if request.path.startswith("/api/") else self.browser()
 
     def keep_cookies(self, answer: Answer) -> None:
-        """Do with Set-Cookie what a browser does."""
+        """Process Set-Cookie as a browser does."""
         for line in answer.headers.get_all("Set-Cookie", []):
             with contextlib.suppress(http.cookies.CookieError):
                 for name, morsel in http.cookies.SimpleCookie(line).items():
@@ -82,7 +83,7 @@ class Person:
 
     # --- signing in -----------------------------------------------------------------------------
     def sign_up(self, wire: Wire) -> None:
-        """Make the account; RuntimeError when the site does not take it."""
+        """Create the account; raises RuntimeError if the site refuses."""
         data = {"username": self.username, "nickname": self.nickname, "password": self.password}
         answer = self._api(wire, "POST", "auth/register", data | self._client("android"))
         if answer.status != 201:
@@ -93,7 +94,7 @@ class Person:
             raise RuntimeError(f"{self.username} cannot sign in")
 
     def sign_in(self, wire: Wire) -> bool:
-        """Sign in as a program and as a browser; False when the site does not let this person."""
+        """Sign in as a program and as a browser; return False if the site refuses."""
         return self._sign_in(wire, "android", "chrome")
 
     def _sign_in(self, wire: Wire, *clients: str) -> bool:
@@ -122,7 +123,7 @@ class Person:
         return {"client": client, "device": f"{self.device}-{client}"}
 
     def renew(self, wire: Wire, *, browser: bool = False) -> bool:
-        """Renew the program's sign-in by its refresh token, or both by the password."""
+        """Renew the program's session by its refresh token, or both sessions by the password."""
         if self.is_banned:
             return False
         if browser or not self.refresh:
@@ -138,9 +139,10 @@ class Person:
         self.access, self.refresh = pair["access"], pair["refresh"]
         self.secrets_told |= {self.access, self.refresh, self.password}
 
-    # --- the second factor ----------------------------------------------------------------------
+    # --- two-factor authentication
+    # ------------------------------------------------------------------
     def enrol(self, wire: Wire) -> None:
-        """Set up the second factor; RuntimeError when that does not work."""
+        """Set up two-factor authentication; raises RuntimeError on failure."""
         answer = self.call(wire, "POST", "auth/totp", {"password": self.password})
         self.secret = (answer.json() or {}).get("secret", "")
         answer = self.call(wire, "POST", "auth/totp/confirm", {"otp": self.code()})
@@ -149,7 +151,7 @@ class Person:
         self.has_code, self.recovery = True, answer.json()["recovery_codes"]
 
     def code(self) -> str:
-        """Return a code that counts: of this half minute, the next one, or a recovery code."""
+        """Return a valid code: of this half minute, of the next one, or a recovery code."""
         if not self.secret:
             return "123456"
         step = int(time.time()) // 30
@@ -160,7 +162,7 @@ class Person:
         return self.recovery.pop() if self.recovery else "000000"
 
     def learn(self, path: str, method: str, sent: dict[str, Any], found: dict[str, Any]) -> None:
-        """Keep what an accepted request changed about this person's sign-ins."""
+        """Store changes that an accepted request made to this person's sessions."""
         match method, path:
             case "POST", "auth/password":
                 self.password = str(sent.get("new_password"))
@@ -186,7 +188,7 @@ class Person:
         return wire.send(Request(method, V1 + path, body=body, who=self.who), headers)
 
     def call(self, wire: Wire, method: str, path: str, data: Any = None, **headers: str) -> Answer:
-        """Call the API as this person, uncounted: the world is made so."""
+        """Call the API as this person, uncounted: used to build the world."""
         body = None if data is None else Json(data)
         request = Request(method, V1 + path, body=body, headers=headers, who=self.who)
         answer = wire.send(request, self.bearer())
@@ -195,7 +197,7 @@ class Person:
         return answer
 
     def must(self, wire: Wire, method: str, path: str, data: Any = None, **headers: str) -> Any:
-        """Call the API; RuntimeError unless it does what is asked."""
+        """Call the API; raises RuntimeError unless it succeeds."""
         answer = self.call(wire, method, path, data, **headers)
         if not answer.accepted:
             said = f"{answer.status} {answer.text[:300]} {answer.trouble}"
@@ -203,7 +205,7 @@ class Person:
         return answer.json()
 
     def page(self, wire: Wire, method: str, path: str, *fields: tuple[str, str]) -> Answer:
-        """Ask for a page as this person, uncounted."""
+        """Request a page as this person, uncounted."""
         body = Form(fields) if method == "POST" else None
         request = Request(method, path, body=body, who=self.who)
         answer = wire.send(request, self.browser())
@@ -212,13 +214,13 @@ class Person:
 
 
 class Guest(Person):
-    """Nobody: no account, and a browser of its own."""
+    """A guest: no account, but a separate browser."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site, "guest", "guest")
 
     def renew(self, wire: Wire, *, browser: bool = False) -> bool:
-        """A guest has nothing to renew."""
+        """Do nothing: a guest has no session."""
         return False
 
 
@@ -235,12 +237,12 @@ def wire_to(site: Site) -> Wire:
 
 
 def staff_named(names: dict[str, str]) -> list[Staff]:
-    """Return staff to be made before the site starts, by name and role."""
+    """Return staff to create before the site starts, by name and role."""
     return [Staff(name, secrets.token_hex(8), role) for name, role in names.items()]
 
 
 def make_people(site: Site, wire: Wire, *names: str) -> dict[str, Person]:
-    """Sign people up and in; those who are staff are there already, and get a second factor."""
+    """Sign people up and in; staff exist already and set up two-factor authentication."""
     staff = {one.username: one for one in site.staff}
     found = {}
     for name in names:
@@ -266,7 +268,7 @@ LINK = re.compile(r"/(recover|email)[/#?](?:token=)?([\w:.\-]+)")
 
 
 def links(site: Site, address: str) -> dict[str, list[str]]:
-    """Return the tokens of links in the mails to an address, by what they are for."""
+    """Return the tokens of links in the e-mails to an address, by purpose."""
     found: dict[str, list[str]] = {"recover": [], "email": []}
     for mail in site.mails():
         if f"To: {address}" in mail:

@@ -1,7 +1,7 @@
-"""Every address of the site by every method, as every viewer; sockets and the admin too.
+"""Every address of the site with every method, as every viewer; sockets and the admin too.
 
-Here nothing is expected of an answer but that it shows no mark, is no error of the server, and that
-nobody does anything without a sign-in. An address that no table knows fails the campaign.
+The checks here are general: a response shows no forbidden mark, is no server error, and without
+signing in nothing is changed. An address that no table lists fails the campaign.
 """
 
 import json
@@ -39,7 +39,7 @@ TOLD = ("new_posts", "notification")
 IN_ADMIN = "admin/"
 PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 PARAMETER = re.compile(r"<\w+:(\w+)>|\(\?P<(\w+)>[^)]*\)")
-# Here a guest may send something: one signs in or up here, or chooses a language.
+# Addresses where a guest may send a form: sign-in, sign-up, choice of language.
 OPEN = re.compile(
     r"(api/v1/auth/|login|register|recover|email/|i18n/|logout|media/|admin/(log|password))"
 )
@@ -58,7 +58,7 @@ def routes(patterns: Any = None, before: str = "") -> Iterator[str]:
 
 
 def unlisted() -> list[str]:
-    """Return the addresses of which no table says who is shown what."""
+    """Return the addresses without a row in the access tables."""
     known = {*NOBODY, *(f"{V1}{address}" for address in (*NOBODY, *MATRIX)), *PAGES}
     known |= {IN_ADMIN + address for address in ADMIN_PAGES}
     models = {f"{m._meta.app_label}/{m._meta.model_name}" for m in admin.site._registry}
@@ -70,7 +70,7 @@ def unlisted() -> list[str]:
 
 
 class Routes:
-    """All addresses, with what is Hidden's put into them."""
+    """All addresses, filled with the ids of Hidden's objects."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix, self.world, self.journal = matrix, matrix.world, matrix.journal
@@ -78,7 +78,7 @@ class Routes:
         self.chosen: Callable[[], bool] = lambda: True
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Yield each address and a path of it, several where it may be of several things."""
+        """Yield each address with a path, or several paths if it fits several objects."""
         names, pictures = self.world.names, self.world.pictures
         values = {
             "username": [names["username"]],
@@ -106,7 +106,7 @@ class Routes:
                 yield address, "/" + path.replace("^", "").replace("$", "").replace("\\", "")
 
     def try_all(self) -> None:
-        """Ask for every address by every method, as every viewer."""
+        """Request every address with every method, as every viewer."""
         asked = [(address, path, method) for address, path in self.paths() for method in METHODS]
 
         def work(client: Client, viewer: str) -> None:
@@ -120,7 +120,7 @@ class Routes:
         matrix, role = self.matrix, self.matrix.role(viewer)
         staff = role in STAFF
         if method in MUTATING and (staff or "block" in path or "follow" in path):
-            return  # staff would do it, and the other is what the table asks for
+            return  # staff may do it, and the tables cover the other
         is_api = path.startswith("/api/")
         body = None if method not in MUTATING else Json({}) if is_api else Form(())
         request = Request(method, path, body=body)
@@ -137,7 +137,7 @@ class Routes:
 
     # --- the admin ------------------------------------------------------------------------------
     def staff_find(self) -> None:
-        """Let a moderator read the admin, as by clicking, and keep all of its addresses."""
+        """Let a moderator read the admin by following its links, and keep all of its addresses."""
         client = Client(self.world.site, self.journal, PART)
         for name, listed in ADMIN.items():
             base = f"/{IN_ADMIN}{name}/"
@@ -172,7 +172,7 @@ class Routes:
         return answer.text
 
     def keep_out(self) -> None:
-        """Ask for pages of the admin as those who are no staff: nothing is shown or done."""
+        """Request admin pages as people without staff rights: nothing may be shown or done."""
         marks = [*self.world.marks.values(), *self.world.of_gone]
 
         def work(client: Client, viewer: str) -> None:
@@ -194,7 +194,7 @@ class Routes:
 
     # --- sockets --------------------------------------------------------------------------------
     def listen(self) -> None:
-        """Let Hidden do what people are told of, while every viewer listens."""
+        """Let Hidden act in ways that notify people, while every viewer listens."""
         matrix, world = self.matrix, self.world
         client = Client(world.site, self.journal, PART)
         open_sockets: dict[str, ClientConnection] = {}
@@ -211,7 +211,7 @@ class Routes:
         post = world._post(world.hidden, f"zqheard {called}")
         for name, _viewer in world.viewers():
             world.hidden.call(world.wire, "PUT", f"posts/{world.mine[name]}/like")
-        # Those who are told are waited for; what others are told would have come by then.
+        # Wait for those who must be notified: by then wrong notifications would have arrived too.
         hearing = sorted(open_sockets, key=lambda name: matrix.role(name) != "follower")
         until = time.monotonic() + SECONDS_TO_HEAR
         for viewer in hearing:
@@ -233,7 +233,7 @@ def _nth(values: list[str], number: int) -> str:
 
 
 def open_socket(person: Person, client: Client, **headers: str) -> ClientConnection | None:
-    """Open the socket of somebody by a ticket, of a guest without; None when it is refused."""
+    """Open the socket of a person by a ticket, of a guest without; return None if refused."""
     query = ""
     if person.access and not headers:
         answer = client.send(Request("POST", f"/{V1}auth/ws-ticket", body=Json({})), person)
@@ -253,7 +253,7 @@ def open_socket(person: Person, client: Client, **headers: str) -> ClientConnect
 
 
 def _heard(socket: ClientConnection, until: float) -> list[dict[str, Any]]:
-    """Return what a socket said, or says until then or until it was told of something."""
+    """Return the messages of a socket until a time, or until a notification."""
     found: list[dict[str, Any]] = []
     try:
         while True:

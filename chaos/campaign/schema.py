@@ -1,9 +1,9 @@
-"""The operations of the site's own OpenAPI document, with values that fit their schemas.
+"""The operations of the site's OpenAPI document, with values that fit their schemas.
 
-Values are made here: hypothesis-jsonschema does not run with today's Hypothesis, and schemathesis
-takes about a second for an operation and a dozen packages, for bodies that this site would mostly
-refuse: its document says little of what an id or a name is. What a field is for follows from its
-name (`chaos.campaign.values`); the schema says the rest.
+The values are generated here. hypothesis-jsonschema does not run with the current Hypothesis.
+schemathesis needs about a second for an operation and a dozen packages, and this site would refuse
+most of its bodies, as the document says little about valid ids or names. Here the name of a field
+determines its purpose (`chaos.campaign.values`), the schema the rest.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ class Operation:
 
     @property
     def writes(self) -> bool:
-        """True when it changes something."""
+        """Return True if it changes something."""
         return self.method != "GET"
 
 
@@ -79,7 +79,7 @@ def _operation(whole: dict[str, Any], path: str, method: str, item: dict[str, An
 
 
 def _resolved(whole: dict[str, Any], schema: Any) -> Any:
-    """Return a schema with everything that it refers to in its place."""
+    """Return a schema with all references resolved."""
     if isinstance(schema, list):
         return [_resolved(whole, part) for part in schema]
     if not isinstance(schema, dict):
@@ -113,7 +113,7 @@ def value(schema: Mapping[str, Any], dice: Dice) -> Any:
 
 
 def any_json(seed: int) -> tuple[Any, ...]:
-    """Return values of every JSON type, the same ones for a seed."""
+    """Return values of every JSON type, always the same for a seed."""
     plain = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
     strategy = st.recursive(
         plain, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=12

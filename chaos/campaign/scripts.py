@@ -1,4 +1,4 @@
-"""Texts of every script, read back as they were written; and those that parsers may be slow on."""
+"""Texts of every script, compared after writing; and texts that may slow parsers down."""
 
 import html
 
@@ -14,12 +14,12 @@ PART = "texts"
 AUTHORS = 4
 POST_MAX, LONGEST = 2000, 50_000
 PAGE = 20
-# What makes a line a link, which stands differently on the page.
+# Markers that turn a line into a link, which the page renders differently.
 LINKED = ("@", "www.", "://", "#")
 
 
 class Scripts:
-    """Authors who write it all, and a guest who reads it."""
+    """Authors who write all texts, and a guest who reads them."""
 
     def __init__(self, site: Site, journal: Journal, seed: int, share: float) -> None:
         self.site, self.journal, self.share = site, journal, share
@@ -30,7 +30,7 @@ class Scripts:
         self.turn = 0
 
     def run(self) -> None:
-        """Write and read everything; the whole of Unicode always, a share of the rest."""
+        """Write and read all texts; the whole of Unicode always, a share of the rest."""
         for lines in articles(assigned()):
             self._read_back(lines)
         for probe in PROBES:
@@ -43,7 +43,7 @@ class Scripts:
             self._time_page(waiting[number : number + PAGE])
 
     def author(self) -> Person:
-        """Return each of the authors in turn."""
+        """Return the authors in turn."""
         self.turn += 1
         return self.people[self.turn % len(self.people)]
 
@@ -53,7 +53,7 @@ class Scripts:
         return str((answer.json() or {}).get("id", "")) if answer.accepted else ""
 
     def _read_back(self, lines: list[str]) -> None:
-        """Write one article, and hold what the API and the page show against it."""
+        """Write one article, and compare it with the API's response and the page."""
         person, text = self.author(), "\n".join(lines)
         data = {"kind": "article", "title": "every script", "content": text}
         ident = self._write(person, "posts", data)
@@ -76,7 +76,7 @@ class Scripts:
             self.journal.find("leak", PART, what, request)
 
     def _probe(self, probe: str) -> None:
-        """Put a text wherever people write, and read the pages that show it."""
+        """Write a text in every field for people's texts, and read the pages that show it."""
         person, other = self.author(), self.people[0]
         post = self._write(person, "posts", {"content": probe})
         self._write(person, "posts", {"kind": "article", "title": probe[:100], "content": probe})
@@ -94,7 +94,7 @@ class Scripts:
             asked = ((name, text),) if query else ()
             answer = self.client.send(Request("GET", path, asked), other)
             if INJECTED in answer.text and "html" in answer.header("Content-Type"):
-                continue  # the journal has it
+                continue  # the journal has the error
             if "\r" in probe and answer.header("X-Injected"):
                 self.journal.find("leak", PART, "a header came out of a text")
 
@@ -114,5 +114,5 @@ class Scripts:
 
 
 def _escaped(line: str) -> str:
-    """Return a line as a page writes it."""
+    """Return a line with HTML escapes as on a page."""
     return html.escape(line).replace("&quot;", "&#34;").replace("&#x27;", "&#39;").strip()

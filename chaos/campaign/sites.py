@@ -1,4 +1,4 @@
-"""Real sites to attack: their configurations, processes, logs and memory. All on loopback."""
+"""Sites to attack: their configurations, processes, logs and memory. All on loopback."""
 
 import contextlib
 import os
@@ -28,9 +28,9 @@ OWN = (*ANSWERING, "worker", "beat")  # processes that run the site's code
 
 
 def lifted_budgets() -> dict[str, str]:
-    """Return the environment that lifts rate budgets: the fuzz is to reach what they guard.
+    """Return the environment that lifts rate budgets, so that the fuzz reaches the code behind.
 
-    Budgets of failed attempts too, as wrong passwords of all kinds come from one address here.
+    It lifts budgets of failed attempts too, as all wrong passwords come from one address here.
     """
     guesses = [row for row in TABLE.values() if isinstance(row, Guesses)]
     return {"BUDGETS": "0", **{row.variable: "0" for row in guesses}}
@@ -38,7 +38,7 @@ def lifted_budgets() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Configuration:
-    """How a site runs; `redis_dies` is what happens to it in the middle of the campaign."""
+    """How a site runs; `redis_dies` says what happens to Redis in the middle of the campaign."""
 
     name: str
     mode: str
@@ -49,17 +49,17 @@ class Configuration:
 
     @property
     def title(self) -> str:
-        """How findings and figures name it."""
+        """The name in findings and figures."""
         return f"{self.mode} {self.name}"
 
     @property
     def second_factor(self) -> bool:
-        """True when staff need one."""
+        """True if staff need two-factor authentication."""
         return self.env.get("STAFF_TOTP") == "1"
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a proxy in front would add: the campaign is that proxy where nginx is not."""
+        """Headers that a proxy in front would add: without nginx the campaign acts as the proxy."""
         if self.mode != "embedded" or "TRUSTED_PROXIES" not in self.env:
             return {}
         scheme = "https" if self.https else "http"
@@ -73,7 +73,7 @@ _DEVICE = {"CLIENT_POLICY": "device", "ACCESS_MINUTES": "1"}
 
 
 def _of(mode: str) -> tuple[Configuration, ...]:
-    """Return the configurations of a mode: each setting alone, then all of them at once."""
+    """Return the configurations of a mode: each setting alone, then all of them together."""
     whole = {**_PROXY, **_TOTP, **_DEVICE}
     return (
         Configuration("plain", mode),
@@ -92,7 +92,7 @@ CONFIGURATIONS = (*_of("embedded"), *_of("full"), _DEAD)
 
 @dataclass(frozen=True)
 class Staff:
-    """Somebody who has a role before the site serves; nobody gets one over HTTP alone."""
+    """A person with a role before the site starts; HTTP alone grants no roles."""
 
     username: str
     password: str
@@ -111,7 +111,7 @@ for name, password, roles in {people!r}:
 
 @dataclass
 class Site:
-    """One site that runs."""
+    """One running site."""
 
     configuration: Configuration
     port: int
@@ -121,28 +121,29 @@ class Site:
     staff: tuple[Staff, ...] = ()
     stack: Stack | None = None
     redis_is_dead: bool = False
-    # Everybody who was signed up here, by name: staff are asked for by several parts.
+    # All people signed up here, by name: several parts use the staff.
     people: dict[str, Any] = field(default_factory=dict)
     _leaders: tuple[int, ...] = ()
     _pids: list[int] = field(default_factory=list)
 
     @property
     def origin(self) -> str:
-        """What a browser of a person calls the site."""
+        """The site's origin for browsers."""
         return f"{'https' if self.configuration.https else 'http'}://{HOST}:{self.port}"
 
     @property
     def url(self) -> str:
-        """Where this machine reaches it."""
+        """The address of the site on this machine."""
         return f"http://{HOST}:{self.port}"
 
     def cookie(self, name: str) -> str:
-        """Return the name of a cookie, which says more where there is https."""
+        """Return the full name of a cookie, which has a prefix under https."""
         return f"__Host-{name}" if self.configuration.https else name
 
-    # --- what is done to it ---------------------------------------------------------------------
+    # --- actions on the site
+    # ------------------------------------------------------------------------
     def empty_caches(self) -> None:
-        """Empty Redis; where it lives in the process, start the process anew."""
+        """Empty Redis; if it lives in the site's process, restart the process."""
         if self.stack is None:
             self.services["embedded"].stop()
             self.services["embedded"].start()
@@ -151,19 +152,20 @@ class Site:
                 connection.flushall()
 
     def kill_redis(self) -> None:
-        """Kill Redis, and leave it dead."""
+        """Kill Redis, and do not restart it."""
         if self.stack is not None:
             self.stack.processes["cache"].kill()
             self.redis_is_dead = True
 
-    # --- what is seen of it ---------------------------------------------------------------------
+    # --- state of the site
+    # --------------------------------------------------------------------------
     @property
     def own(self) -> list[Service]:
         """The processes that run the site's own code."""
         return [service for name, service in self.services.items() if name in OWN]
 
     def logs(self) -> dict[str, bytes]:
-        """Return what all processes wrote, by name."""
+        """Return the output of all processes, by name."""
         return {
             path.stem: path.read_bytes()
             for path in sorted((self.folder / "stack").glob("*.log"))
@@ -171,17 +173,17 @@ class Site:
         }
 
     def tracebacks(self) -> dict[str, int]:
-        """Return how many tracebacks are in the log of each process."""
+        """Return the number of tracebacks in the log of each process."""
         found = {name: len(TRACEBACK.findall(text)) for name, text in self.logs().items()}
         return {name: count for name, count in found.items() if count}
 
     def mails(self) -> list[str]:
-        """Return all mails that the site sent, which are files here; the oldest first."""
+        """Return all e-mails of the site, which are files here; the oldest first."""
         files = sorted((self.folder / "mail").glob("*"), key=lambda path: path.stat().st_mtime)
         return [path.read_text(errors="replace") for path in files]
 
     def memory(self) -> dict[str, tuple[float, float]]:
-        """Return MB in use and at most of each kind of process, summed over its processes."""
+        """Return current and peak memory in MB by kind of process, summed over its processes."""
         found = {}
         for service in self.own:
             if service.running:
@@ -190,7 +192,7 @@ class Site:
         return found
 
     def cpu_seconds(self) -> dict[int, float]:
-        """Return how long each process that answers has computed so far; asked at each request."""
+        """Return the CPU seconds of each process that answers; called at each request."""
         leaders = tuple(
             service.pid
             for name, service in self.services.items()
@@ -249,7 +251,7 @@ def running(
     staff: Sequence[Staff] = (),
     database_url: str = "",
 ) -> Iterator[Site]:
-    """Run a site in a folder of its own; a stack on the database server of `database_url`."""
+    """Run a site in a separate folder; a stack uses the database server of `database_url`."""
     port = free_port()
     env = {"DEMO": "0", **configuration.env, **lifted_budgets()}
     scheme = "https" if configuration.https else "http"
@@ -285,7 +287,7 @@ def _embedded(
     whole = {**inherited, "DATA_DIR": str(folder), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     whole |= env
     (folder / "stack").mkdir(parents=True, exist_ok=True)
-    _make_staff(whole, staff)  # before it serves: then the data are its own
+    _make_staff(whole, staff)  # before it serves, so that no other process has the data
     service = Service(
         name="embedded",
         argv=services.python("manage.py", "serve"),
@@ -314,5 +316,5 @@ def _make_staff(env: Mapping[str, str], staff: Sequence[Staff]) -> None:
 
 
 def own_peak() -> float:
-    """Return the most memory that the campaign itself took, in MB."""
+    """Return the peak memory of the campaign itself, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -10,8 +10,8 @@ from typing import Any
 
 from chaos.campaign.journal import INJECTED
 
-# A range of as many code points is a line of the texts of every script: no block is smaller than
-# 16, and the smaller ones stand together with others.
+# Each line of the texts of every script is a range of this many code points. No block is smaller
+# than 16, and smaller blocks share a line with others.
 RANGE = 128
 UNSEEN = ("Cc", "Cs", "Cn")
 ARTICLE_MAX, POST_MAX = 50_000, 2_000
@@ -77,7 +77,7 @@ BIG = [10**18, 2**31, 2**63 - 1, 2**63, 10**30, 10**400, -1, -(2**63), 0]
 
 
 def assigned() -> Iterator[str]:
-    """Yield every character that Unicode has, in lines of one range each."""
+    """Yield every assigned character of Unicode, in lines of one range each."""
     for start in range(0, sys.maxunicode + 1, RANGE):
         line = "".join(
             chr(point)
@@ -89,7 +89,7 @@ def assigned() -> Iterator[str]:
 
 
 def articles(lines: Iterator[str], limit: int = ARTICLE_MAX - 5000) -> Iterator[list[str]]:
-    """Put lines together into texts of about `limit` characters."""
+    """Join lines into texts of about `limit` characters."""
     found, length = list[str](), 0
     for line in lines:
         found.append(line)
@@ -102,7 +102,7 @@ def articles(lines: Iterator[str], limit: int = ARTICLE_MAX - 5000) -> Iterator[
 
 
 def costly(limit: int) -> Iterator[str]:
-    """Yield the texts that parsers of links, mentions and marks are slow on, if they are."""
+    """Yield texts that may slow down parsers of links, mentions and marks."""
     for repeated in REPEATED:
         for head in HEADS:
             for tail in TAILS[:4]:
@@ -111,12 +111,12 @@ def costly(limit: int) -> Iterator[str]:
 
 
 class Dice(random.Random):
-    """Random choices that a seed repeats, of hostile values."""
+    """Random hostile values, repeatable by a seed."""
 
     any_json: tuple[Any, ...] = ()
 
     def script(self, length: int = 40) -> str:
-        """Return a text of characters of a few ranges."""
+        """Return a text with characters of a few ranges."""
         found = list[str]()
         while len(found) < length:
             start = self.choice((0x20, 0xA0, 0x370, 0x590, 0x900, 0x3040, 0x4E00, 0x1F300))
@@ -135,7 +135,7 @@ class Dice(random.Random):
         return text.replace("\x00", "")[:limit] or "x"
 
     def hostile_text(self, limit: int = POST_MAX) -> str:
-        """Return a text that is none of what people write."""
+        """Return a text that no person would write."""
         kind = self.random()
         if kind < 0.5:
             return self.choice(PROBES)
@@ -149,7 +149,7 @@ class Dice(random.Random):
         return "".join(chr(self.randrange(0x110000)) for _ in range(self.randrange(1, 60)))
 
     def odd_value(self) -> Any:
-        """Return what stands in JSON where something else should."""
+        """Return a wrong value for a JSON field."""
         kind = self.random()
         if kind < 0.25:
             return self.choice(BIG)
@@ -164,7 +164,7 @@ class Dice(random.Random):
         )
 
     def nested(self, depth: int) -> Any:
-        """Return lists or objects in each other."""
+        """Return nested lists or objects."""
         found: Any = 1
         name = self.choice(("", "a"))
         for _ in range(depth):
@@ -172,11 +172,11 @@ class Dice(random.Random):
         return found
 
     def bad_id(self) -> str:
-        """Return what is no id."""
+        """Return an invalid id."""
         return self.choice(BAD_IDS)
 
     def garbage(self) -> tuple[bytes, str]:
-        """Return a body that is no JSON and no form, or claims to be something else."""
+        """Return a body that is neither JSON nor a form, or has a wrong content type."""
         bodies = [
             b"",
             b"{",
@@ -202,7 +202,7 @@ class Dice(random.Random):
         return self.choice(bodies), kind
 
     def odd_header(self) -> tuple[str, str]:
-        """Return a header that nobody should send."""
+        """Return a header that no client should send."""
         return self.choice(
             [
                 ("Host", self.choice(["evil.example", "", "a b", "[::1", "x" * 300, "é", "a:b:c"])),

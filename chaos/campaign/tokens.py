@@ -1,4 +1,4 @@
-"""Forged tokens, everywhere a token is taken: each must be refused, and none may cost an error."""
+"""Forged tokens, wherever a token is accepted: each must be refused without a server error."""
 
 from collections.abc import Callable
 
@@ -14,11 +14,11 @@ from chaos.campaign.wire import Json, Request
 
 PART = "tokens"
 REFUSED = (4001, 4002)
-SOCKETS_SHARE = 5  # every so manieth forgery is tried at a socket too: each takes a connection
+SOCKETS_SHARE = 5  # one of this many forgeries also tries a socket: each needs a connection
 
 
 class Tokens:
-    """Forgeries of the tokens of two people who are signed in."""
+    """Forgeries of the tokens of two signed-in people."""
 
     def __init__(self, site: Site, journal: Journal, seed: int, count: int) -> None:
         self.site, self.journal = site, journal
@@ -33,7 +33,7 @@ class Tokens:
         }
 
     def run(self) -> None:
-        """Show that the live tokens are taken, then that no forgery is."""
+        """Check that the live tokens are accepted, and that no forgery is."""
         ways = self.ways()
         for person in self.people:
             for way, send in ways.items():
@@ -53,14 +53,15 @@ class Tokens:
                 self.taken("refresh", refresh)
 
     def taken(self, way: str, forged: Forgery) -> None:
-        """Keep a forgery that was taken."""
+        """Report an accepted forgery."""
         what = f"a forged token is taken: {forged.family}, {way}: {forged.token[:200]}"
         if self.journal.first("leak", f"{way} {forged.family}"):
             self.journal.find("leak", PART, what)
 
-    # --- the ways, each of which tells whether the token was taken ------------------------------
+    # --- ways to send a token; each returns whether it was accepted
+    # ---------------------------------
     def ways(self) -> dict[str, Callable[[str], bool]]:
-        """Return how a token may be shown."""
+        """Return the ways to send a token."""
         return {
             "bearer": self.bearer,
             "cookie": self.cookie,
@@ -69,7 +70,7 @@ class Tokens:
         }
 
     def bearer(self, token: str) -> bool:
-        """Ask the API with a header."""
+        """Call the API with a header."""
         headers = {"Authorization": f"Bearer {token}"}
         if not _is_header(token):
             return False
@@ -77,24 +78,24 @@ class Tokens:
         return answer.status == 200
 
     def cookie(self, token: str) -> bool:
-        """Ask for a page with a cookie."""
+        """Request a page with a cookie."""
         headers = {"Cookie": f"{self.site.cookie('access')}={token}"}
         return self.client.send(Request("GET", "/settings/blocked", headers=headers)).status == 200
 
     def admin(self, token: str) -> bool:
-        """Ask for the admin; a live token of a member leads to the page that says no."""
+        """Request the admin; a live token of a member leads to the page that refuses access."""
         headers = {"Cookie": f"{self.site.cookie('access')}={token}"}
         answer = self.client.send(Request("GET", "/admin/login/", headers=headers))
         return answer.status == 403
 
     def refresh(self, token: str) -> bool:
-        """Ask for a new pair."""
+        """Request a new pair of tokens."""
         request = Request("POST", f"{V1}auth/refresh", body=Json({"refresh": token}))
         answer = self.client.send(request)
         return answer.accepted
 
     def socket(self, token: str) -> bool:
-        """Open a socket with a header; taken is what stays open."""
+        """Open a socket with a header; a socket that stays open accepted the token."""
         if not _is_header(token):
             return False
         self.journal.counts["tried"] += 1
@@ -117,7 +118,7 @@ class Tokens:
 
 
 def _is_header(token: str) -> bool:
-    """True for what a client library can send as a header."""
+    """Return True if a client library can send this as a header."""
     return token.isascii() and token.isprintable() and len(token) < 8000
 
 

@@ -1,4 +1,7 @@
-"""Hostile pictures: mutated, polyglots, bombs. What is kept must be a clean picture of our own."""
+"""Hostile pictures: mutated, polyglots, bombs.
+
+A stored file must be a clean, re-encoded picture.
+"""
 
 import io
 import random
@@ -39,7 +42,7 @@ def _png(width: int, height: int, *, bits: int = 1) -> bytes:
 
 
 def bombs() -> Iterator[tuple[str, bytes]]:
-    """Yield pictures that cost much more than they weigh."""
+    """Yield pictures that cost much more than their size suggests."""
     yield "25,000,000 x 1", _png(25_000_000, 1, bits=8)
     yield "1 x 25,000,000", _png(1, 25_000_000)
     yield "5,000 x 5,000", _png(5000, 5000)
@@ -53,7 +56,7 @@ def bombs() -> Iterator[tuple[str, bytes]]:
 
 
 def polyglots() -> Iterator[tuple[str, bytes]]:
-    """Yield pictures that are something else as well."""
+    """Yield pictures that are also files of another format."""
     for kind in KINDS:
         yield f"{kind} and a script", picture(kind=kind) + SMUGGLED
     yield "GIF with a comment", encoded(Image.new("P", (9, 9)), "GIF", comment=SMUGGLED)
@@ -63,7 +66,7 @@ def polyglots() -> Iterator[tuple[str, bytes]]:
 
 
 def mutated(dice: random.Random, count: int) -> Iterator[tuple[str, bytes]]:
-    """Yield pictures with something broken in them."""
+    """Yield pictures with broken parts."""
     noise = Image.effect_noise((120, 90), 80)
     bases = [encoded(noise, kind) for kind in KINDS]
     bases += [encoded(noise.convert("RGBA"), kind) for kind in ("PNG", "WEBP")]
@@ -91,7 +94,7 @@ def mutated(dice: random.Random, count: int) -> Iterator[tuple[str, bytes]]:
 
 
 class Uploads:
-    """Somebody who uploads all of it."""
+    """A person who uploads all of them."""
 
     def __init__(self, site: Site, journal: Journal, seed: int, count: int) -> None:
         self.site, self.journal, self.count = site, journal, count
@@ -102,7 +105,7 @@ class Uploads:
         self.kept = 0
 
     def run(self) -> None:
-        """Upload everything, and look at what is served of it."""
+        """Upload everything, and check the files that are served."""
         self._upload("control", picture(), must=True)
         for name, data in mutated(self.dice, self.count):
             self._upload(name, data)
@@ -128,7 +131,7 @@ class Uploads:
             self._look_at(name, address, person, must=must)
 
     def _look_at(self, name: str, address: str, person: Person, *, must: bool) -> None:
-        """Hold what the owner is served against what a browser may be given."""
+        """Check that the file served to the owner is safe for a browser."""
         request = Request("GET", address)
         answer = self.client.send(request, person)
         wrong: list[str] = []

@@ -1,4 +1,4 @@
-"""Values that a site takes, by what a field or a parameter is called; learned from its answers."""
+"""Valid values by the name of a field or parameter; learned from the site's responses."""
 
 import io
 import secrets
@@ -14,7 +14,7 @@ from chaos.campaign.schema import Operation, value
 from chaos.campaign.texts import ARTICLE_MAX, POST_MAX, Dice
 from chaos.campaign.wire import Upload
 
-KEPT = 400  # of each kind; older ones are what was there before
+KEPT = 400  # of each kind; older ones are the initial objects
 
 
 def _ids() -> "deque[str]":
@@ -23,7 +23,7 @@ def _ids() -> "deque[str]":
 
 @dataclass
 class Known:
-    """What there is on the site, as its answers tell; shared by all threads."""
+    """Known ids of the site, from its responses; shared by all threads."""
 
     posts: "deque[str]" = field(default_factory=_ids)
     comments: "deque[str]" = field(default_factory=_ids)
@@ -39,7 +39,7 @@ class Known:
     clients_of: "dict[str, deque[str]]" = field(default_factory=lambda: defaultdict(_ids))
 
     def learn(self, found: Any, asker: Person) -> None:
-        """Keep the ids of an answer."""
+        """Store the ids of a response."""
         if isinstance(found, list):
             for one in found:
                 self.learn(one, asker)
@@ -78,7 +78,7 @@ class Values:
         self.numbers = 0
 
     def one_of(self, found: "deque[str]", other: str = "1") -> str:
-        """Return one of a kind, mostly a newer one."""
+        """Return one of a kind, usually a newer one."""
         if not found:
             return other
         if self.dice.random() < 0.5:
@@ -91,7 +91,7 @@ class Values:
         return self.one_of(own if own and self.dice.random() < 0.4 else self.known.posts)
 
     def user(self) -> str:
-        """Return the id of somebody."""
+        """Return the id of a person."""
         return self.one_of(self.known.users)
 
     def picture(self) -> Upload:
@@ -105,7 +105,7 @@ class Values:
 
     # --- bodies ---------------------------------------------------------------------------------
     def body(self, operation: Operation, person: Person) -> dict[str, Any]:
-        """Return a body that the site takes, for a JSON operation."""
+        """Return a valid body for a JSON operation."""
         if operation.path.endswith("/posts"):
             return self._post(person)
         chosen = {
@@ -139,7 +139,7 @@ class Values:
         return found
 
     def text(self, limit: int = POST_MAX) -> str:
-        """Return words that somebody might write; now and then as many as are taken."""
+        """Return a text that somebody might write, now and then of the maximum length."""
         if self.dice.random() < 0.1:
             found = self.dice.hostile_text(limit)[:limit]
             return found.encode(errors="ignore").decode().replace("\0", "") or "x"
@@ -147,7 +147,7 @@ class Values:
         return self.dice.choice((self.dice.words(min(limit, 200)), f"hi @{name} ok"[:limit]))
 
     def field(self, name: str, schema: Mapping[str, Any], path: str, person: Person) -> Any:
-        """Return a value of a field by its name, or else by its schema."""
+        """Return a value of a field by its name, otherwise by its schema."""
         made = FIELDS.get(name)
         if made is not None:
             return made(self, path, person)
@@ -181,12 +181,12 @@ class Values:
         return self.dice.words(30)
 
     def new_name(self) -> str:
-        """Return a username that nobody has."""
+        """Return an unused username."""
         self.numbers += 1
         return f"z{secrets.token_hex(5)}{self.numbers}"[:16]
 
     def link(self, kind: str, person: Person) -> str:
-        """Return the token of a mail, if this person got one."""
+        """Return the token of an e-mail, if this person got one."""
         found = links(person.site, person.email)[kind] if person.email else []
         return found[-1] if found else "x"
 

@@ -1,4 +1,4 @@
-"""Requests and answers: a request keeps its parts, so that a finding can be made small."""
+"""Requests and responses; a request keeps its parts, so that a finding can be reduced."""
 
 import contextlib
 import dataclasses
@@ -15,13 +15,13 @@ from urllib.parse import quote, urlencode
 
 TIMEOUT_SECONDS = 30.0
 MUTATING = ("POST", "PUT", "PATCH", "DELETE")
-# Everything of an address that is sent as it is; a hostile address is quoted by whoever makes it.
+# Characters of an address that are sent unchanged; the creator of a hostile address quotes it.
 KEPT_IN_PATH = "/%:@-._~!$&'()*+,;=?"
 
 
 @dataclass(frozen=True)
 class Json:
-    """A body in JSON; lone surrogates travel as escapes."""
+    """A body in JSON; lone surrogates are sent as escapes."""
 
     value: Any
 
@@ -66,7 +66,7 @@ def _part(boundary: str, name: str, value: str | Upload) -> bytes:
 
 @dataclass(frozen=True)
 class Raw:
-    """A body as it is."""
+    """A body as raw bytes."""
 
     data: bytes
     kind: str = "application/json"
@@ -82,7 +82,7 @@ Query = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Request:
-    """One request, whose credential is added when it is sent; `who` names the sender."""
+    """One request, without its credential, which is added on sending; `who` names the sender."""
 
     method: str
     path: str
@@ -93,18 +93,18 @@ class Request:
 
     @property
     def target(self) -> str:
-        """The path and the query, quoted where that is needed."""
+        """The path and the query, quoted if necessary."""
         path = quote(self.path, safe=KEPT_IN_PATH, errors="surrogatepass")
         return path + ("?" + urlencode(self.query, errors="surrogatepass") if self.query else "")
 
     @property
     def writes(self) -> bool:
-        """True for a method that changes something."""
+        """Return True for a method that changes something."""
         return self.method in MUTATING
 
     @property
     def given(self) -> str:
-        """Everything that the sender wrote: seeing it again tells the sender nothing."""
+        """Everything that the sender wrote: finding it in the response reveals nothing."""
         body = self.body
         if isinstance(body, Form):
             texts = [v if isinstance(v, str) else v.name for _, v in body.fields]
@@ -115,13 +115,13 @@ class Request:
         return " ".join([self.path, *(v for _, v in self.query), *texts])
 
     def replace(self, **changes: Any) -> "Request":
-        """Return a request with other parts."""
+        """Return a copy with some parts replaced."""
         return dataclasses.replace(self, **changes)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back; status 0 when nothing did. `seconds` is wall time."""
+    """A response; status 0 without one. `seconds` is wall time."""
 
     status: int
     headers: Message
@@ -135,35 +135,35 @@ class Answer:
         return self.body.decode(errors="replace")
 
     def json(self) -> Any:
-        """Return the body read as JSON, None where it is none."""
+        """Return the body parsed as JSON; None if it is not JSON."""
         try:
             return json.loads(self.body)
         except ValueError:
             return None
 
     def header(self, name: str) -> str:
-        """Return a header, empty for none."""
+        """Return a header; empty if there is none."""
         return str(self.headers.get(name, ""))
 
     @property
     def everything(self) -> str:
-        """Body and headers: wherever something may be told."""
+        """Body and headers: all places where a response may reveal something."""
         return self.text + "\n" + "\n".join(f"{k}: {v}" for k, v in self.headers.items())
 
     @property
     def is_login(self) -> bool:
-        """True when a page sends the visitor to log in: what was asked was not done."""
+        """True if a page redirects to the log-in page, so nothing was done."""
         led = self.header("Location").partition("?")[0]
         return 300 <= self.status < 400 and led in ("/login", "/admin/login/")
 
     @property
     def accepted(self) -> bool:
-        """True when what was asked was done."""
+        """True if the request succeeded."""
         return 200 <= self.status < 400 and not self.is_login
 
 
 class _Connection(http.client.HTTPConnection):
-    """A connection that sends what it is given, hostile or not."""
+    """A connection that sends any bytes, hostile or not."""
 
     def _validate_path(self, url: str) -> None:
         pass
@@ -173,14 +173,14 @@ class _Connection(http.client.HTTPConnection):
 
 
 class Wire:
-    """A kept connection of one thread to one site; `always` goes along with every request."""
+    """A kept connection of one thread to one site; `always` are headers of every request."""
 
     def __init__(self, host: str, port: int, always: Mapping[str, str] | None = None) -> None:
         self.host, self.port, self.always = host, port, {**(always or {})}
         self._connection = _Connection(host, port, timeout=TIMEOUT_SECONDS)
 
     def send(self, request: Request, headers: dict[str, str]) -> Answer:
-        """Send and wait for the answer; a kept connection that was closed is opened anew once."""
+        """Send and wait for the response; a kept connection that was closed is reopened once."""
         body, kind = request.body.render() if request.body is not None else (b"", "")
         whole = {"Host": f"{self.host}:{self.port}", **self.always, **headers}
         if kind:
@@ -215,7 +215,7 @@ class Wire:
         for name, value in headers.items():
             connection.putheader(name, value.encode(errors="surrogatepass"))
         connection.endheaders()
-        # Refused before the end of the body: the answer may be there.
+        # Refused before the end of the body: the response may have arrived.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             connection.send(body)
         answer = connection.getresponse()
@@ -223,12 +223,12 @@ class Wire:
         return answer.status, answer.headers, data
 
     def close(self) -> None:
-        """Hang up; the next request opens a new connection."""
+        """Close; the next request opens a new connection."""
         self._connection.close()
 
 
 def raw_exchange(host: str, port: int, data: bytes, seconds: float = 5) -> bytes:
-    """Send bytes that are no request any library would make; returns what came back."""
+    """Send bytes that no HTTP library would send; return the response."""
     with socket.create_connection((host, port), seconds) as connection:
         connection.settimeout(seconds)
         connection.sendall(data)

@@ -1,7 +1,7 @@
-"""Whom the access matrix is about, made over HTTP: Hidden, who did everything, and ten viewers.
+"""The people of the access matrix, created over HTTP: Hidden, who did everything, and ten viewers.
 
-What each may see is said in `socialsite/tests/block_matrix.py`; here its readers have bodies. Marks
-are texts, names, ids and pictures by which something of Hidden's is recognised wherever it stands.
+`socialsite/tests/block_matrix.py` says what each viewer may see; here they are real accounts. Marks
+are texts, names, ids and pictures by which Hidden's objects are recognised anywhere.
 """
 
 import io
@@ -16,7 +16,7 @@ from chaos.campaign.sites import Site, Staff
 from chaos.campaign.wire import Answer, Form, Request, Upload, Wire
 from socialsite.tests.block_world import NOTHING
 
-# The viewers, and what the table calls them once the blocks and the ban have happened.
+# The viewers, and their roles in the table after the blocks and the ban.
 VIEWERS = {
     "guest": "anonymous",
     "stranger": "stranger",
@@ -29,7 +29,7 @@ VIEWERS = {
     "moderator": "staff",
     "admin": "staff",
 }
-# What they are before: nobody is blocked or banned yet.
+# Their roles before: nobody is blocked or banned yet.
 BEFORE = {
     **VIEWERS,
     "blocked": "follower",
@@ -44,12 +44,12 @@ WAIT_SECONDS = 60
 
 
 def staff() -> list[Staff]:
-    """Return who of the viewers must be there before the site starts."""
+    """Return the staff among the viewers, who must exist before the site starts."""
     return staff_named(STAFF)
 
 
 class World:
-    """People who know each other, and what they wrote; `fill` puts it into addresses."""
+    """People who know each other, and their content; `fill` puts it into addresses."""
 
     def __init__(self, site: Site, wire: Wire) -> None:
         self.site, self.wire = site, wire
@@ -74,7 +74,8 @@ class World:
         self._meet()
         self._write()
 
-    # --- making ---------------------------------------------------------------------------------
+    # --- creation
+    # -----------------------------------------------------------------------------------
     def _do(self, person: Person, method: str, path: str, data: object = None) -> dict[str, str]:
         return person.must(self.wire, method, path, data) or {}
 
@@ -88,7 +89,7 @@ class World:
         for name, viewer in self.viewers():
             self._follow(viewer, self.third)
             self._follow(self.gone, viewer)
-            # A block that ends no follow, and a follower who is not followed back.
+            # A block without a follow to end, and a follower who is not followed back.
             if name not in ("blocker", "follower"):
                 self._follow(self.hidden, viewer)
             if name in FOLLOWING:
@@ -112,12 +113,12 @@ class World:
         return self._do(person, "POST", "posts", {"content": content, **more})["id"]
 
     def _recommend(self, person: Person) -> None:
-        """Let an admin recommend somebody, by the form of the admin."""
+        """Let an admin recommend a person, by the form of the admin."""
         path = "/admin/feeds/recommendedauthor/add/"
         self.submit(self.people["admin"], path, {"author": person.id})
 
     def submit(self, person: Person, path: str, values: dict[str, str]) -> Answer:
-        """Fill in the form of a page; RuntimeError unless it leads on to another."""
+        """Fill in and send the form of a page; raises RuntimeError unless it redirects."""
         page = person.page(self.wire, "GET", path)
         forms = [f for f in html.fromstring(page.text).forms if f.method == "POST"]
         found = next(f for f in forms if set(values) <= set(f.fields))
@@ -128,7 +129,7 @@ class World:
         return answer
 
     def upload(self, person: Person, colour: tuple[int, int, int]) -> dict[str, str]:
-        """Upload a picture of one colour; returns it as the API does."""
+        """Upload a picture of one colour; return it as the API does."""
         out = io.BytesIO()
         Image.new("RGB", (64, 48), colour).save(out, "PNG")
         fields = (("file", Upload("p.png", out.getvalue())), ("alt", "zqalt"))
@@ -199,7 +200,7 @@ class World:
         return {"images": [int(self.pictures[f"{name} id"])]} if person is self.hidden else {}
 
     def _report(self, person: Person, ids: dict[str, str]) -> None:
-        """Tell staff, and nobody else, of what a person did, of each kind."""
+        """Report each kind of object of a person to staff."""
         self.marks |= {"secret": "xqsecret"}
         for kind, ident in (
             ("post", ids["post"]),
@@ -211,7 +212,7 @@ class World:
             self._do(self.third, "POST", "reports", told)
 
     def settle(self) -> None:
-        """Wait until everything is delivered: the followers have been told of everything."""
+        """Wait until everything is delivered to the followers."""
         friend = self.people["friend"]
         fresh = self.names["private_id"]
 
@@ -221,11 +222,12 @@ class World:
             return any(item["id"] == fresh for item in page) and len(told) >= 4
 
         eventually(delivered)
-        time.sleep(3)  # what is folded into one notification comes a little later
+        time.sleep(3)  # folded notifications come a little later
 
-    # --- what happens ---------------------------------------------------------------------------
+    # --- changes
+    # ------------------------------------------------------------------------------------
     def block(self, wire: Wire | None = None) -> None:
-        """Let the blocks happen; again after a request that may have lifted one."""
+        """Create the blocks; again after a request that may have lifted one."""
         people = self.people
         for person, other in (
             (self.hidden, people["blocked"]),
@@ -236,7 +238,7 @@ class World:
             person.must(wire or self.wire, "POST", f"users/{other.id}/block")
 
     def reunite(self, wire: Wire, name: str) -> None:
-        """Let a viewer and Hidden be what they were, after a block or the end of a follow."""
+        """Restore the relation between a viewer and Hidden after a block or unfollow."""
         viewer = self.people[name]
         viewer.must(wire, "DELETE", f"users/{self.hidden.id}/block")
         if name in FOLLOWING:
@@ -278,7 +280,7 @@ class World:
         return [(name, self.people[name]) for name in VIEWERS if name != "guest"]
 
     def filled(self, text: str, viewer: str, nothing: bool = False) -> str:
-        """Put what there is into a path or a value; `nothing`: what there is not, of Hidden's."""
+        """Put ids into a path or a value; with `nothing`, ids of Hidden's that do not exist."""
         names = {**self.names, "mine": self.mine.get(viewer, self.names["third_post"])}
         names["me"] = self.people[viewer].id or self.third.id
         if nothing:
@@ -289,7 +291,7 @@ class World:
 
 
 def eventually(check: Callable[[], bool]) -> None:
-    """Wait until something holds; RuntimeError when it does not in time."""
+    """Wait until a condition holds; raises RuntimeError on timeout."""
     deadline = time.monotonic() + WAIT_SECONDS
     while not check():
         if time.monotonic() > deadline:

@@ -171,7 +171,7 @@ def _post_author(user: "User", post_id: int) -> int | None:
 
 
 def _words(content: str) -> str:
-    """Return the text of a comment; InvalidInput unless it has 1 to COMMENT_MAX characters."""
+    """Return the text of a comment; raises InvalidInput unless it has 1 to COMMENT_MAX chars."""
     if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
         raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
     text = clean(content)

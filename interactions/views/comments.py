@@ -72,7 +72,7 @@ def _refused(
 
 
 def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) -> HttpResponse:
-    """Show the thread with the reply: from its beginning, or of a long one the reply alone."""
+    """Show the thread with the reply, or only the reply if the thread is long."""
     page = queries.replies(request.user, root_id, None, PAGE_SIZE)
     if not request.htmx:
         shown = root_id if page.next is None else reply_id
