@@ -99,7 +99,7 @@ class FormFuzz:
         self._look_at(answer, request, seen)
 
     def _is_drastic(self, form: PageForm) -> bool:
-        """True for what ends a sign-in, or is done by staff to the people of the fuzz."""
+        """Return True for requests that end a session, and for staff acts on the fuzz's people."""
         admin = form.path.startswith("/admin/")
         return form.path.startswith(AWAY) or (
             admin and any(ident in form.path for ident in self.protected)

@@ -1,6 +1,6 @@
-"""Random lives of a few people; after every step every reader's whole feed is the oracle's.
+"""Random histories of a few people; after every step every reader's whole feed equals the oracle's.
 
-Run by `test_timeline` for seconds and by `make chaos ARGS=model` for hours.
+`test_timeline` runs them for seconds and `make chaos ARGS=model` for hours.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ SIZES = {
     "MAX_CACHED_POST_SIZE": 3,
     "MIN_CACHED_POST_SECONDS": 0,
 }
-# So small that four people are enough for each way of pulling.
+# So small that four people suffice for each way of pulling.
 WAYS = {"FEW": 1, "WORTH_A_PROBE": 0, "PROBE": 1, "BY_AUTHOR": 2, "IDS_MAX": 2, "SPARE": 0}
 REFUSED = (Blacklisted, UserBanned, UserNotFound)
 CHUNK_POINTS = (
@@ -47,30 +47,30 @@ CHUNK_POINTS = (
     "fanout-done",
 )
 RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
-# Where a reader reads the database to fill a cache.
+# The places where a reader reads the database to fill a cache.
 FILLS: tuple[tuple[Any, str], ...] = (
     (db, "read_together"),
     (readers, "state"),
     (pull, "newest"),
     (pull, "outboxes"),
 )
-# What is lost before that, as patterns of keys.
+# Keys lost before that, as patterns.
 LOST = ("nothing", "*", "fanouts*", "inbox*", "outbox*", "reader:*", "epoch:*")
 
 
 class Died(BaseException):
-    """Stands for the end of a process."""
+    """Simulates the death of a process."""
 
 
 @contextlib.contextmanager
 def small() -> Iterator[None]:
-    """Let few people and posts meet every limit there is."""
+    """Make all limits small enough for a few people and posts."""
     with override_settings(**SIZES), mock.patch.multiple(pull, **WAYS):
         yield
 
 
 def lives(runs: int, steps: int) -> settings:
-    """Return what hypothesis is to do."""
+    """Return the settings of hypothesis."""
     return settings(
         max_examples=runs,
         stateful_step_count=steps,
@@ -81,7 +81,7 @@ def lives(runs: int, steps: int) -> settings:
 
 @contextlib.contextmanager
 def dead_redis() -> Iterator[None]:
-    """Let Redis be away; what is owed to it then is paid with the next call."""
+    """Take Redis down; the next call catches up on missed invalidations."""
 
     def refuse() -> None:
         raise redis.redis.ConnectionError("dead")
@@ -92,7 +92,7 @@ def dead_redis() -> Iterator[None]:
 
 
 class FeedMachine(RuleBasedStateMachine):
-    """People who follow, block and write; events, deliveries and caches that go their own way."""
+    """People who follow, block and write, with independent events, deliveries and caches."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class FeedMachine(RuleBasedStateMachine):
         self.posts: list[Post] = []
 
     def teardown(self) -> None:
-        """Leave empty tables to the next life."""
+        """Empty the tables for the next history."""
         for app in ("core", "interactions", "feeds", "relations", "accounts"):
             for model in reversed(list(apps.get_app_config(app).get_models())):
                 model._default_manager.all()._raw_delete("default")
@@ -119,7 +119,7 @@ class FeedMachine(RuleBasedStateMachine):
     def begin(
         self, follows: set[tuple[int, int]], posts: list[tuple[int, Mode]], is_drained: bool
     ) -> None:
-        """Most of what can go wrong needs follows and posts."""
+        """Create follows and posts, which most failures need."""
         for a, b in sorted(follows):
             self.change_follow(a, b, "follow")
         if is_drained:
@@ -147,7 +147,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule(a=people_index, days=st.sampled_from([0, 1000]))
     def come_or_stay_away(self, a: int, days: int) -> None:
-        """Posts of mode ACTIVE go to those who were here lately."""
+        """Change who was here recently, as posts of mode ACTIVE go only to them."""
         seen = timezone.now() - timedelta(days=days)
         User.objects.filter(pk=self.people[a].pk).update(last_seen=seen)
 
@@ -159,7 +159,7 @@ class FeedMachine(RuleBasedStateMachine):
         n=st.integers(1, 4),
     )
     def publish(self, a: int, mode: Mode, visibility: bool, n: int) -> None:
-        """The author crosses the thresholds as they please."""
+        """Publish with any tier: the author crosses the thresholds at will."""
         with mock.patch.object(actions, "mode_for", return_value=mode):
             for _ in range(n):
                 self.posts.append(
@@ -176,7 +176,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule(a=people_index, mode=st.sampled_from(list(Mode)), data=st.data())
     def publish_at_the_time_of_another(self, a: int, mode: Mode, data: st.DataObject) -> None:
-        """Two posts at one ms: only the id breaks the tie."""
+        """Publish two posts in one ms: only the id breaks the tie."""
         if self.posts:
             twin = data.draw(st.sampled_from(self.posts))
             with mock.patch.object(actions, "mode_for", return_value=mode):
@@ -185,7 +185,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule(a=people_index, mode=st.sampled_from(list(Mode)), data=st.data(), words=st.booleans())
     def repost(self, a: int, mode: Mode, data: st.DataObject, words: bool) -> None:
-        """An ordinary post of its own, as far as the feed goes."""
+        """Repost; for the feed a repost is an ordinary post."""
         if self.posts:
             source = data.draw(st.sampled_from(self.posts))
             with (
@@ -204,7 +204,7 @@ class FeedMachine(RuleBasedStateMachine):
     # --- deliveries -----------------------------------------------------------------------------
     @rule(data=st.data())
     def deliver_one_event(self, data: st.DataObject) -> None:
-        """In any order, and now and then twice."""
+        """Deliver in any order, and now and then twice."""
         self.relay_one(data)
 
     @rule(data=st.data(), point=st.sampled_from(RELAY_POINTS))
@@ -227,7 +227,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), point=st.sampled_from(CHUNK_POINTS))
     def die_in_a_chunk(self, data: st.DataObject, point: str) -> None:
-        """Whatever was done is done again by the next."""
+        """Die within a chunk; the next run repeats all of its work."""
         with mock.patch.object(fanout, "failpoint", dies_at(point)), contextlib.suppress(Died):
             self.run_a_chunk(data)
         FanOutChunk.objects.filter(uncached=False).update(leased_until=0)
@@ -265,7 +265,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule()
     def let_readers_and_leases_run_out(self) -> None:
-        """A minute passes."""
+        """Let a minute pass."""
         keys = redis.call(lambda connection: connection.keys("reader:*"))
         for key in keys:
             redis.call(lambda connection, key=key: connection.delete(key))
@@ -288,7 +288,7 @@ class FeedMachine(RuleBasedStateMachine):
     def write_while_a_cache_is_filled(
         self, a: int, b: int, reader: int, fill: tuple[Any, str], lost: str, data: st.DataObject
     ) -> None:
-        """The reader has read the database and will fill; a writer commits and tells."""
+        """Write between the database read and the cache fill of a reader."""
         redis.call(lambda connection: connection.delete("nothing", *connection.keys(lost)))
         owner, name = fill
         real: Callable[..., Any] = getattr(owner, name)
@@ -305,7 +305,7 @@ class FeedMachine(RuleBasedStateMachine):
             queries.home_feed(self.people[reader], None, PAGE)
 
     def write(self, a: int, b: int, data: st.DataObject) -> None:
-        """Do one of all writes."""
+        """Do one of all kinds of writes."""
         one, other = self.people[a], self.people[b]
         what = data.draw(
             st.sampled_from(["publish", "delete", "relation", "ban", "event", "chunk", "trim"])
@@ -334,7 +334,7 @@ class FeedMachine(RuleBasedStateMachine):
 
 
 def dies_at(point: str) -> Callable[[str], None]:
-    """Return a failpoint that dies at one of its names."""
+    """Return a failpoint function that dies at one of these names."""
 
     def hit(name: str) -> None:
         if name == point:
@@ -344,14 +344,14 @@ def dies_at(point: str) -> Callable[[str], None]:
 
 
 def assert_whole(viewer: User) -> None:
-    """Walk the feed to its end and hold every page to the oracle's, which is asked once."""
+    """Walk the feed to its end and compare every page with the oracle's feed, read once."""
     oracle = [post["id"] for post in queries.oracle_feed(viewer, None, 10**6).items]
     pages = [oracle[start : start + PAGE] for start in range(0, len(oracle), PAGE)] or [[]]
     assert all_pages(queries.home_feed, viewer, PAGE) == pages
 
 
 def all_pages(read: Callable[..., Any], viewer: User, size: int) -> list[list[str]]:
-    """Walk a feed to its end."""
+    """Return all pages of a feed."""
     pages, cursor = [], None
     while True:
         page = read(viewer, cursor, size)

@@ -1,4 +1,4 @@
-"""Let something happen while a page reads the database."""
+"""Run something while a page reads the database."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from socialsite.core import db
 def at_a_read_of(
     table: str, act: Callable[[], Any], *, after: bool = False, number: int = 1
 ) -> Iterator[None]:
-    """Act once, just before (or after) the first (or other) statement that reads a table."""
+    """Act once, just before (or after) the first (or another) statement that reads a table."""
     real, left = db.read_together, [number]
 
     def read(*statements: db.Statement) -> Any:

@@ -1,8 +1,8 @@
-"""Threads that write, deliver, trim, lose caches and read; each read is judged at once.
+"""Threads that write, deliver, trim, lose caches and read; each read is checked at once.
 
-Only writes (posts, deletions, follows, blocks, bans) may change a feed. A read during which no
-write was under way must be the oracle's, page by page, however much was relayed, delivered, synced,
-trimmed and evicted meanwhile. Reads that a write overlapped are counted and not judged.
+Only writes (posts, deletions, follows, blocks, bans) may change a feed. A read without a concurrent
+write must equal the oracle's, page by page, whatever was relayed, delivered, synced, trimmed and
+evicted meanwhile. Reads with a concurrent write are counted but not checked.
 """
 
 import contextlib
@@ -24,18 +24,18 @@ from relations import actions as relations
 from socialsite.core import doorbell, redis, relay
 
 WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
-# Writers write for the first part of each period; deliveries go on in the rest of it.
+# Writers write in the first part of each period; deliveries go on in the rest of it.
 PERIOD_SECONDS, WRITING = 0.5, 0.3
-# So much longer it may take on a busy machine until enough was done.
+# Extra time on a busy machine until enough was done.
 BUSY_SECONDS = 60
-# Every so many evictions all of Redis goes.
+# One of this many evictions empties all of Redis.
 FLUSH_EVERY = 20
 KEPT_POSTS = 40
 
 
 @dataclass
 class Found:
-    """What a storm came to; `wrong` and `errors` must be empty."""
+    """The result of a storm; `wrong` and `errors` must be empty."""
 
     judged: int = 0
     overlapped: int = 0
@@ -45,9 +45,9 @@ class Found:
 
 
 class Storm:
-    """The threads and what they know of each other's writes.
+    """The threads and their shared knowledge of writes.
 
-    They go on for some seconds, and until so many reads were judged and each job was done so often.
+    They run for some seconds, and until enough reads were checked and each job ran often enough.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Storm:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[None]:
-        """Mark a write as under way until it was answered."""
+        """Mark a write as under way until it has returned."""
         with self.lock:
             self.writing += 1
             self.writes += 1
@@ -74,13 +74,14 @@ class Storm:
                 self.writing -= 1
 
     def quiet_since(self) -> int | None:
-        """Return how many writes there were; None while one is under way."""
+        """Return the number of writes so far; None while one is under way."""
         with self.lock:
             return None if self.writing else self.writes
 
-    # --- what the threads do --------------------------------------------------------------------
+    # --- jobs of the threads
+    # ------------------------------------------------------------------------
     def change(self, dice: random.Random) -> None:
-        """Do one write, if it is time for writes."""
+        """Do one write, if this part of the period allows writes."""
         if time.monotonic() % PERIOD_SECONDS > WRITING * PERIOD_SECONDS:
             time.sleep(0.005)
             return
@@ -105,7 +106,7 @@ class Storm:
                 accounts.unban(User.objects.get(pk=b.pk))
 
     def read(self, dice: random.Random) -> None:
-        """Read a feed to its end, and judge it if nobody wrote meanwhile."""
+        """Read a feed to its end, and check it if there was no concurrent write."""
         reader, size = dice.choice(self.people), dice.choice([3, 7, 20])
         before = self.quiet_since()
         if before is None:
@@ -124,8 +125,8 @@ class Storm:
                 self.found.wrong.append(f"{reader}: lacks {lacks}, has {more}: {pages} {wanted}")
 
     def evict(self, dice: random.Random) -> None:
-        """Lose a key, now and then all of them."""
-        with contextlib.suppress(redis.RedisDown):  # too busy just now
+        """Delete a key, now and then all keys."""
+        with contextlib.suppress(redis.RedisDown):  # too busy at the moment
             if dice.randrange(FLUSH_EVERY):
                 for _ in range(3):
                     key = redis.call(lambda connection: connection.randomkey())
@@ -153,7 +154,7 @@ class Storm:
         time.sleep(0.005)
 
     def run(self) -> Found:
-        """Run until the time is over or something was wrong."""
+        """Run until the time is over or an error is found."""
         jobs: list[Callable[[random.Random], None]] = [self.evict, self.tidy]
         jobs += [self.change] * WRITERS + [self.relay] * RELAYS + [self.sweep] * SWEEPERS
         jobs += [self.read] * READERS
@@ -169,7 +170,7 @@ class Storm:
         return self.found
 
     def is_over(self) -> bool:
-        """Tell whether the threads may end."""
+        """Return whether the threads may end."""
         found, now = self.found, time.monotonic()
         if found.wrong or found.errors:
             return True
@@ -177,7 +178,7 @@ class Storm:
         return now >= (self.over if is_enough else self.too_late)
 
     def repeat(self, job: Callable[[random.Random], None], seed: str) -> None:
-        """Do one job again and again."""
+        """Repeat one job."""
         dice = random.Random(seed)
         try:
             with doorbell.silence():

@@ -98,7 +98,7 @@ def test_the_read_mark_never_moves_back(make_user: Make) -> None:
 # --- late posts ---------------------------------------------------------------------------------
 @pytest.fixture
 def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
-    """A reader who has seen a first page, whom they follow, and the time of its newest post."""
+    """A reader who saw a first page, an author they follow, and the time of its newest post."""
     reader, author = make_user(), make_user()
     relations.follow(reader, author)
     now = make_post(author).position
@@ -113,7 +113,7 @@ def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
 def test_a_post_that_comes_in_late_among_what_was_shown_is_new_until_it_is_seen(
     late: tuple[User, User, int], make_post: Make, drain: Make, before_ms: int, mode: Mode
 ) -> None:
-    """Its position is below the mark, and it was never on a page."""
+    """Its position is below the read mark, but no page has shown it."""
     reader, author, now = late
     with mock.patch.object(actions, "mode_for", return_value=mode):
         post = make_post(author, at_ms=now - before_ms)
@@ -161,7 +161,7 @@ def test_late_posts_are_found_below_more_new_ones_than_a_page(
 def test_late_posts_are_found_below_posts_of_oneself(
     late: tuple[User, User, int], make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not only among the first that are looked at."""
+    """All posts below the mark are checked, not only the first ones."""
     reader, author, now = late
     monkeypatch.setattr(queries, "NEW_COUNT_MAX", 2)
     make_post(author, at_ms=now - 9_000)

@@ -62,7 +62,7 @@ def ids(answer: Any) -> list[str]:
 
 
 def names(posts: list[Post]) -> list[str]:
-    """Ids as the API says them, the last post first."""
+    """Return the ids in the API's form, the last post first."""
     return [str(post.pk) for post in posts[::-1]]
 
 
@@ -72,7 +72,7 @@ def assert_error(answer: Any, status: int, name: str, *fields: str) -> None:
 
 
 def walk(client: APIClient, path: str, **params: Any) -> list[list[str]]:
-    """Read a list page by page to its end, by its own cursors."""
+    """Read a list page by page to its end, by its cursors."""
     pages = []
     while True:
         answer = client.get(V1 + path, params)
@@ -201,7 +201,7 @@ def test_a_key_belongs_to_one_person_and_a_refusal_does_not_use_it_up(
     assert found[0].json()["id"] != found[1].json()["id"]
 
 
-# --- who may ------------------------------------------------------------------------------------
+# --- permissions --------------------------------------------------------------------------------
 def test_guests_read_what_is_public_and_nothing_else(api: APIClient, author: User) -> None:
     post = actions.publish(author, content="x")
     for path in (f"posts/{post.pk}", "feed/recommended", f"users/{author.pk}/posts"):
@@ -292,7 +292,7 @@ def test_a_cursor_keeps_its_place_when_posts_come_and_go(
     first = mine.get(V1 + "feed", {"size": 2})
     assert ids(first) == names(posts[4:])
     make_post(author)
-    actions.delete(author, posts[4].pk)  # the one the cursor stands on
+    actions.delete(author, posts[4].pk)  # the post of the cursor
     actions.delete(author, posts[3].pk)
     rest = mine.get(V1 + "feed", {"cursor": first.json()["next"]})
     assert (ids(rest), rest.json()["next"]) == (names(posts[:3]), None)
@@ -430,7 +430,7 @@ def test_twenty_posts_cost_as_many_queries_as_five(
         make_post(author, images=[make_picture(author, str(number)).pk] if number % 2 else [])
     drain()
     address = V1 + path.format(star=authors[0].pk)
-    mine.get(address)  # what is written now and then: the read mark, the time last seen
+    mine.get(address)  # settles the occasional writes: read mark, time last seen
 
     def cost(size: int) -> int:
         redis.call(lambda connection: connection.flushdb())

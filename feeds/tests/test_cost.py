@@ -1,6 +1,6 @@
-"""What a warm home feed costs, through all of the middleware: two round trips, no query.
+"""The cost of a warm home feed, through all of the middleware: two round trips, no query.
 
-Three in a process that does not know the posts yet.
+In a process that does not know the posts yet it takes three round trips.
 """
 
 import re
@@ -44,7 +44,7 @@ def pushed(settings: LazySettings) -> LazySettings:
 
 @pytest.fixture
 def me(make_user: Make, drain: Make, pushed: LazySettings) -> User:
-    """Somebody whose feed has all that makes work: pulled and pushed posts, likes, blocks."""
+    """A person whose feed has all that costs work: pulled and pushed posts, likes, blocks."""
     me, pushing, pulled, blocked, banned = (make_user() for _ in range(5))
     for author in (pushing, pulled, blocked, banned):
         relations.follow(me, author)
@@ -74,7 +74,7 @@ def me(make_user: Make, drain: Make, pushed: LazySettings) -> User:
 @pytest.fixture
 def mine(me: User, api_for: Make) -> APIClient:
     client = api_for(me)
-    redis.call(lambda connection: connection.flushdb())  # and with it the fence of the sign-in
+    redis.call(lambda connection: connection.flushdb())  # including the fence of the session
     return client
 
 
@@ -123,7 +123,7 @@ def test_a_warm_further_page_costs_no_more(
 def test_a_cold_page_costs_a_bounded_number_of_queries_and_round_trips(
     mine: APIClient, me: User, round_trips: list[int]
 ) -> None:
-    # The first also marks what it showed, and that its reader is here.
+    # The first request also writes the read mark and the time last seen.
     for most_queries, most_trips in ((10, 11), (8, 7)):
         redis.call(lambda connection: connection.flushdb())
         round_trips.clear()
@@ -141,7 +141,7 @@ def test_without_redis_a_page_costs_few_queries_and_reads_no_more_than_it_needs(
         for _ in range(2):
             with CaptureQueriesContext(connection) as captured:
                 assert mine.get(FEED, {"size": 5}).content == expected
-    # Who asks; reader, open fan-outs and inbox; pulled posts; posts, people, counts; the mark.
+    # Session; reader, open fan-outs and inbox; pulled posts; posts, people, counts; the mark.
     assert len(captured) == 7
     parts = parts_of(captured)
     assert any("feeds_inboxentry" in part for part in parts)
@@ -177,7 +177,7 @@ def test_a_warm_home_page_costs_no_query(
     with django_assert_num_queries(0):
         again = browser.get("/")
     assert again.content.count(b'data-testid="post"') == 20
-    assert len(round_trips) == 3  # one for who asks, before what they see
+    assert len(round_trips) == 3  # one for the session, before the others
 
 
 def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:

@@ -17,8 +17,8 @@ from socialsite.tests.stacks import Client, eventually
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 FOLLOWERS = 2000
-# Two thousand follows as actions leave them once their events are done, in bulk: this file is about
-# what happens afterwards.
+# Two thousand follows in bulk, as actions leave them after their events: this file tests only what
+# happens afterwards.
 MAKE_FOLLOWERS = f"""
 from accounts.models import User
 from feeds.models import InboxEdge
@@ -60,7 +60,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def author(stack: Stack) -> Client:
-    """Somebody with 2,000 followers whose backfills are done."""
+    """An author with 2,000 followers whose backfills are done."""
     found = Client.new(stack.url, "famous1")
     stack.manage("shell", "-c", MAKE_FOLLOWERS)
     return found
@@ -84,7 +84,7 @@ def delivered(stack: Stack, post_id: str) -> list[int]:
 
 
 def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing() -> None:
-    """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` goes on."""
+    """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` is longer."""
     command = services.python("-m", "deploy.trials", "chaos", "fanout", "--rounds", "3")
     trial = subprocess.run(
         command, cwd=services.PROJECT_DIR, capture_output=True, text=True, check=False

@@ -38,7 +38,7 @@ def fans(author: User, make_user: Make, make_post: Make, drain: Make) -> list[Us
 
 @pytest.fixture
 def post(author: User, fans: list[User]) -> Post:
-    """A post whose plan is written, known to the caches."""
+    """A post whose plan is written, and which the caches know."""
     found = actions.publish(author, content="hello")
     fanout.plan(found.pk)
     return found
@@ -83,7 +83,7 @@ def test_a_chunk_that_could_not_tell_the_caches_stays_open_and_gives_them_up(
 def test_once_no_reader_can_have_the_old_generation_the_chunk_is_done(
     post: Post, fans: list[User], dead_redis: Make, is_dead_again: bool
 ) -> None:
-    """Once more without Redis nothing more is given up: what is cached is of no use already."""
+    """The second time without Redis invalidates nothing: cached entries are unusable already."""
     with dead_redis():
         fanout.run_chunk(chunk(post).pk)
     after = generations(fans)
@@ -105,7 +105,7 @@ def test_once_no_reader_can_have_the_old_generation_the_chunk_is_done(
 def test_readers_who_are_cached_with_the_old_generation_still_pull_the_post(
     post: Post, fans: list[User], dead_redis: Make, drain: Make
 ) -> None:
-    """Their cached inbox lacks it, and counts for them."""
+    """Their cached inbox lacks the post, but is valid for them."""
     with dead_redis():
         fanout.run_chunk(chunk(post).pk)
     redis.call(lambda connection: connection.delete("fanouts2:0"))

@@ -1,4 +1,4 @@
-"""Why a post is in a feed: the verdict is the oracle's, each reason agrees with the tables."""
+"""Why a post is in a feed: the verdict equals the oracle's, each reason agrees with the tables."""
 
 import io
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def author(make_user: Make) -> User:
 
 @pytest.fixture
 def reader(make_user: Make, author: User, drain: Make) -> User:
-    """Somebody who follows the author; the backfill is done."""
+    """A reader who follows the author; the backfill is done."""
     found = make_user("reader1")
     relations.follow(found, author)
     drain()
@@ -247,9 +247,9 @@ def test_a_row_that_is_missing_or_wrong_is_told(
     assert explain.explain(reader.pk, post.pk).in_inbox
 
 
-# --- random lives -------------------------------------------------------------------------------
+# --- random histories ---------------------------------------------------------------------------
 class ExplainMachine(FeedMachine):
-    """The lives of the feed's own machine, with trimmed inboxes and forgotten plans among them."""
+    """The histories of the feed's machine, with trimmed inboxes and deleted plans as well."""
 
     @rule(a=st.integers(0, 3), data=st.data())
     def trim(self, a: int, data: st.DataObject) -> None:
@@ -279,7 +279,7 @@ class ExplainMachine(FeedMachine):
 
     @invariant()
     def hybrid_is_oracle(self) -> None:
-        """Here: the explanation is the oracle's, and agrees with the tables."""
+        """Check that the verdict equals the oracle's and that the reasons agree with the tables."""
         for person in self.people:
             oracle = {int(i) for page in all_pages(queries.oracle_feed, person, 20) for i in page}
             for post in Post.objects.order_by("-pk")[:5]:
@@ -331,7 +331,7 @@ class ExplainMachine(FeedMachine):
                 assert chunk.done == (reason.params["state"] == "delivered")
 
 
-@pytest.mark.full  # once is enough: it takes long, and what it holds does not hang on the database
+@pytest.mark.full  # once is enough: it takes long, and does not depend on the database
 class TestMachine(TestCase):
     """On MariaDB and Redis."""
 

@@ -1,4 +1,4 @@
-"""The durable fan-out: the plan, chunks under a lease, the sweeper."""
+"""The durable fan-out: the plan, chunks under a lease, the sweep."""
 
 import threading
 from collections.abc import Callable
@@ -29,7 +29,7 @@ Make = Callable[..., Any]
 
 
 class Killed(Exception):
-    """Stands for the end of a worker."""
+    """Simulates the death of a worker."""
 
 
 @pytest.fixture
@@ -66,14 +66,14 @@ def state(post: Post) -> int:
 
 
 def planned(author: User) -> tuple[Post, list[int]]:
-    """Publish and write the plan; nothing is delivered."""
+    """Publish and write the plan without delivering."""
     post = actions.publish(author, content="hello")
     fanout.plan(post.pk)
     return post, fanout.open_chunks(post.pk)
 
 
 def at_point(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], None]) -> None:
-    """Do something, once, when a fan-out comes to a failpoint."""
+    """Call something once, when a fan-out reaches a failpoint."""
     waiting = [act]
 
     def hit(reached: str) -> None:
@@ -150,7 +150,7 @@ def test_there_is_no_plan_for_a_post_that_is_not_pushed(
 def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
     make_user: Make, drain: Make, settings: LazySettings
 ) -> None:
-    """T28: by a list read again, or by counting from its start, some of `old` were skipped."""
+    """T28: a plan that reads or counts the list again would skip some of `old`."""
     settings.FANOUT_CHUNK = 2
     author = make_user()
     new, old = [make_user() for _ in range(5)], [make_user() for _ in range(5)]
@@ -177,7 +177,7 @@ def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
 ) -> None:
     settings.FANOUT_CHUNK = 2
     post, chunks = planned(author)
-    # The first and a bound of a range.
+    # The first follower, and the bound of a range.
     relations.unfollow(fans[0], author)
     relations.unfollow(fans[2], author)
     for chunk in chunks:
@@ -202,7 +202,7 @@ def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) ->
     post, (chunk,) = planned(author)
     assert fanout.run_chunk(chunk)
     assert not fanout.run_chunk(chunk)
-    FanOutChunk.objects.update(leased_until=0)  # a message that comes late
+    FanOutChunk.objects.update(leased_until=0)  # as with a late message
     assert not fanout.run_chunk(chunk)
     assert not fanout.run_chunk(chunk + 1)
     assert receivers(post) == ids(fans)
@@ -300,7 +300,7 @@ def test_a_deleted_post_is_not_delivered(
 def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
     author: User, fans: list[User], lost: str, is_after: bool
 ) -> None:
-    """Decision 1: what says that the inbox has a post is read before the inbox, or with it."""
+    """Decision 1: the record that the inbox has a post is read before the inbox, or with it."""
     fan = fans[0]
     queries.home_feed(fan, None, 10)
     post, _ = planned(author)
@@ -332,7 +332,7 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
 # --- hints --------------------------------------------------------------------------------------
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The ids of those who were told of a new post, in order."""
+    """The ids of those who got a live hint, in order."""
     found: list[int] = []
     monkeypatch.setattr(sockets, "push", lambda people, message: found.extend(people))
     return found
@@ -367,7 +367,7 @@ def test_connected_followers_are_told_of_a_post_once_whatever_is_repeated(
 def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
     author: User, fans: list[User], make_user: Make, told: list[int], drain: Make
 ) -> None:
-    """T29: what comes of a delivery comes of rows really inserted."""
+    """T29: only rows that were really inserted cause a hint."""
     post, (chunk,) = planned(author)
     joined = make_user()
     relations.follow(joined, author)
@@ -431,7 +431,7 @@ def test_connected_followers_who_get_no_row_are_told_at_once(
 def test_telling_nobody_costs_a_chunk_no_query(
     author: User, fans: list[User], settings: LazySettings
 ) -> None:
-    settings.INBOX_MAX = 10**6  # no inbox is looked at for trimming by chance
+    settings.INBOX_MAX = 10**6  # no inbox is sampled for trimming by chance
     _, (chunk,) = planned(author)
     with CaptureQueriesContext(connection) as before:
         fanout.run_chunk(chunk)
@@ -439,10 +439,10 @@ def test_telling_nobody_costs_a_chunk_no_query(
     _, (chunk,) = planned(author)
     with CaptureQueriesContext(connection) as after:
         fanout.run_chunk(chunk)
-    assert len(after) == len(before) + 3  # the chunk, its followers, who of them has the row
+    assert len(after) == len(before) + 3  # the chunk, its followers, those with the row
 
 
-# --- the sweeper --------------------------------------------------------------------------------
+# --- the sweep ----------------------------------------------------------------------------------
 def test_the_sweeper_closes_plans_whose_last_worker_died_before_it_could(
     author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -533,7 +533,7 @@ def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones
         locked.setattr(db, "ATTEMPTS", 2)
         assert fanout.sweep() == 2
     assert state(later) == FanOut.State.DONE
-    # Its other chunks would wait as long for the same.
+    # Its other chunks would wait as long for the same lock.
     assert (len(tried), fanout.open_chunks(stuck.pk)) == (2, chunks)
     assert fanout.sweep() == 2
     assert receivers(stuck) == ids(fans)

@@ -1,4 +1,4 @@
-"""Pages whose newest posts are all hidden: what a page looks at only then is right as well."""
+"""Pages whose newest posts are all hidden: the further posts that they read are right as well."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,13 +66,13 @@ def test_a_pulled_post_of_the_very_ms_where_the_inbox_was_read_to_is_on_the_page
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also one that the cached list of its author, cut off in the middle of that ms, has not."""
+    """Also a post missing in its author's cached list, which was cut in the middle of that ms."""
     settings.MAX_CACHED_POST_SIZE, settings.MIN_CACHED_POST_SECONDS = 1, 0
     for _ in range(2):
         make_post(pushed, at_ms=1000)
     older, newer = pull(pulled, monkeypatch, make_post, 1000, 1000)
     hide(pushed, make_post, drain, *range(2000, 2006))
-    for _ in range(2):  # the second time from what the first has cached
+    for _ in range(2):  # the second time from the cache
         assert shown(reader, 2) == [newer.pk, older.pk]
 
 
@@ -87,7 +87,7 @@ def test_who_was_asked_for_in_vain_is_met_when_their_post_is_looked_at(
     post, newer = pull(pulled, monkeypatch, make_post, 1000, 3000)
     hide(pushed, make_post, drain, *range(2000, 2003))
     assert shown(reader, 1) == [newer.pk]
-    # The process still takes it for the newest, and asks for its author along with it.
+    # The process still takes it for the newest, and prefetches its author.
     actions.delete(pulled, newer.pk)
     redis.forget([f"person:{pulled.pk}"])
     assert shown(reader, 1) == [post.pk]

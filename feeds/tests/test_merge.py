@@ -1,4 +1,4 @@
-"""The merge, held to the worked example of S4 and to sorting."""
+"""The merge, compared with the worked example of S4 and with sorting."""
 
 from typing import Any
 

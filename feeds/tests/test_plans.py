@@ -1,4 +1,4 @@
-"""How MariaDB runs the reads of feeds: from which index, and how many rows it touches."""
+"""How MariaDB runs the reads of feeds: which index it uses, and how many rows it reads."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ Make = Callable[..., Any]
 
 
 def posts_by(*authors: int) -> None:
-    """Put 4000 posts, at 1, 2, … ms, by these authors in turn."""
+    """Create 4000 posts, at 1, 2, … ms, by these authors in turn."""
     Post.objects.bulk_create(
         Post(id=10**18 + number, author_id=authors[number % len(authors)], position=number)
         for number in range(1, 4001)
@@ -36,7 +36,7 @@ def posts_by(*authors: int) -> None:
 
 
 def explain(sql: str) -> tuple[dict[str, dict[str, Any]], int]:
-    """Return the plan of a statement by table, and how many rows it reads of all."""
+    """Return the plan of a statement by table, and the total number of rows it reads."""
     with connection.cursor() as database:
         database.execute(f"EXPLAIN {sql}")
         columns = [column[0] for column in database.description]
@@ -89,7 +89,7 @@ def test_a_pull_reads_few_rows_each_from_an_index(make_user: Make, cursor: Posit
                 assert step["type"] != "ALL" or table.startswith("<"), (sql, plan)
             if "ix_newest" in sql:
                 assert "filesort" not in (plan["feeds_post"]["Extra"] or ""), plan
-                assert "Using index" in plan["feeds_post"]["Extra"], plan  # no look into the table
+                assert "Using index" in plan["feeds_post"]["Extra"], plan  # index only
     # The first rows of a scan.
     assert read_by["scan"] < 600, read_by
     assert read_by["newest"] < 600, read_by
@@ -110,7 +110,7 @@ def test_a_page_without_redis_reads_few_rows_each_from_an_index(
             InboxEntry(user_id=other, author_id=p.author_id, publish_time=p.position, post=p)
             for p in posts
         )
-    # A tenth of the authors were pulled once, and a hundredth of the posts are on their way.
+    # A tenth of the authors were pulled once, and a hundredth of the posts have an open fan-out.
     AuthorHead.objects.bulk_create(
         AuthorHead(
             author_id=author, last_position=4000, last_pulled_position=5 * (author % 10 == 0)
@@ -140,5 +140,5 @@ def test_a_page_without_redis_reads_few_rows_each_from_an_index(
         assert step["type"] != "ALL" or table.startswith("<"), (table, plan)
     assert plan["feeds_inboxentry"]["key"] == "PRIMARY", plan
     assert "filesort" not in (plan["feeds_inboxentry"]["Extra"] or ""), plan
-    # Two for each follow, what is on its way, the pulled, and a page.
+    # Two for each follow, the open fan-outs, the pulled authors, and a page.
     assert read < 2 * 40 + 3 * 40 + 2 * 200 + 100, (read, plan)

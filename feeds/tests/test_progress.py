@@ -1,4 +1,4 @@
-"""What staff see of deliveries: the command and the admin."""
+"""The progress of deliveries for staff: the command and the admin."""
 
 from collections.abc import Callable
 from io import StringIO
@@ -24,7 +24,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def author(make_user: Make, drain: Make, settings: LazySettings) -> User:
-    """Somebody with five followers, delivered to by two."""
+    """An author with five followers, two of whom have received the post."""
     settings.FANOUT_CHUNK = 2
     found = make_user("writer")
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""What may be published, in which tier, and at which place."""
+"""Publishing: valid posts, their tier, and their position."""
 
 from collections.abc import Callable
 from io import BytesIO
@@ -29,7 +29,7 @@ def author(make_user: Make) -> User:
 
 
 def make_picture(owner: User, number: int = 0) -> Media:
-    """A row of a picture; publishing never opens the file."""
+    """Create a row of a picture; publishing never opens the file."""
     return Media.objects.create(
         owner_id=owner.pk,
         name=f"aa/{number}.jpg",
@@ -45,7 +45,7 @@ def words_of(post: Post) -> PostContent:
     return PostContent.objects.get(pk=post.pk)
 
 
-# --- what is accepted ---------------------------------------------------------------------------
+# --- validation ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "values",
     [
@@ -181,7 +181,7 @@ def test_a_text_that_nobody_can_see_is_none(author: User) -> None:
 
 
 def test_the_length_is_that_of_what_is_kept(author: User) -> None:
-    """A browser counts a line break as one character and sends two."""
+    """A browser counts a line break as one character but sends two."""
     lines = "x\r\n" * 999 + "yz"
     assert len(words_of(actions.publish(author, content=lines)).content) == 2000
     with pytest.raises(InvalidInput):
@@ -239,7 +239,7 @@ def test_an_uploaded_picture_is_shown_with_its_size(
     assert (tmp_path / picture.name).is_file()
 
 
-# --- who sees it --------------------------------------------------------------------------------
+# --- visibility ---------------------------------------------------------------------------------
 def test_a_post_for_followers_is_in_feeds_of_followers_only(
     author: User, make_user: Make, drain: Make
 ) -> None:
@@ -298,7 +298,7 @@ def test_the_tier_is_frozen_on_each_post_and_the_feed_is_exact_across_the_edge(
     assert len(queries.home_feed(fans[0], None, 20).items) == 15
 
 
-# --- its place ----------------------------------------------------------------------------------
+# --- the position -------------------------------------------------------------------------------
 def test_positions_of_an_author_never_go_back_with_the_clock(
     author: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +343,7 @@ def test_a_post_in_the_past_takes_its_place_in_every_feed(
         drain()
     head = AuthorHead.objects.get(pk=author.pk)
     assert (head.last_position, head.post_count) == (now, 6)
-    # One below a finished backfill, for which the author has no row in the late reader's inbox.
+    # A post below a finished backfill, without a row in the late reader's inbox.
     old = actions.publish(author, content="x", at_ms=1)
     for _ in ("before the delivery", "after it"):
         for reader in (early, late):

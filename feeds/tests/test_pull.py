@@ -1,4 +1,4 @@
-"""The newest posts of a set of authors: every way of reading them is the obvious one."""
+"""The newest posts of a set of authors: every way of reading equals the obvious one."""
 
 import os
 import random
@@ -33,14 +33,14 @@ WAYS: list[Read] = [pull.newest, pull.scan, pull.by_author, pull.at_once]
 
 
 def oracle(authors: Collection[int], cursor: Position | None, size: int) -> list[Position]:
-    """Say the same slowly: all posts, sorted by hand."""
+    """Return the same slowly: all posts, sorted in Python."""
     rows = Post.objects.filter(author_id__in=authors, is_deleted=False)
     places = sorted((Position(*row) for row in rows.values_list("position", "id")), reverse=True)
     return [place for place in places if cursor is None or place < cursor][:size]
 
 
 def put(*posts: tuple[int, int, bool]) -> None:
-    """Put posts, by (author, position in ms, is it deleted), and the heads that go with them."""
+    """Create posts from (author, position in ms, is it deleted), and their heads."""
     Post.objects.bulk_create(
         Post(id=FIRST + number, author_id=author, position=position, is_deleted=deleted)
         for number, (author, position, deleted) in enumerate(posts)
@@ -69,11 +69,11 @@ def follow_all(viewer: int, authors: Collection[int]) -> None:
     RelationCount.objects.update_or_create(pk=viewer, defaults={"following": len(authors)})
 
 
-# A post: by which of six people, when, is it deleted. Few times, so that many share one.
+# A post: author (one of six), time, is it deleted. Few times, so that many posts share one.
 POSTS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(1, 6), st.booleans()), min_size=0, max_size=70
 )
-# Numbers that make every branch be taken among so few people and posts.
+# Limits so small that few people and posts reach every branch.
 NUMBERS = st.fixed_dictionaries(
     {
         "BY_AUTHOR": st.sampled_from([0, 3, 1500]),
@@ -93,7 +93,7 @@ NUMBERS = st.fixed_dictionaries(
 
 
 class TestAllWays(TestCase):
-    """The reader, four people followed, a stranger; posts, heads, cursor and numbers at random."""
+    """The reader, four people followed, a stranger; posts, heads, cursor and limits at random."""
 
     def setUp(self) -> None:
         self.people = [
@@ -131,7 +131,8 @@ class TestAllWays(TestCase):
         ids = [person.pk for person in self.people]
         put(*((ids[who], position, deleted) for who, position, deleted in posts))
         for author, more in zip(ids, too_high, strict=True):
-            # As after deletions: above all that is left; and the number of posts may be anything.
+            # As after deletions: the head is above all remaining posts, and the number may be
+            # anything.
             for head in AuthorHead.objects.filter(author_id=author):
                 AuthorHead.objects.filter(author_id=author).update(
                     last_position=head.last_position + more, post_count=more
@@ -149,7 +150,7 @@ class TestAllWays(TestCase):
     def assert_complete_but_for_the_stranger(
         self, found: list[Position], authors: set[int], place: Position | None, size: int
     ) -> None:
-        """Read from the follows, posts of somebody who is no longer followed may be missing."""
+        """With authors read from the follows, posts of an unfollowed author may be missing."""
         assert found == sorted(set(found), reverse=True)
         assert set(found) <= set(oracle(authors, place, 1000))
         low = found[-1] if len(found) == size else Position(0, 0)
@@ -176,7 +177,7 @@ def test_pages_go_on_where_the_last_one_ended(make_user: Make, read: Read) -> No
 def test_a_deletion_between_two_statements_loses_no_other_post(
     make_user: Make, make_post: Make, monkeypatch: pytest.MonkeyPatch, from_follows: bool
 ) -> None:
-    """Who has the newest posts is asked first; what was true then may not be true afterwards."""
+    """The authors with the newest posts are read first; that may have changed afterwards."""
     viewer, *authors = (make_user() for _ in range(6))
     for author in authors:
         relations.follow(viewer, author)
@@ -206,7 +207,7 @@ def test_a_deletion_between_two_statements_loses_no_other_post(
 def test_posts_of_followed_people_who_were_not_asked_for_stay_out(
     make_user: Make, make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A banned author is followed still; the gate would hide their posts row by row."""
+    """A banned author is still followed; the visibility check would hide their posts row by row."""
     viewer, good, bad = make_user(), make_user(), make_user()
     for author in (good, bad):
         relations.follow(viewer, author)
@@ -221,7 +222,7 @@ def test_posts_of_followed_people_who_were_not_asked_for_stay_out(
 
 # --- heads: no post is above its author's -------------------------------------------------------
 def posts_above_their_heads() -> int:
-    """Count them in one statement, that is in one state of the database."""
+    """Count them in one statement, so in one state of the database."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT COUNT(*) FROM feeds_post p"
@@ -271,7 +272,7 @@ def test_a_head_has_a_post_as_soon_as_there_is_one_and_not_without_it(
 def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publishes(
     make_user: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many devices of one author, some with posts from the past: no head is ever too low."""
+    """Several devices of one author, some with posts in the past: no head is ever too low."""
     monkeypatch.setattr(pull, "FEW", 0)
     viewer, *authors = (make_user() for _ in range(3))
     for author in authors:
@@ -323,7 +324,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
 
 # --- cost ---------------------------------------------------------------------------------------
 def statements(viewer: int, authors: Collection[int], cursor: Position | None, size: int) -> int:
-    """Return how many statements a reading takes, after seeing that it is right."""
+    """Return the number of statements of a reading, after checking its result."""
     with CaptureQueriesContext(connection) as captured:
         found = pull.newest(viewer, authors, cursor, size)
     assert found == oracle(authors, cursor, size)

@@ -1,4 +1,4 @@
-"""The recommended feed, and pages among posts that the gate hides."""
+"""The recommended feed, and pages with hidden posts."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Real threads on the real database: a feed is exact at every moment, not only when it is quiet."""
+"""Real threads on the real database: a feed is exact at every moment, not only without writes."""
 
 import itertools
 import random
@@ -37,7 +37,7 @@ SECONDS, BUSY_SECONDS = 6, 60
 
 @dataclass
 class Journal:
-    """What was answered so far; a list only grows, and its length is read before its items."""
+    """Actions that have returned; a list only grows, and its length is read before its items."""
 
     published: list[tuple[int, str]] = field(default_factory=list)  # author, post
     deleting: set[str] = field(default_factory=set)
@@ -48,7 +48,7 @@ class Journal:
 
 
 def walk(reader: User, size: int) -> list[str]:
-    """Read a feed to its end; the order is checked by what the reader is shown."""
+    """Read a feed to its end; the order is checked by the posts shown."""
     found: list[str] = []
     places: list[tuple[str, str]] = []
     cursor = None
@@ -65,9 +65,9 @@ def walk(reader: User, size: int) -> list[str]:
 
 
 class Race:
-    """Threads that go on until the time is over or one of them finds something wrong.
+    """Threads that run until the time is over or one of them finds an error.
 
-    On a busy machine they go on until each of the named steps was done as often as is asked for.
+    On a busy machine they continue until each of the named steps ran often enough.
     """
 
     def __init__(self, **at_least: int) -> None:
@@ -109,7 +109,7 @@ class Race:
 
 
 def settle() -> None:
-    """Deliver everything; nobody is left who could hold a lease."""
+    """Deliver everything; no other holder of a lease is left."""
     with doorbell.silence():
         for _ in range(20):
             Event.objects.update(available_at=0)
@@ -124,7 +124,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
     make_user: Make, settings: LazySettings
 ) -> None:
     settings.BACKFILL_MAX, settings.FANOUT_CHUNK = 2, 2
-    # Three always follow; with two more an author is ACTIVE, with three NONE, alone again ALL.
+    # Three always follow; with two more an author is ACTIVE, with three more NONE, otherwise ALL.
     settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = 4, 5
     authors, readers, togglers = ([make_user() for _ in range(3)] for _ in range(3))
     with doorbell.silence():

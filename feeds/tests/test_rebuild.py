@@ -1,4 +1,4 @@
-"""Rebuilding inboxes: whatever was wrong is right afterwards, and feeds are exact all along."""
+"""Rebuilding inboxes repairs any damage, and feeds stay exact meanwhile."""
 
 import io
 import random
@@ -63,7 +63,7 @@ def posts(authors: list[User], make_post: Make) -> list[Post]:
 
 @pytest.fixture
 def reader(make_user: Make, authors: list[User], posts: list[Post], drain: Make) -> User:
-    """Somebody who follows all authors and has all of their posts in the inbox."""
+    """A reader who follows all authors and has all of their posts in the inbox."""
     found = make_user("reader1")
     for author in authors:
         relations.follow(found, author)
@@ -72,7 +72,7 @@ def reader(make_user: Make, authors: list[User], posts: list[Post], drain: Make)
     return found
 
 
-# --- what is mended -----------------------------------------------------------------------------
+# --- repairs ------------------------------------------------------------------------------------
 def test_a_sound_inbox_stays_as_it_is(reader: User, posts: list[Post], authors: list[User]) -> None:
     before = generation(reader)
     done = rebuild.rebuild([reader.pk])
@@ -112,17 +112,17 @@ def test_wrong_rows_go_and_with_them_what_they_did_to_the_feed(
     strange = make_post(stranger)
     actions.delete(authors[1], gone.pk)
     entries = InboxEntry.objects.filter(user=reader)
-    entries.filter(post=posts[0]).update(author=stranger)  # hides the post: nobody follows them
+    entries.filter(post=posts[0]).update(author=stranger)  # hides the post
     plant = [
         (strange.position, strange.pk, stranger.pk),  # not followed
-        (posts[1].position + 1, posts[1].pk, posts[1].author_id),  # out of its place
+        (posts[1].position + 1, posts[1].pk, posts[1].author_id),  # wrong position
         (5, 77, authors[0].pk),  # no such post
     ]
     for time, post, author in plant:
         InboxEntry.objects.create(user=reader, publish_time=time, post_id=post, author_id=author)
     lose_cache()
     done = rebuild.rebuild([reader.pk])
-    assert done.removed == 4  # the stranger's right row is purged, not wrong
+    assert done.removed == 4  # the stranger's correct row is purged, not wrong
     assert rows(reader) == right(*(post for post in posts if post != gone))
     assert set(edges(reader)) == {author.pk for author in authors}
     assert_exact(reader)
@@ -156,7 +156,7 @@ def test_an_inbox_is_checked_in_pieces(
     reader: User, posts: list[Post], monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     monkeypatch.setattr(rebuild, "ROWS", size)
-    # Two rows at one time: the cursor between pieces goes by time and id.
+    # Two rows at one time: the cursor between pieces has time and id.
     for time in (posts[3].position, posts[7].position):
         InboxEntry.objects.create(
             user=reader, publish_time=time, post_id=posts[0].pk, author_id=posts[0].author_id
@@ -193,7 +193,7 @@ def test_an_inbox_of_others_is_left_alone(reader: User, make_user: Make, authors
     assert (rows(other), edges(other), generation(other)) == before
 
 
-# --- stopped and repeated -----------------------------------------------------------------------
+# --- interruption and repetition ----------------------------------------------------------------
 def test_a_feed_is_exact_wherever_a_rebuild_is_stopped(
     reader: User, posts: list[Post], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +225,7 @@ def test_a_feed_is_exact_wherever_a_rebuild_is_stopped(
 def test_reading_between_any_two_steps_is_exact(
     reader: User, posts: list[Post], make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also for whoever has read what the inbox is complete for, and reads the inbox later."""
+    """Also for a reader who reads the completeness of the inbox first, and the inbox later."""
     monkeypatch.setattr(rebuild, "ROWS", 2)
     before = rows(reader)
     seen: list[set[Row]] = []
@@ -255,7 +255,7 @@ def test_a_reader_who_is_overtaken_by_a_rebuild_misses_nothing(
     settings: LazySettings,
     synced: int,
 ) -> None:
-    """Before each query of a page in turn, a rebuild begins and comes as far as some authors."""
+    """Before each query of a page in turn, a rebuild starts and gets as far as some authors."""
     wanted = [str(post.pk) for post in reversed(posts)]
     before = 0
     while True:
@@ -276,7 +276,7 @@ def test_a_reader_who_is_overtaken_by_a_rebuild_misses_nothing(
 
 
 class Overtaken:
-    """Runs a part of a rebuild before one query of whoever reads."""
+    """Runs a part of a rebuild before one query of a reader."""
 
     def __init__(self, reader: User, before: int, synced: int) -> None:
         self.reader, self.left, self.synced = reader, before, synced
@@ -314,7 +314,7 @@ def test_the_command_rebuilds_one_or_everybody(
     InboxEntry.objects.all().delete()
     assert command("--all") == "inboxes 4, follows synced 3, wrong rows removed 0\n"
     assert rows(reader) == right(*posts)
-    # Authors were made first: only the reader is above the last of them.
+    # Authors were created first: only the reader is above the last of them.
     assert command("--all", "--after", str(authors[2].pk)) == told
     assert AuditEntry.objects.filter(action="rebuild_inbox").count() == 0
 

@@ -1,4 +1,4 @@
-"""A slice of `make chaos ARGS=model`'s storm: real threads, every quiet read held to the oracle."""
+"""A short run of the storm of `make chaos ARGS=model`: quiet reads equal the oracle."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The home feed: hybrid equals oracle, whatever was pushed, pulled, half delivered or lost."""
+"""The home feed: hybrid equals oracle, however posts are pushed, pulled, half delivered or lost."""
 
 import os
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def assert_exact(viewer: User, size: int = 3) -> None:
 
 
 def place(author: User, ident: int, seconds: int, mode: Mode) -> Post:
-    """Put a post where the book's example has it."""
+    """Create a post at its position in the book's example."""
     post = Post.objects.create(id=OFFSET + ident, author=author, position=seconds * 1000, mode=mode)
     PostContent.objects.create(post=post, content=str(ident))
     head, _ = AuthorHead.objects.get_or_create(author=author)
@@ -206,7 +206,7 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
 
 @pytest.mark.timeout(0 if "MODEL_EXAMPLES" in os.environ else 600)
 class TestMachine(TestCase):
-    """The machine on whichever database the run has; MODEL_EXAMPLES in the environment: more."""
+    """The machine on the database of this run; MODEL_EXAMPLES in the environment: more examples."""
 
     def test_hybrid_is_oracle_whatever_happens(self) -> None:
         with model.small():

@@ -1,4 +1,4 @@
-"""Inboxes that are kept at their size: never longer for long, and no feed is any different."""
+"""Trimming inboxes: they stay near their size, and no feed changes."""
 
 import itertools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def author(make_user: Make) -> User:
 
 @pytest.fixture
 def reader(author: User, make_user: Make, drain: Make) -> User:
-    """Somebody who follows the author, backfilled."""
+    """A reader who follows the author; the backfill is done."""
     found = make_user()
     relations.follow(found, author)
     drain()
@@ -34,14 +34,14 @@ def reader(author: User, make_user: Make, drain: Make) -> User:
 
 
 def deliver(author: User, reader: User, ident: int, seconds: int) -> Post:
-    """Put a post and its row where they are wanted."""
+    """Create a post and its inbox row at this position."""
     post = place(author, ident, seconds, Mode.ALL)
     InboxEntry.objects.create(user=reader, publish_time=post.position, post=post, author=author)
     return post
 
 
 def kept(reader: User) -> list[int]:
-    """Return the seconds of what is in the inbox, oldest first."""
+    """Return the seconds of the inbox's posts, oldest first."""
     rows = InboxEntry.objects.filter(user=reader).order_by("publish_time", "post_id")
     return [ts // 1000 for ts in rows.values_list("publish_time", flat=True)]
 
@@ -134,7 +134,7 @@ def test_posts_of_one_moment_stay_or_go_together(
 def test_the_floor_never_falls_and_what_comes_in_below_it_does_no_harm(
     author: User, reader: User, settings: LazySettings
 ) -> None:
-    """A slow chunk and a backfill put rows below the floor: they count, and go again."""
+    """A slow chunk and a backfill insert rows below the floor: these count, and are removed."""
     settings.INBOX_MAX = 3
     for number in range(11, 16):
         deliver(author, reader, number, number)
@@ -189,7 +189,7 @@ def test_a_long_inbox_is_trimmed_in_steps_and_exact_after_each(
 def test_a_trim_waits_for_nothing_that_was_not_delivered(
     author: User, reader: User, make_post: Make, settings: LazySettings, drain: Make
 ) -> None:
-    """A chunk may run after the trim: its row comes below the floor."""
+    """A chunk may run after the trim: its row is below the floor."""
     settings.INBOX_MAX = 2
     late = make_post(author)
     fanout.plan(late.pk)
@@ -238,7 +238,7 @@ def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
 ) -> None:
     settings.INBOX_MAX = 8
     monkeypatch.setattr(trim, "SMALL", 0)
-    monkeypatch.setattr(trim, "CHUNKS", 2)  # and of those each picks everybody
+    monkeypatch.setattr(trim, "CHUNKS", 2)  # and each of them samples everybody
     rung: list[tuple[object, ...]] = []
     monkeypatch.setattr(doorbell, "ring_last", lambda *words: rung.append(words))
     for number in range(1, 13):

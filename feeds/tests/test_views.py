@@ -59,7 +59,7 @@ def text_of(answer: Any, status: int = 200) -> str:
 
 
 def shown(answer: Any, status: int = 200) -> list[str]:
-    """Ids of the posts of a page in their order."""
+    """Return the ids of a page's posts in order."""
     return re.findall(r'<article [^>]*data-post-id="(\d+)"', text_of(answer, status))
 
 
@@ -127,7 +127,7 @@ def test_the_feed_goes_on_by_links_and_by_htmx(browser: Client, me: User, make_p
     assert shown(part) == shown(older)
     for whole in ("<html", COMPOSER, "<main"):
         assert whole not in text_of(part)
-    # Without a cursor htmx takes the fresh first page out of the whole.
+    # Without a cursor htmx selects the fresh first page from the whole page.
     assert "<html" in text_of(browser.get("/", headers=HTMX))
 
 
@@ -166,7 +166,7 @@ def test_a_page_of_twenty_costs_as_many_queries_as_one_of_five(
     for count in (5, 20):
         for number in range(count - Post.objects.count()):
             make_post(people[number % 5])
-        browser.get("/")  # moves the read mark
+        browser.get("/")  # raises the read mark
         with CaptureQueriesContext(connection) as captured:
             assert len(shown(browser.get("/"))) == count
         costs.append(len(captured))
@@ -179,7 +179,7 @@ def test_a_page_of_twenty_costs_as_many_queries_as_one_of_five(
     [
         ({"content": "hello"}, {"kind": "micro", "content": "hello", "visibility": "public"}),
         ({"content": "a\r\nb", "visibility": "followers"}, {"content": "a\nb"}),
-        # Without JavaScript the fields of the other kinds come along, and are not meant.
+        # Without JavaScript the fields of the other kinds are sent too, and are ignored.
         (
             {"kind": "micro", "content": "x", "title": "t", "video_url": "https://v.example/"},
             {"kind": "micro", "title": "", "video_url": ""},

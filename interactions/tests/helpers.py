@@ -1,4 +1,4 @@
-"""What several tests of interactions need: true counts, the threads as a reader should see them."""
+"""Shared helpers: true counts, and threads as a reader should see them."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from socialsite.core.models import Event
 
 
 def drift() -> list[tuple[Any, ...]]:
-    """Every counter that differs from its rows: (row, column, kept, true)."""
+    """Return every counter that differs from its rows: (row, column, kept, true)."""
     found = []
 
     def compare(row: Any, column: str, true: int) -> None:
@@ -51,13 +51,13 @@ def drift() -> list[tuple[Any, ...]]:
 
 
 def told() -> list[str]:
-    """Types of the events of interactions that wait to be relayed, in the order written."""
+    """Return the types of undelivered events of interactions, in the order written."""
     rows = Event.objects.filter(aggregate_type__in=("like", "comment")).order_by("pk")
     return list(rows.values_list("type", flat=True))
 
 
 def oracle(viewer: Any, subject_id: int, root_id: int | None = None) -> list[Comment]:
-    """The comments of a subject or the replies of a root that a reader sees, newest first.
+    """Return the visible comments of a subject or replies of a root, newest first.
 
     Read row by row in Python, from the rules and not from the queries under test.
     """

@@ -1,8 +1,8 @@
-"""Random doings of many threads on few people, and what notifications must say after it.
+"""Random actions of many threads on few people, and the notifications that must result.
 
-Every thread likes, comments, names, follows, reposts, takes back, blocks; one person is banned and
-let in again; relays and sweepers work beside them. What is told at the end must be what the facts
-say, read row by row by an oracle. The host reads all the while: nothing may be marked as read that
+Every thread likes, comments, mentions, follows, reposts, undoes, blocks; one person is banned and
+unbanned. Relays and sweeps run beside them. In the end the notifications must match the facts,
+which an oracle reads row by row. The host reads all the while: nothing may be marked as read that
 was not on the page it was read from.
 """
 
@@ -40,7 +40,7 @@ Key = tuple[str, str, int]
 
 @dataclass
 class Findings:
-    """What a storm met and left behind; all lists must be empty."""
+    """Errors found by a storm; all lists must be empty."""
 
     operations: int = 0
     seconds: float = 0.0
@@ -54,14 +54,14 @@ class Findings:
 
 @dataclass
 class Scene:
-    """Who takes part. Nobody blocks the host, under whose posts people are named."""
+    """The participants. Nobody blocks the host, below whose posts people are mentioned."""
 
     host: Any
     people: Sequence[Any]
     outlaw: Any
     posts: Sequence[int]
     hosts_posts: Sequence[int]
-    talk: int  # a post of the host: what is said there stays, and is said by nobody who is hidden
+    talk: int  # a post of the host whose comments stay, by authors who are never hidden
 
     @property
     def everybody(self) -> list[Any]:
@@ -69,7 +69,7 @@ class Scene:
 
 
 def scene(host: Any, people: Sequence[Any], outlaw: Any) -> Scene:
-    """Have some posts published."""
+    """Publish some posts."""
     posts = [feeds.publish(person, content="words").pk for person in people[:2] for _ in range(2)]
     hosts = [feeds.publish(host, content="words").pk for _ in range(2)]
     return Scene(host, people, outlaw, posts, hosts[:1], hosts[1])
@@ -84,11 +84,11 @@ def storm(
     seed: int = 1,
     tell: Callable[[int], Any] = lambda done: None,
 ) -> Findings:
-    """Do `operations` random actions in all, relays beside them; then drain and compare."""
+    """Do `operations` random actions in all, with relays beside them; then drain and compare."""
     found = Findings(operations=operations)
     turns = iter(range(operations))
     lock, over = threading.Lock(), threading.Event()
-    pages: list[tuple[int, int]] = []  # (until, where the talk was on that page)
+    pages: list[tuple[int, int]] = []  # (until, position of the talk on that page)
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
@@ -98,7 +98,7 @@ def storm(
                     turn = next(turns, None)
                 if turn is None:
                     return
-                # Events are handled among the doings that they tell of, not after all of them.
+                # Events are handled between the actions, not only after all of them.
                 while Event.objects.count() > BACKLOG:
                     time.sleep(0.005)
                 try:
@@ -125,7 +125,7 @@ def storm(
     def sweep() -> None:
         while not over.is_set():
             batch = redis.Batch()
-            for person in on.everybody:  # whose pages are open: relays fold for them at once
+            for person in on.everybody:  # as if their pages were open: relays fold for them at once
                 sockets.heartbeat(batch, person.pk)
             batch.run()
             fold.sweep()
@@ -159,9 +159,9 @@ def _ms(item: Any) -> int:
 
 
 def _one(on: Scene, dice: random.Random) -> None:
-    """Do one thing."""
+    """Do one random action."""
     one, other = dice.sample(on.people, 2)
-    # Half of it to one post: what is hot shows what is not locked.
+    # Half of them on one post: contention reveals missing locks.
     post = dice.choice([*on.posts, *on.hosts_posts * len(on.posts)])
     match dice.randrange(12):
         case 0 | 1 | 2:
@@ -205,7 +205,7 @@ def _some_comment(on: Scene, dice: random.Random) -> Comment:
 
 
 def drain() -> None:
-    """Deliver every event and fold every cause; TimeoutError without progress."""
+    """Deliver every event and fold every cause; raises TimeoutError without progress."""
     end = time.monotonic() + STUCK_SECONDS
     with doorbell.silence():
         while True:
@@ -221,7 +221,7 @@ def drain() -> None:
 
 # --- the oracle ---------------------------------------------------------------------------------
 def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
-    """Who did what to whom by the facts: group → actor → comments or reposts (0 for the rest)."""
+    """Return the causes by the facts: group → actor → comments or reposts (0 for the rest)."""
     people = {user.pk: user for user in User.objects.all()}
     rows = Relationship.objects.filter(from_user=reader.pk)
     blocked = {row.to_user_id for row in rows if row.relation in BLOCKED}
@@ -276,7 +276,7 @@ def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
 
 
 def differences(reader: Any) -> list[Any]:
-    """What a reader is told and should not be, or the other way round; empty after a drain."""
+    """Return the differences between notifications and facts; empty after a drain."""
     facts, wrong = expected(reader), []
     page = queries.notifications(reader, None, 100)
     items = {_key(item): item for item in page.items}
@@ -320,7 +320,7 @@ def _key(item: Any) -> Key:
 
 
 def _unseen(on: Scene, pages: Sequence[tuple[int, int]]) -> list[Any]:
-    """Return what was said in the talk at or below what a page was read until, and not on it."""
+    """Return comments of the talk at or below a page's `until` that were not on it."""
     causes = NotificationCause.objects.filter(user=on.host.pk, subject_id=on.talk)
     said = list(
         causes.filter(kind=kinds.COMMENTED.value, ref__gt=0).values_list("position", flat=True)

@@ -377,7 +377,7 @@ THREADS, ROUNDS = 8, 12
 
 
 class TestThreads:
-    """Many writers at once on MariaDB: no error reaches anybody, no count drifts."""
+    """Many concurrent writers on MariaDB: no errors, and no count drifts."""
 
     pytestmark = full
 
@@ -432,7 +432,7 @@ class TestThreads:
             self.run([partial(feeds.repost, p, post) for p in others])
             self.run([partial(feeds.undo_repost, first, post)])
             assert CountChange.objects.count() == 8
-        actions.like(first, POST, post)  # whoever makes the seventh, or a later one, folds all
+        actions.like(first, POST, post)  # the writer of the seventh, or a later one, folds all
         assert kept.values_list("like_count", "repost_count", "bookmark_count").get() == (1, 2, 2)
         assert not CountChange.objects.exists()
         assert drift() == []
@@ -452,7 +452,7 @@ class TestThreads:
             dice = random.Random(number)
             try:
                 for _ in range(40):
-                    # Each acts for two people, so that they meet over one like too.
+                    # Each acts for two people, so that threads also collide on one like.
                     person = people[(number + dice.randrange(2)) % 4]
                     if dice.random() < 0.6:
                         act = dice.choice([actions.like, actions.unlike])
@@ -518,7 +518,7 @@ class TestThreads:
                         case 4:
                             actions.like(person, POST, post)
                 except NotFound:
-                    pass  # another thread deleted it in between
+                    pass  # another thread deleted it meanwhile
 
         self.run([partial(act, number) for number in range(THREADS)])
         assert drift() == []

@@ -1,4 +1,4 @@
-"""The API of likes and comments: shapes, refusals, garbage."""
+"""The API of likes and comments: shapes, refusals, invalid input."""
 
 from typing import Any
 
@@ -157,7 +157,7 @@ def test_a_comment_sent_twice_with_one_key_is_made_once(client, post) -> None:
     assert (other.status_code, other.json()["code"]) == (409, 24)
 
 
-# --- garbage ------------------------------------------------------------------------------------
+# --- invalid input ------------------------------------------------------------------------------
 ADDRESSES = [
     ("put", "posts/{}/like"),
     ("delete", "posts/{}/like"),

@@ -1,4 +1,4 @@
-"""Bookmarks: counted like likes, a list that is never short, and nobody else's business."""
+"""Bookmarks: counted like likes, full pages, and private."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lists of which nearly all is hidden: bounded work, and honest about what is left."""
+"""Lists with nearly all rows hidden: bounded work, and a correct `next`."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four rows are looked at for a page of one."""
+    """A page of one reads four rows."""
     monkeypatch.setattr(refill, "ROUND_MAX", 2)
     monkeypatch.setattr(refill, "ROUNDS_MAX", 2)
     monkeypatch.setattr(threads, "SPARE", 0)
@@ -107,7 +107,7 @@ def test_notifications_far_below_those_that_are_hidden(
     for person in (shown, *[hidden] * 5):
         actions.like(person, POST, make_post(me).pk)
         drain()
-    relations.block(me, hidden)  # what follows from it has not come yet
+    relations.block(me, hidden)  # its events have not run yet
     pages = walk(lambda cursor: queries.notifications(me, cursor, 1))
     assert [[one["actors"][0]["id"] for one in page] for page in pages] == [[], [str(shown.pk)]]
     assert queries.unread_count(me) == (0, False)

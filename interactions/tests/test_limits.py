@@ -1,4 +1,4 @@
-"""What writes has a budget: 429 with Retry-After, nothing done, nothing typed lost."""
+"""Writes have a budget: 429 with Retry-After, no effect, and typed text is kept."""
 
 import time
 from typing import Any
@@ -38,7 +38,7 @@ PAGES = {
 
 
 def use_up(budget: Budget, owner: int) -> None:
-    """Leave nothing in a bucket, and let nothing flow into it before the next request."""
+    """Empty a bucket and stop its refill until the next request."""
     ratelimit.take(budget, owner)
     key, later = Take(budget, owner).key, time.time() + 3600
     redis.call(

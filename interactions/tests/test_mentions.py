@@ -1,4 +1,4 @@
-"""Who a text names, and how it is shown."""
+"""People named in a text, and how the name is rendered."""
 
 import html
 import re
@@ -36,7 +36,7 @@ def test_how_many_are_notified_is_a_number_of_the_table(settings) -> None:
     text = " ".join(f"@name{n}" for n in range(12))
     settings.BUDGETS = {"mentions": Rate(3, 0)}
     assert mentions.usernames(text) == ["name0", "name1", "name2"]
-    assert jinja.linked(text).count("<a ") == 12  # further names are links all the same
+    assert jinja.linked(text).count("<a ") == 12  # further names are still links
     settings.BUDGETS = {"mentions": None}
     assert len(mentions.usernames(text)) == 12
 

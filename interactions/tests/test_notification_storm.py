@@ -1,4 +1,4 @@
-"""The storm's slice in CI: real threads on MariaDB; what is told is what the facts say."""
+"""A short run of the storm: real threads on MariaDB; notifications match the facts."""
 
 import threading
 import time
@@ -33,14 +33,14 @@ def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> 
     assert found.errors == []
     assert found.differences == []
     assert found.unseen == []
-    # Not a storm in a glass.
+    # The storm must have done something.
     assert found.told > 5
     assert found.looked > 10
     _sees_damage()
 
 
 def test_of_two_relays_the_later_one_has_read_what_is_true(make_user: Any, make_post: Any) -> None:
-    """The like's relay stops between reading and writing while the like is taken back."""
+    """The relay of the like stops between reading and writing while the like is removed."""
     author, fan = make_user(), make_user()
     post = make_post(author)
     actions.like(fan, SubjectType.POST, post.pk)
@@ -70,7 +70,7 @@ def test_of_two_relays_the_later_one_has_read_what_is_true(make_user: Any, make_
 
 
 def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch: Any) -> None:
-    """What becomes due meanwhile, the one who folds takes along."""
+    """A running fold includes causes that become due meanwhile."""
     author, *fans = [make_user() for _ in range(3)]
     post = make_post(author)
     rows = [causes.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk) for fan in fans]
@@ -101,7 +101,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
 
 
 def _sees_damage() -> None:
-    """A check that cannot fail is worse than none."""
+    """Check that the oracle detects damage."""
     group = Notification.objects.filter(actor_count__gt=0, kind=COMMENTED.value).latest("position")
     on = Scene(group.user, [], None, [], [], group.subject_id)
     assert notification_storm._unseen(on, [(group.position, group.position - 1)])

@@ -1,4 +1,4 @@
-"""Who is told of what: every kind, grouped, taken back, hidden, read, and chosen."""
+"""Recipients of notifications: every kind, grouped, undone, hidden, read, and chosen."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -24,7 +24,7 @@ POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
 
 def told(user: Any) -> list[tuple[Any, ...]]:
-    """Kind, names of the actors, their number, and whether it is read, of all notifications."""
+    """Return kind, names of the actors, their number, and the unread state of all notifications."""
     items = queries.notifications(user, None, 100).items
     return [
         (
@@ -84,7 +84,7 @@ def test_each_kind_is_told_to_whom_it_is_for(
         ("followed", "user"): "",
     }
     assert unread(me) == 8
-    # Nobody is told of their own doings; others only of what is theirs.
+    # Nobody is notified of their own actions, others only of actions towards them.
     assert told(anna) == []
     assert [kind for kind, *_ in told(bert)] == ["commented"]
 
@@ -199,7 +199,7 @@ def test_a_read_group_with_a_new_actor_is_unread_again_and_on_top(
 def test_blocks_and_bans_hide_at_once_and_give_back(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
-    """Before any event of them was handled, and after; a count is never told of."""
+    """Checked before and after the events are handled; a count never includes hidden people."""
     anna = people[0]
     for person in people:
         actions.like(person, POST, post.pk)
@@ -230,7 +230,7 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     for person in crowd:
         actions.like(person, POST, post.pk)
     drain()
-    relations.block(me, crowd[0])  # not among those at hand
+    relations.block(me, crowd[0])  # not among the stored actors
     relations.block(me, crowd[-1])
     for _ in range(2):
         assert told(me)[0][1:3] == ([one.username for one in crowd[-2:-5:-1]], len(crowd) - 2)
@@ -238,7 +238,7 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     for person in crowd[8:-1]:
         actions.unlike(person, POST, post.pk)
     drain()
-    relations.unblock(me, crowd[0])  # back, and below those who are not at hand
+    relations.unblock(me, crowd[0])  # visible again, and older than the stored actors
     drain()
     for person in crowd[6:8]:
         actions.unlike(person, POST, post.pk)
@@ -247,7 +247,7 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     for person in crowd[3:6]:
         actions.unlike(person, POST, post.pk)
     drain()
-    # Fewer are at hand than there are: they are looked for.
+    # Fewer actors are stored than exist: more are looked up.
     assert told(me)[0][1:3] == ([one.username for one in crowd[2::-1]], 3)
 
 
@@ -283,7 +283,7 @@ def test_what_the_reader_may_not_see_any_more_is_not_told_of(
     actions.like(anna, POST, post.pk)
     drain()
     assert unread(me) == len(told(me)) == 5
-    relations.block(dora, me)  # and with her what was said below her words
+    relations.block(dora, me)  # this hides the replies to her comments too
     assert unread(me) == len(told(me)) == 3
     relations.unfollow(me, carl)
     assert unread(me) == len(told(me)) == 2
@@ -322,7 +322,7 @@ def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
     feeds.delete(me, post.pk)
     actions.delete_comment(me, mine.pk)
     drain()
-    # What is unread is looked at for each count, and never forgotten.
+    # Unread rows are read for each count and never expire, so a deletion must clear them.
     assert not Notification.objects.filter(user=me, is_unread=True).exists()
 
 
@@ -458,7 +458,7 @@ def test_reading_marks_what_was_there_and_never_what_comes_later(
     assert [read for *_, read in told(me)] == [False, True]
     actions.unlike(bert, POST, post.pk)
     drain()
-    assert unread(me) == 0  # who was there before was read
+    assert unread(me) == 0  # all that existed before was read
     actions.like(bert, POST, post.pk)
     drain()
     assert unread(me) == 1
@@ -512,7 +512,7 @@ def test_old_groups_are_forgotten_when_read_and_only_then(
     assert retention.prune() == 1
     assert [kind for kind, *_ in told(me)] == ["followed"]
     assert NotificationCause.objects.count() == 1
-    # Unread, but about what is gone.
+    # Unread, but about a deleted subject.
     other = make_post(me)
     actions.like(anna, POST, other.pk)
     drain()
@@ -559,7 +559,7 @@ def test_pages_are_full_whatever_is_hidden(
 def test_the_count_is_bounded(
     me: Any, people: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    # By its full name it is the function of that name.
+    # The full name refers to the function of the same name.
     monkeypatch.setattr(import_module("interactions.queries.notifications"), "UNREAD_MAX", 3)
     for _ in range(5):
         actions.like(people[0], POST, make_post(me).pk)
@@ -601,9 +601,9 @@ def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
     assert told(me) == []
 
 
-# --- what one fact changes for many ---------------------------------------------------------------
+# --- facts that affect many ---------------------------------------------------------------------
 def deliver_one_by_one(count: Callable[[], int]) -> list[int]:
-    """How many rows each event changes, of those that changed any."""
+    """Return how many rows each event changes, for events that change any."""
     numbers = [count()]
     while relay.relay(1):
         numbers.append(count())

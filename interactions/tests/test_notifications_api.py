@@ -1,4 +1,4 @@
-"""Notifications over the API, and hints over the socket."""
+"""Notifications over the API, and live hints over the socket."""
 
 from typing import Any
 
@@ -107,7 +107,7 @@ def test_the_count_is_right_without_redis(
 def test_open_pages_are_told_once_and_only_of_news(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    """A second like of an unread post is no news; of a burst the first is folded at once."""
+    """A second like of an unread post sends no hint; of a burst the first is folded at once."""
     me, *people = [make_user() for _ in range(4)]
     post = make_post(me)
     drain()
@@ -135,7 +135,7 @@ def test_open_pages_are_told_once_and_only_of_news(
 def test_no_hint_tells_of_what_happens_out_of_sight(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    """Somebody answers a comment below the post of somebody who blocked its author."""
+    """Somebody replies to a comment below the post of a person who blocked its author."""
     me, author, other = [make_user() for _ in range(3)]
     post = make_post(author)
     mine = actions.comment(me, post.pk, "mine")
@@ -156,7 +156,7 @@ def test_no_hint_tells_of_what_happens_out_of_sight(
 def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
-    """All of them are online: the sweeper folds for more than a few."""
+    """All of them are online: the sweep folds for more than a few."""
     monkeypatch.setattr(causes, "FOLD_NOW_MAX", 2)
     spammer, *people = [make_user() for _ in range(4)]
     for person in people:
@@ -173,7 +173,7 @@ def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
 def test_the_answers_are_what_the_document_says(
     make_user: Any, make_post: Any, api_for: Any, drain: Any
 ) -> None:
-    """And every address is in it."""
+    """Every address is covered as well."""
     me = make_user()
     actions.like(make_user(), POST, make_post(me).pk)
     drain()

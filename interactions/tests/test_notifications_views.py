@@ -1,4 +1,4 @@
-"""The pages of notifications, as they are without JavaScript."""
+"""The pages of notifications, without JavaScript."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def page(browser: Client, path: str = "/notifications", **headers: str) -> str:
 
 
 def badge(html: str) -> str | None:
-    """What the badge says, None when it is hidden."""
+    """Return the text of the badge; None if it is hidden."""
     tag, _, rest = html.partition('<b class="badge" data-unread')[2].partition(">")
     return None if "hidden" in tag else rest.partition("<")[0]
 
@@ -74,7 +74,7 @@ def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
     answer = browser.post("/notifications/read", {"until": until})
     assert (answer.status_code, answer.headers["Location"]) == (303, "/notifications")
     html = page(browser)
-    assert html.count("data-is-unread") == 2  # what came after the page was loaded
+    assert html.count("data-is-unread") == 2  # those that arrived after the page was loaded
     assert badge(html) == "2"
     assert f'href="/comments/{said.pk}/replies"' in html
     assert browser.get(f"/comments/{said.pk}/replies").status_code == 200
@@ -142,11 +142,11 @@ def test_each_kind_has_its_sentence_and_its_choice() -> None:
 def test_the_badge_costs_no_round_trip_of_its_own(
     me: Any, browser: Client, round_trips: list[int]
 ) -> None:
-    redis.call(lambda connection: connection.flushdb())  # and with it the fence of the sign-in
+    redis.call(lambda connection: connection.flushdb())  # including the fence of the session
     page(browser, "/search")
     round_trips.clear()
     page(browser, "/search")
-    assert len(round_trips) == 2  # who asks; card and badge
+    assert len(round_trips) == 2  # session; card and badge
 
 
 @pytest.mark.parametrize("hide", ["i block", "they block", "both block", "banned"])
@@ -160,7 +160,7 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
     dead_redis: Any,
     hide: str,
 ) -> None:
-    """Whatever the caches hold, and before as well as after the event was handled."""
+    """Whatever the caches have, before and after the event is handled."""
     anna, bert = make_user("anna77", nickname="HiddenAnna"), make_user("bert77")
     mine, theirs = make_post(me, content="mine"), make_post(anna, content="of anna")
     host = make_post(make_user(), content="host")

@@ -48,7 +48,7 @@ def ids(page: Page) -> list[int]:
 
 
 def walk(read, size: int) -> list[dict]:
-    """All items of a list, page by page; every page but the last must be full."""
+    """Return all items of a list, page by page; every page but the last must be full."""
     found, cursor = [], None
     while True:
         page = read(cursor, size)
@@ -60,7 +60,7 @@ def walk(read, size: int) -> list[dict]:
 
 
 def test_counts_are_read_as_integers_with_what_is_not_folded_yet(reader, author, post) -> None:
-    """A union of signed and unsigned columns would be of decimals."""
+    """A union of signed and unsigned columns would return decimals."""
     actions.like(reader, POST, post.pk)
     actions.like(author, POST, post.pk)
     actions.unlike(author, POST, post.pk)
@@ -225,11 +225,11 @@ def test_comments_across_a_block_are_hidden_from_both_sides(post, author, make_u
         assert set(ids(queries.comments(viewer, post.pk))) == everything
     assert ids(queries.comments(one, post.pk)) == [roots[one].pk]
     assert ids(queries.comments(two, post.pk)) == [roots[two].pk]
-    # The thread of the one: the other's reply is gone for them, also from the count.
+    # The thread of the one: the other's reply is hidden from them, also in the count.
     assert ids(queries.replies(one, roots[one].pk)) == [replies[third].pk]
     assert queries.comments(one, post.pk).items[0]["reply_count"] == 1
     assert queries.comment(third, roots[one].pk)["reply_count"] == 2
-    # Whoever may not see the root may not see its thread either.
+    # If the root is hidden, its thread is too.
     with pytest.raises(NotFound):
         queries.replies(two, roots[one].pk)
     with pytest.raises(NotFound):

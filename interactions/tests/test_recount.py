@@ -1,4 +1,4 @@
-"""The recount: it finds exactly what is off, mends it, and takes nothing in motion for drift."""
+"""The recount: it finds exactly the wrong counts, fixes them, and ignores changes in progress."""
 
 import io
 import logging
@@ -42,7 +42,7 @@ def people(make_user):
 
 @pytest.fixture
 def post(people, make_post) -> int:
-    """A post with something of everything, no event of which was handled yet."""
+    """A post with some of everything, whose events were not handled yet."""
     author, one, two, three = people
     ident = make_post(author).pk
     actions.like(author, POST, make_post(author).pk)
@@ -75,7 +75,7 @@ PLACES: dict[str, tuple[Any, dict[str, Any], str, int]] = {
 
 
 def spoiled(name: str, post: int) -> tuple[Any, str]:
-    """The row that has a counter of the post, and the column."""
+    """Return the row with a counter of the post, and the column."""
     model, which, column, _true = PLACES[name]
     ident = {Subject: "subj_id", Comment: "subject__subj_id", Case: "subject_id"}[model]
     return model.objects.filter(**which, **{ident: post}), column
@@ -86,7 +86,7 @@ def kept(rows: Any, column: str) -> int:
 
 
 def command(*arguments: str) -> tuple[str, int]:
-    """What the command prints, and its exit code."""
+    """Return the output of the command, and its exit code."""
     out = io.StringIO()
     try:
         call_command("recount_interactions", *arguments, stdout=out)
@@ -108,7 +108,7 @@ def test_each_counter_that_is_off_is_found_left_and_mended(post, name, caplog, m
     assert set(PLACES) == set(recount.COUNTERS)
     monkeypatch.setattr(recount, "STEP", 2)
     rows, column = spoiled(name, post)
-    for more in (40, -PLACES[name][3]):  # the second with likes that are folded
+    for more in (40, -PLACES[name][3]):  # the second with folded likes
         before, off = kept(rows, column), abs(more)
         wrong = before + more
         rows.update(**{column: wrong})
@@ -135,7 +135,7 @@ def test_reasons_and_counts_of_a_row_that_is_gone_are_mended(post, people) -> No
     while relay.relay():
         pass
     Case.objects.update(reasons={"abuse": 1, "spam": 2})
-    Subject.objects.get(comment_count=0).delete()  # of the post that has a like and nothing else
+    Subject.objects.get(comment_count=0).delete()  # the subject of a post with nothing but a like
     for _ in range(2):
         found = recount.run()
         assert (found.wrong, dict(found.drift)) == (2, {"reports": 1, "likes": 1})
@@ -146,7 +146,7 @@ def test_reasons_and_counts_of_a_row_that_is_gone_are_mended(post, people) -> No
 
 
 def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, people) -> None:
-    """A fold stops at nothing: the difference is not what it was when it was found."""
+    """A fold stops at 0, so the difference changes after it was found."""
     rows, _ = spoiled("likes", post)
     while relay.relay():
         pass
@@ -162,7 +162,7 @@ def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, 
 
 
 def test_a_count_is_mended_although_people_never_stop(post, make_user, monkeypatch) -> None:
-    """With each fold of the mending somebody else likes it."""
+    """With each fold of the fix somebody else likes the post."""
     rows, _ = spoiled("likes", post)
     rows.update(like_count=7)
     fold, folds = actions.fold_counts, []
@@ -192,7 +192,7 @@ def test_the_check_is_on_the_schedule_and_only_the_newest_are_kept(monkeypatch) 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
 def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) -> None:
-    """Sound counts are never touched; from the mending on spoiled ones agree, too."""
+    """Correct counts are never changed; after the fix wrong ones agree, too."""
     monkeypatch.setattr(recount, "STEP", 3)
     root = Comment.objects.filter(subject__subj_id=post, root=None).get()
     Subject.objects.update(

@@ -1,4 +1,4 @@
-"""Reports: told once, to staff only; the queue, and what becomes of a case however it ends."""
+"""Reports: each once, visible to staff only; the queue, and every way to end a case."""
 
 from importlib import import_module
 from typing import Any
@@ -48,7 +48,7 @@ def staff(make_user) -> User:
 
 @pytest.fixture
 def things(author, make_post) -> dict[str, int]:
-    """What can be reported of the author, by type."""
+    """Reportable objects of the author, by type."""
     post = make_post(author, content="for sale")
     return {
         "post": post.pk,
@@ -67,7 +67,7 @@ def case(kind: int, ident: int) -> Case:
 
 
 def open_counts() -> list[tuple[int, int]]:
-    """What each case says is open, and what is."""
+    """Return for each case its stored and its true number of open reports."""
     return [
         (one.open_count, Report.objects.filter(case=one, is_open=True).count())
         for one in Case.objects.all()
@@ -222,7 +222,7 @@ def test_the_queue_shows_cases_and_acts_after_asking(client, staff, things, auth
         return answer.content.decode()
 
     assert "Delete these posts" in act("delete_reported", post, comment)
-    assert open_counts() == [(1, 1)] * 3  # only asked
+    assert open_counts() == [(1, 1)] * 3  # only the confirmation page
     assert "Done for 2." in act("delete_reported", post, comment, confirmed="yes")
     assert Post.objects.get(pk=things["post"]).is_deleted
     assert Comment.objects.get(pk=things["comment"]).deleted
@@ -286,7 +286,7 @@ def test_what_ends_elsewhere_leaves_the_queue(how, client, staff, author, things
 def test_what_ends_while_it_is_reported_opens_no_case(
     kind, me, author, things, drain, monkeypatch
 ) -> None:
-    """Its event has come before there is a case to close."""
+    """Its event has run before there is a case to close."""
     reports = import_module("interactions.actions.reports")
     keep = reports._report
 

@@ -1,4 +1,4 @@
-"""Reposts: counted once, one without words of each post, no way round a block or a visibility."""
+"""Reposts: counted once, one without text of each post, no way around a block or the visibility."""
 
 from typing import Any
 
@@ -61,7 +61,7 @@ def test_a_repost_without_words_is_there_once_and_can_be_undone(client, post, dr
     assert not {"ref", "ref_gone", "mine", "position"} & set(made["ref"])
     again = client.post(address, {"content": " \n"}, format="json")
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
-    # Also by way of the repost itself.
+    # Also by reposting the repost itself.
     again = client.post(f"{V1}posts/{made['id']}/repost", format="json")
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
     seen = card(client, post.pk)
@@ -85,7 +85,7 @@ def test_every_repost_with_words_is_a_post_of_its_own(client, post) -> None:
     assert [answer.json()["content"] for answer in made] == ["look 0", "look 1"]
     seen = card(client, post.pk)
     assert (seen["repost_count"], seen["reposted"]) == (2, False)
-    client.delete(address)  # undoes only what has no words
+    client.delete(address)  # only deletes the repost without text
     client.delete(f"{V1}posts/{made[0].json()['id']}")
     assert card(client, post.pk)["repost_count"] == 1
     too_long = client.post(address, {"content": "x" * 2001}, format="json")
@@ -152,12 +152,12 @@ def test_a_repost_never_shows_what_its_reader_may_not_see(
     elif how == "banned":
         accounts.ban(author)
     else:
-        # What was reposted cannot be changed so: of its own author, and only followers see it.
+        # The original is changed behind the actions: it becomes visible to followers only.
         Post.objects.filter(pk=post.pk).update(visibility="followers")
         redis.call(lambda connection: connection.flushdb())
     browser = Client()
     browser.cookies["access"], browser.cookies["refresh"] = accounts.sign_in(me, "chrome")
-    for _ in range(2):  # as it was cached, and as it is then
+    for _ in range(2):  # from the cache, and without it
         for path in ("feed", f"users/{sharer.pk}/posts", f"posts/{made.pk}"):
             text = reader.get(V1 + path).content.decode()
             assert '"ref":null,"ref_gone":true' in text
@@ -167,7 +167,7 @@ def test_a_repost_never_shows_what_its_reader_may_not_see(
             assert "no longer available" in text
             assert not [word for word in (MARK, author.username, str(post.pk)) if word in text]
         redis.call(lambda connection: connection.flushdb())
-    # Nor can it be reposted any more, by way of the repost either.
+    # It can no longer be reposted, not even by its repost.
     for ident in (post.pk, made.pk):
         with pytest.raises(errors.NotFound):
             actions.repost(me, ident)

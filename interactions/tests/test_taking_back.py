@@ -1,4 +1,4 @@
-"""One's own like or bookmark of what one may no longer see can be taken back all the same."""
+"""One's own like or bookmark of a hidden object can still be removed."""
 
 import pytest
 from django.test import Client
@@ -47,12 +47,12 @@ def test_what_is_hidden_now_can_be_liked_and_kept_no_longer(
         assert client.put(f"{V1}{address}/{name}").status_code == 404
         if way == "api":
             answer = client.delete(f"{V1}{address}/{name}")
-            # How many others there are is not told.
+            # The number of the others is not shown.
             assert (answer.status_code, answer.json()) == (200, {said: False, f"{name}_count": 0})
         else:
             answer = browser.post(f"/{address}/{name}", {said: "0"})
             assert answer.status_code == 303
-        # Nothing of one's own is left there: as what does not exist.
+        # Afterwards nothing is left there: the answer is that of an object that does not exist.
         assert client.delete(f"{V1}{address}/{name}").status_code == 404
     assert set(Like.objects.values_list("user_id", flat=True)) == {other.pk}
     assert Bookmark.objects.get().user_id == other.pk

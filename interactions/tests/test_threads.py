@@ -1,4 +1,4 @@
-"""Pins, open, closed and featured threads, reply counts and their costs."""
+"""Pins; open, closed and featured threads; reply counts and their costs."""
 
 import random
 from functools import partial
@@ -47,7 +47,7 @@ def words(page: Any) -> list[str]:
 
 
 def walk(read: Any, size: int) -> list[Any]:
-    """All items of a list page by page, each page full but the last."""
+    """Return all items of a list page by page; each page but the last must be full."""
     found, cursor = [], None
     while True:
         page = read(cursor, size)
@@ -215,7 +215,7 @@ def test_featured_shows_what_the_author_picked_and_to_each_their_own(
 def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
     author, reader, other, post
 ) -> None:
-    """Everybody sees what they wrote, and to what; nobody sees more of others by replying."""
+    """Everybody sees their own replies and the answered comment, but no more of others."""
     root = actions.comment(other, post, "not picked").pk
     theirs = actions.comment(other, post, "by another", root).pk
     mine = actions.comment(reader, post, "my answer", theirs).pk
@@ -234,7 +234,7 @@ def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
             queries.comment(reader, unseen)
     assert listed(other, post) == [plain, root]
     actions.delete_comment(other, root)
-    assert words(queries.comments(reader, post)) == [""]  # its tombstone, for the reply's sake
+    assert words(queries.comments(reader, post)) == [""]  # its tombstone, because of the reply
     actions.delete_comment(reader, mine)
     assert listed(reader, post) == []
     actions.set_comment_status(author, post, "open")
@@ -276,7 +276,7 @@ def test_reply_counts_are_the_readers_own_whoever_is_banned_or_blocked(
     assert (counts(reader), counts(None)) == ((3, 2), everybody)
     accounts.ban(banned)
     assert [counts(v) for v in (reader, None)] == [(3, 2)] * 2
-    relations.block(author, reader)  # the post is gone for the reader
+    relations.block(author, reader)  # the post is hidden from the reader
     actions.delete_comment(author, below[0])
     assert [counts(v) for v in (other, None)] == [(3, 2)] * 2
     accounts.unban(banned)
@@ -305,7 +305,7 @@ def test_what_is_taken_off_replies_is_cached_and_forgotten_in_time(
 
 
 def test_any_thread_counts_and_shows_replies_as_row_by_row(make_user, make_post) -> None:
-    """Random blocks, bans, deletions; each reader's counts are what paging through shows."""
+    """Random blocks, bans, deletions; each reader's counts equal the replies found by paging."""
     dice = random.Random(5)
     people = [make_user() for _ in range(5)]
     post = make_post(people[0]).pk
@@ -331,7 +331,7 @@ def test_any_thread_counts_and_shows_replies_as_row_by_row(make_user, make_post)
                 for root in walk(partial(queries.comments, viewer, post), 3):
                     replies = walk(partial(queries.replies, viewer, int(root["id"])), 3)
                     assert root["reply_count"] == sum(not card["deleted"] for card in replies)
-                    assert root["content"] or replies  # a tombstone hangs by a reply that is seen
+                    assert root["content"] or replies  # a tombstone needs a visible reply
 
 
 # --- costs --------------------------------------------------------------------------------------

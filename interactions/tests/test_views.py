@@ -246,7 +246,7 @@ def test_a_thread_is_read_and_answered_without_javascript(browser, post, author,
     late = browser.post(f"{address}/comments", {"content": "late", "parent": str(made.pk)})
     shown = text_of(browser.get(late["Location"].partition("#")[0]))
     assert "late" in shown
-    assert thread in shown  # the way to all of it
+    assert thread in shown  # the link to the whole thread
     refused = browser.post(f"{address}/comments", {"content": "x" * 1001, "parent": str(root.pk)})
     assert refused.status_code == 422
     assert "x" * 1001 in text_of(refused)
@@ -268,7 +268,7 @@ def test_htmx_opens_replies_and_the_form_in_place(browser, post, author) -> None
     sent = {"content": "mine", "parent": str(root.pk)}
     answer = text_of(browser.post(f"/posts/{post.pk}/comments", sent, headers=HTMX))
     assert answer.strip().startswith("<li")
-    assert answer.count('data-testid="reply"') == 1  # of a long thread the new one alone
+    assert answer.count('data-testid="reply"') == 1  # only the new one, as the thread is long
     assert "26 replies" in answer
     assert 'id="comment-count" hx-swap-oob="true">27<' in answer
     refused = browser.post(f"/posts/{post.pk}/comments", sent | {"content": " "}, headers=HTMX)
@@ -345,7 +345,7 @@ def test_the_way_to_who_likes_a_post_comes_with_the_first_like(browser, post) ->
         answer = text_of(browser.post(f"{address}/like", {"liked": liked}, headers=here))
         assert f'{place} hx-swap-oob="true"' in answer
         assert (link in answer, "hidden>" in answer) == (liked == "1", liked == "0")
-    # In a list there is no such place, nor where the header cannot be parsed.
+    # Lists have no such place, and invalid headers name none.
     for shown in ("", "http://testserver/", f"http://x.example{address}", "http://[", "//[::1"):
         elsewhere = HTMX | ({"HX-Current-URL": shown} if shown else {})
         answer = browser.post(f"{address}/like", {"liked": "1"}, headers=elsewhere)

@@ -1,22 +1,23 @@
-"""Which address shows what to whom: the table that `test_block_matrix` walks.
+"""The access table that `test_block_matrix` walks: content and readers of each address.
 
-For each address it says how it is called and what it may show. One that is not in the table fails
-`test_every_address_is_in_the_matrix`, and so does a method that none of its calls uses. A call is
+For each address it says how to call it and what it may show. `test_every_address_is_in_the_matrix`
+fails for an address that is not in the table, and for a method that none of its calls uses. A call
+is
 
-- `Shows`: a page or list on which what Hidden did may stand. It is read by everybody; nobody finds
-  a word, a name or an id that is not for them.
-- `Of`: something of Hidden's own. For whom it is not, the answer is that of what does not exist,
-  to the letter. What changes something is asked of those who must be refused, and undone.
-- `Alike`: what people may do about somebody all the same (block, by name). Whom Hidden blocks gets
-  the answer for a name that nobody has, to the letter, whatever it is.
-- `Free`: what people may take back of what they did themselves (a like), undone afterwards; the
-  answer must show nothing but what `names` allows. What they did not do is `Of`.
-- `Told`: the relation of two people, by the id of the other: it says who blocks whom. TOLD are the
-  only addresses that do (docs/moderation.md).
+- `Shows`: a page or list that may contain something of Hidden's. Everybody reads it; nobody may
+  find a word, a name or an id that is not for them.
+- `Of`: an object of Hidden's. A reader without access gets exactly the response for an object that
+  does not exist. Calls that change something are made by those who must be refused, and undone.
+- `Alike`: actions on people that are allowed in any case (block, by name). Somebody blocked by
+  Hidden gets exactly the response for an unknown name, whatever it is.
+- `Free`: removal of one's own actions (a like), undone afterwards; the response may show only what
+  `names` allows. For people who did not do the action it is `Of`.
+- `Told`: the relation of two people, by the id of the other: it says who blocks whom. The addresses
+  in TOLD are the only ones that do (docs/moderation.md).
 
-Nothing proves anything by being empty: whoever is named by `by` must find what `sees` names, and
-succeed in what changes something. Addresses in NOBODY, with the reason, show nobody but the one who
-asks; ADMIN says what staff find, where nobody else finds anything at all.
+An empty response proves nothing: the readers in `by` must find the texts in `sees`, and succeed
+with calls that change something. Addresses in NOBODY, with the reason, show nobody but the reader.
+ADMIN says what staff find; nobody else finds anything there.
 """
 
 from collections.abc import Mapping
@@ -27,9 +28,9 @@ READERS = (
     *("anonymous", "stranger", "follower", "blocked"),
     *("blocker", "mutual", "banned", "staff"),
 )
-# Hidden is not for them, nor they for Hidden.
+# Roles with a block between them and Hidden.
 APART = ("blocked", "blocker", "mutual")
-# Nobody is signed in.
+# Roles without a session.
 OUT = ("anonymous", "banned")
 MEMBERS = ("stranger", "follower", "staff")
 ALL = ("anonymous", *MEMBERS)
@@ -42,50 +43,50 @@ NAMES = ("username", "nickname", "hidden")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One request; `{name}` in path and data stands for what the World has by that name."""
+    """One request; `{name}` in path and data stands for the World's value of that name."""
 
     method: str
     path: str
     data: Mapping[str, str] = field(default_factory=dict)
-    # What must be found: marks of the World, other texts as they are; but what is for followers
-    # only by these alone.
+    # Marks of the World and literal texts that must be found; content for followers only by the
+    # readers in `by` alone.
     sees: tuple[str, ...] = ()
-    # By whom, or who succeeds in what changes something.
+    # The readers who find them, or who succeed if the call changes something.
     by: tuple[str, ...] = ()
-    # Of whom Hidden's names are told all the same.
+    # The readers who may see Hidden's names all the same.
     names: tuple[str, ...] = ()
     # For followers only.
     private: bool = False
-    # Asked in place.
+    # Requested by htmx.
     htmx: bool = False
 
     @property
     def proof(self) -> tuple[str, ...]:
-        """Who shows by succeeding that it is not refused to everybody."""
+        """The readers whose success shows that the call is not refused to everybody."""
         return self.by or (MEMBERS if self.method == "get" and not self.private else FOLLOWER)
 
 
 class Shows(Call):
-    """A page or list of several people's doings."""
+    """A page or list of several people's content."""
 
 
 class Of(Call):
-    """Something of Hidden's own."""
+    """An object of Hidden's."""
 
 
 class Alike(Call):
-    """Allowed whatever is between the two, and whether there is anybody."""
+    """Allowed for any relation, and for unknown people."""
 
 
 class Free(Call):
-    """One's own doing, which one may take back whatever is between the two."""
+    """One's own action, which one may undo for any relation."""
 
 
 class Told(Call):
     """The relation of two people."""
 
 
-# These tell somebody that Hidden blocks them; for every other address Hidden is nobody then.
+# These reveal that Hidden blocks the reader; for all other addresses Hidden does not exist then.
 TOLD = {"users/<str:user_id>/follow", "users/<str:user_id>/block", "relations"}
 
 
@@ -149,7 +150,7 @@ MATRIX: dict[str, list[Call]] = {
     "feed/recommended": [
         Shows("get", "feed/recommended?size=20", sees=("post", "nickname"), by=ALL)
     ],
-    # `Walk.count` holds it against the page.
+    # `Walk.count` compares it with the page.
     "feed/new-count": [Shows("get", "feed/new-count", sees=('"count"',))],
     "posts": [Shows("post", "posts", {"content": "hello @{username}"}, by=MEMBERS)],
     "users/<str:user_id>/posts": [
@@ -240,7 +241,7 @@ MATRIX: dict[str, list[Call]] = {
         Shows("get", "comments/{third_comment}/replies", sees=("reply", *NAMES), by=ALL),
     ],
     "notifications": [Shows("get", "notifications", sees=("nickname",))],
-    # `Walk.count` holds it against the list.
+    # `Walk.count` compares it with the list.
     "notifications/unread-count": [Shows("get", "notifications/unread-count", sees=('"count"',))],
     "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
 }
@@ -258,7 +259,7 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "@{username}", sees=("nickname",), by=(*ALL, "blocker"), names=("blocker",)),
         Shows("get", "@{third_name}", sees=("post", "nickname"), by=ALL),
     ],
-    # What is wrong with it is shown above the home feed.
+    # Errors are shown above the home feed.
     "posts": [
         Shows("post", "posts", {"content": ""}, sees=("post", "nickname"), by=MEMBERS),
         Shows("post", "posts", {"content": "hello @{username}"}, by=MEMBERS),
@@ -352,7 +353,7 @@ PAGES: dict[str, list[Call]] = {
 
 
 # --- admin --------------------------------------------------------------------------------------
-# Of each model what a moderator finds in its list, searched for `asked`, and on the page of a row.
+# For each model: what a moderator finds in its list, searched for `asked`, and on a row's page.
 ADMIN: dict[str, Listed] = {
     "core/event": Listed("{hidden}"),
     "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),
@@ -373,7 +374,7 @@ ADMIN: dict[str, Listed] = {
     "interactions/notification": Listed("{third_post}", ("{third_name}",), ("{third_name}",)),
     "interactions/notificationcause": Listed("{username}", ("hidden",), ("username",)),
 }
-# Its other pages: what is asked for, and what a moderator finds there, if they may go there.
+# Other pages of the admin: the request, and what a moderator finds there, if they have access.
 ADMIN_PAGES: dict[str, Listed] = {
     "": Listed("", ("accounts/user/",)),
     "^(?P<app_label>core|accounts|relations|feeds|interactions)/$": Listed(
@@ -383,7 +384,7 @@ ADMIN_PAGES: dict[str, Listed] = {
     "feeds/post/explain/": Listed(
         "feeds/post/explain/?viewer={third}&post={private_id}", ("{third_name}", "private_id")
     ),
-    # For admins, of no use here, or nothing at all.
+    # For admins only, not useful here, or empty.
     "accounts/user/<int:user_id>/roles/": Listed("accounts/user/{hidden}/roles/"),
     "feeds/post/rebuild/<int:user_id>/": Listed("feeds/post/rebuild/{hidden}/"),
     "autocomplete/": Listed("autocomplete/?term={username}"),

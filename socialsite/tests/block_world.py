@@ -1,4 +1,4 @@
-"""Whom the block matrix is about: Hidden, who did everything; the readers; who is banned later."""
+"""The people of the block matrix: Hidden, the readers, and a person who is banned later."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ NOTHING = 1234567890123456789
 
 
 class World:
-    """Hidden, who did everything; somebody banned, who did too; a third person; the readers."""
+    """Hidden, who did everything; a person to be banned, who did too; a third one; the readers."""
 
     def __init__(self, make_user: Callable[..., User]) -> None:
         self.hidden = make_user("xanadu77", nickname="Xanthippe")
@@ -25,11 +25,11 @@ class World:
         self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
         accounts.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
         accounts.force_offline(self.hidden, self.users["staff"])
-        # Those who show that what others are refused can be done.
+        # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
         self.mine: dict[str, int] = {}
         self.marks: dict[str, str] = {}
-        # What nobody may find, and what will be that of the one who is to be banned.
+        # Marks that nobody may find, and those of the person who is to be banned.
         self.never: list[str] = []
         self.of_gone: list[str] = []
         self.names: dict[str, Any] = {
@@ -49,7 +49,7 @@ class World:
         for name, reader in self.users.items():
             relations.follow(reader, self.third)
             relations.follow(self.gone, reader)
-            # Of a block that ends no follow nothing but the block itself is told.
+            # For a block without a follow to end, the block itself is the only event.
             if name != "blocker":
                 relations.follow(self.hidden, reader)
             if name not in ("stranger", "staff", "blocker"):
@@ -104,7 +104,7 @@ class World:
                 self.of_gone += [*texts.values(), *map(str, ids.values())]
 
     def _report(self, person: User, ids: dict[str, int]) -> None:
-        """Tell staff, and nobody else, of what a person did, of each kind."""
+        """Report each kind of object of a person to staff."""
         self.marks["secret"] = "xqsecret"
         for kind, ident in (
             (ReportedKind.POST, ids["post"]),
@@ -115,20 +115,20 @@ class World:
             actions.report(self.third, kind, ident, "spam", self.marks["secret"])
 
     def ban(self) -> None:
-        """Nobody finds them from now on."""
+        """Ban them: nobody may find them from now on."""
         accounts.ban(self.gone)
         accounts.ban(self.users["banned"])
         self.never = self.of_gone
 
     def block(self) -> None:
-        """Let the blocks happen."""
+        """Create the blocks."""
         relations.block(self.hidden, self.users["blocked"])
         relations.block(self.users["blocker"], self.hidden)
         relations.block(self.hidden, self.users["mutual"])
         relations.block(self.users["mutual"], self.hidden)
 
     def filled(self, text: str, reader: str, nothing: bool = False) -> str:
-        """Put what there is into a path or a value; `nothing`: what there is not, of Hidden's."""
+        """Put ids into a path or a value; with `nothing`, ids of Hidden's that do not exist."""
         names = {**self.names, "mine": self.mine.get(reader, self.names["third_post"])}
         names["me"] = self.users[reader].pk if reader in self.users else self.third.pk
         if nothing:

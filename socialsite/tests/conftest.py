@@ -1,4 +1,4 @@
-"""The running sites that the tests of this folder share."""
+"""Running sites that the tests of this folder share."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,14 @@ from socialsite.tests import stacks
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """The full stack; whoever stops a part of it starts it again."""
+    """The full stack; a test that stops a part of it starts it again."""
     with stacks.full_stack(tmp_path_factory.mktemp("full")) as running:
         yield running
 
 
 @pytest.fixture(scope="package", params=["full", "embedded"])
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running site; each test signs up people of its own."""
+    """The address of a running site; each test signs up new people."""
     if request.param == "full":
         yield request.getfixturevalue("stack").url
     else:

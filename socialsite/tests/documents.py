@@ -12,14 +12,14 @@ ROOT = Path(settings.BASE_DIR)
 # A test as the documents cite it: `path::test_name` or `path::Class::test_name`.
 CITED_TEST = re.compile(r"`((?:\w+/)+test_\w+\.py)((?:::\w+)+)`")
 
-# Folders that hold nothing written for this project.
+# Folders whose content does not belong to the project.
 _FOREIGN = {"data", "node_modules", "vendor", "locale", "lock", "__pycache__"}
 _TEXTS = {".py", ".lua", ".js", ".css", ".html", ".txt", ".md", ".sh", ".toml", ".yaml", ".tmpl"}
 
 
 @functools.cache
 def names_of(path: str) -> frozenset[str]:
-    """Return the tests of a module as they are cited; those of a class also without it."""
+    """Return the tests of a module as they are cited; tests of a class also without it."""
     found: set[str] = set()
 
     def walk(body: list[ast.stmt], prefix: str) -> None:
@@ -39,7 +39,7 @@ def is_test(path: str, name: str) -> bool:
 
 
 def texts() -> Iterator[tuple[Path, str]]:
-    """Yield each text file of the project by its relative path, with what it says."""
+    """Yield the relative path and the content of each text file of the project."""
     for path in _walk(ROOT):
         if path.suffix in _TEXTS or path.name == "Makefile":
             yield path.relative_to(ROOT), path.read_text()

@@ -1,4 +1,4 @@
-"""Requests that cost as much as a request can, and what a site has of memory after them."""
+"""The most expensive requests, and a site's memory use after them."""
 
 import io
 import json
@@ -19,7 +19,7 @@ AT_ONCE = 4
 
 
 def send(base: str, path: str, body: bytes, token: str = "", kind: str = "application/json") -> int:
-    """Send a POST and return the status of the answer."""
+    """Send a POST and return the status of the response."""
     headers = {"Content-Type": kind}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -52,14 +52,14 @@ def form(data: bytes) -> tuple[bytes, str]:
 
 
 def at_once(base: str, path: str, body: bytes, token: str = "", **kind: str) -> set[int]:
-    """Send the same several times at once and return the statuses."""
+    """Send the same request several times at once and return the statuses."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         sent = [pool.submit(send, base, path, body, token, **kind) for _ in range(AT_ONCE)]
         return {one.result() for one in sent}
 
 
 def warm_up(base: str, username: str) -> Client:
-    """Use what loads lazily, so that what is measured afterwards is the requests' own."""
+    """Trigger lazy loading, so that later measurements cover only the requests."""
     client = Client.new(base, username)
     for mode, kind in (("RGB", "JPEG"), ("RGBA", "WEBP")):
         body, content_type = form(picture((900, 900), kind, mode))
@@ -71,7 +71,7 @@ def warm_up(base: str, username: str) -> Client:
 
 
 def attack(base: str, client: Client) -> None:
-    """Send the largest bodies that are taken and larger ones, and a picture of many pixels."""
+    """Send bodies of the maximum size, larger ones, and a picture of many pixels."""
     large = lists(bodies.FILES - 1000)
     assert at_once(base, "/api/v1/auth/login", large) == {413}
     assert at_once(base, "/api/v1/auth/login", lists(bodies.OTHER - 1000)) == {400}
@@ -85,17 +85,17 @@ def attack(base: str, client: Client) -> None:
         picture((2800, 2800), "WEBP", "RGBA", lossless=True),
     ):
         body, kind = form(data)
-        # While one is decoded the others wait; who waits too long is told 503.
+        # While one is decoded the others wait; after too long a wait a request gets 503.
         assert at_once(base, "/api/v1/media", body, client.token, kind=kind) <= {201, 503}
 
 
 def megabytes(pids: Iterable[int]) -> float:
-    """Return how much memory processes have together."""
+    """Return the total memory of processes in megabytes."""
     return sum(resident("VmRSS", pid) for pid in pids)
 
 
 def of_group(leader: int) -> list[int]:
-    """Return the processes of a service, which leads a group of its own."""
+    """Return the processes of a service, which leads its own group."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""What tests and trials of kicks share: a page that is open, a login elsewhere, a dead layer."""
+"""Helpers for tests and trials of kicks: an open page, a login elsewhere, a dead channel layer."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from deploy.stack import Stack
 
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"
 PASSWORD = "right.pass1"
-# Notes when a page shows why it was signed out, by the clock that this process has too (ms).
+# Records when a page shows the sign-out reason, by the clock that this process shares (ms).
 WATCH = """
 new MutationObserver(() => {
   const notice = document.getElementById("notice");
@@ -36,7 +36,7 @@ class Member:
         self._post("register", nickname=f"{username}Nick"[:16])
 
     def log_in(self, client: str = "chrome", user_agent: str = WINDOWS) -> float:
-        """Sign in over the API; returns when that was answered, in seconds."""
+        """Sign in over the API; return the time of the response, in seconds."""
         self.pair = self._post("login", client=client, user_agent=user_agent)
         return time.time()
 
@@ -59,7 +59,7 @@ class Member:
         return context
 
     def open(self, context: BrowserContext, page: Page | None = None) -> Page:
-        """Open the home page with the pair of the last login; returns when the socket is open."""
+        """Open the home page with the tokens of the last login; return when the socket is open."""
         context.clear_cookies()
         context.add_cookies(
             [
@@ -69,14 +69,14 @@ class Member:
             ]
         )
         page = page or context.new_page()
-        # Asked for as soon as the socket is open.
+        # The page requests it as soon as the socket is open.
         with page.expect_response("**/api/v1/feed/new-count", timeout=60_000):
             page.goto("/")
         return page
 
 
 def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
-    """Wait until a page shows why it was signed out; returns the seconds from `since` to that."""
+    """Wait until a page shows the sign-out reason; return the seconds since `since`."""
     expect(page.locator("#notice")).to_have_text(re.compile(r"\S"), timeout=timeout * 1000)
     while not (at := page.evaluate("window.noticeAt")):  # with the next frame
         time.sleep(0.01)
@@ -84,13 +84,13 @@ def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
 
 
 def redis_of(stack: Stack) -> "Redis[Any]":
-    """A client of the stack's cache Redis, which is the channel layer's too."""
+    """A client of the stack's cache Redis, which also serves the channel layer."""
     return Redis.from_url(stack.env["REDIS_URL"])
 
 
 @contextlib.contextmanager
 def deaf(stack: Stack) -> Iterator[None]:
-    """Let Redis refuse all messages between processes, and do everything else."""
+    """Let Redis refuse all messages between processes, but do everything else."""
     with redis_of(stack) as redis:
         redis.execute_command("ACL", "SETUSER", "default", "resetchannels")
         try:
@@ -111,7 +111,7 @@ def killed(stack: Stack) -> Iterator[None]:
 
 @contextlib.contextmanager
 def hanging(stack: Stack) -> Iterator[None]:
-    """Let Redis take connections and commands, and answer nothing."""
+    """Let Redis accept connections and commands, but answer nothing."""
     process = stack.processes["cache"].pid
     os.kill(process, signal.SIGSTOP)
     try:
@@ -124,5 +124,5 @@ TROUBLES = {"deaf": deaf, "killed": killed, "hanging": hanging}
 
 
 def trouble(name: str, stack: Stack) -> contextlib.AbstractContextManager[None]:
-    """One of the TROUBLES, or none."""
+    """Run the block under one of the TROUBLES, or none."""
     return TROUBLES[name](stack) if name in TROUBLES else contextlib.nullcontext()

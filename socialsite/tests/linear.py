@@ -17,8 +17,8 @@ SLOWEST = 10
 
 Makers = Iterable[tuple[str, Callable[[int], str]]]
 
-# What texts are repeated: punctuation, what begins an address, a name, a tag or an entity, nested
-# brackets, quotes and escapes, letters that combine, percent-encoding, Chinese.
+# Units that texts repeat: punctuation; beginnings of an address, a name, a tag or an entity; nested
+# brackets, quotes and escapes; combining letters; percent-encoding; Chinese.
 UNITS = [
     *string.punctuation,
     *(" ", "\n", "\t", "a", "1", "好", "\u200b", "\u0301", "\u0301\u0327", "\ufdfa"),
@@ -28,7 +28,7 @@ UNITS = [
     *("https://", "https://a/", "https://a.b ", "http://@", "a@b.cc ", "a@b.", "@abcd ", "@abcde@"),
 ]
 PAIRS = [a + b for a in string.punctuation for b in string.punctuation if a != b]
-# (before, repeated, after): a text that is refused only at its end.
+# (before, repeated, after): a text that is invalid only at its end.
 SHAPES = [
     ("x@y ", ")", "a)"),
     ("", "@", " x"),
@@ -63,7 +63,7 @@ def texts() -> Iterator[tuple[str, Callable[[int], str]]]:
 
 
 def pairs() -> Iterator[tuple[str, Callable[[int], str]]]:
-    """Yield a generator for each two punctuation marks."""
+    """Yield a generator for each pair of punctuation marks."""
     for unit in PAIRS:
         yield repr(unit), lambda size, unit=unit: repeated(unit, size)
 
@@ -74,7 +74,7 @@ def repeated(unit: str, size: int) -> str:
 
 
 def seconds(run: Callable[[str], object], text: str) -> float:
-    """Return the CPU time of one run, which finds nothing in the cache of `urlsplit`."""
+    """Return the CPU time of one run, with an empty cache of `urlsplit`."""
     urlsplit.cache_clear()
     enabled = gc.isenabled()
     gc.disable()
@@ -121,8 +121,8 @@ def _ratio(before: float, shorter: float, longer: float) -> float:
 def too_slow(run: Callable[[str], object], makers: Makers, most: int) -> dict[str, float]:
     """Return the generators on which a function is not linear, each with its ratio.
 
-    Growth is measured on the generators that are slowest at an eighth of the length: there a
-    quadratic one stands out already.
+    Growth is measured on the generators that are slowest at an eighth of the length: a quadratic
+    function already stands out there.
     """
     found = dict(makers)
     first = {name: seconds(run, make(most // 8)) for name, make in found.items()}

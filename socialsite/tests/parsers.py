@@ -1,8 +1,7 @@
-"""Every parser and regular expression that reads what people or their programs send.
+"""Every parser and regular expression that reads input of people or their programs.
 
-`test_linear.py` holds each one to linear time at the largest length that it gets, and checks that
-no module has one that is not in this table. A parser that raises an error of the site refuses the
-text.
+`test_linear.py` checks that each takes linear time up to its maximum length, and that no module has
+a parser that is not in this table. A parser that raises an error of the site refuses the text.
 """
 
 import base64
@@ -96,21 +95,21 @@ previews = importlib.import_module("interactions.queries.notifications")
 
 @dataclass(frozen=True)
 class Parser:
-    """A parser, and the largest length in characters of what it reads."""
+    """A parser, and the maximum length of its input in characters."""
 
     name: str
     most: int
     run: Run
 
     def __call__(self, value: str) -> None:
-        """Parse a text; errors that refuse it are swallowed, others are not."""
+        """Parse a text; ignore errors that refuse it, raise all others."""
         with suppress(*REFUSED):
             self.run(value)
 
 
 # --- requests -----------------------------------------------------------------------------------
 def request(body: bytes = b"", **meta: str) -> WSGIRequest:
-    """Make a request as the entries do, its headers bounded."""
+    """Make a request as the entry points do, with bounded headers."""
     environ: dict[str, Any] = {
         "REQUEST_METHOD": "POST",
         "PATH_INFO": "/",
@@ -127,7 +126,7 @@ def request(body: bytes = b"", **meta: str) -> WSGIRequest:
 
 
 def latin(value: str) -> str:
-    """Return a text as a server hands it over: bytes as Latin-1."""
+    """Return a text as a server passes it on: bytes as Latin-1."""
     return value.encode().decode("latin-1")
 
 
@@ -198,7 +197,7 @@ _agents = ua_parser.Parser(ua_parser.BestAvailableResolver(ua_parser.load_builti
 
 
 def device_name(value: str) -> None:
-    """Name a device by a parser that keeps nothing."""
+    """Return the name of a device, with a parser that caches nothing."""
     kept, ua_parser.parser = ua_parser.parser, _agents
     try:
         devices.name_of("other", user_agent(value))
@@ -208,7 +207,7 @@ def device_name(value: str) -> None:
 
 
 def parts(value: str) -> None:
-    """Walk over the parts of a JPEG, in which every "a" begins a segment."""
+    """Walk the parts of a JPEG, in which every "a" begins a segment."""
     media_parts.check(b"\xff\xd8" + value.encode("latin-1", "replace").replace(b"a", b"\xff"))
 
 

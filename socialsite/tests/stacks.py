@@ -1,4 +1,4 @@
-"""Real processes for tests: the full stack on services of its own, and the embedded mode."""
+"""Real processes for tests: the full stack with its own services, and the embedded mode."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from deploy.services import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 
 CHROMIUM = "/usr/bin/chromium"
-# All people of these tests sign up from one address; other budgets are as on a real site.
+# All people of these tests sign up from one IP address; other budgets have their defaults.
 BUDGETS = {"BUDGET_SIGN_UP": "0", "BUDGET_SIGN_UP_NETWORK": "0"}
 CHROMIUM_FLAGS = [
     "--no-sandbox",
@@ -33,7 +33,7 @@ CHROMIUM_FLAGS = [
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, headless; on a busy machine a page may take its time."""
+    """Debian's Chromium, headless; on a busy machine a page may take long."""
     expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
@@ -79,7 +79,7 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
 
 
 def answers(url: str) -> bool:
-    """True when a GET is answered with 200."""
+    """Return True if a GET is answered with 200."""
     try:
         with urllib.request.urlopen(url, timeout=2) as response:  # noqa: S310  (our own address)
             return bool(response.status == 200)
@@ -96,7 +96,7 @@ class Client:
         self.id = ""
 
     def __call__(self, method: str, path: str, **body: Any) -> Any:
-        """Send JSON and return the answer's; AssertionError unless it is a success."""
+        """Send JSON and return the response's; raises AssertionError unless it is a success."""
         request = urllib.request.Request(  # noqa: S310  (our own address)
             self.base + path,
             method=method,
@@ -128,7 +128,7 @@ class Client:
 
 
 def eventually(check: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until something holds; fail when it does not in time."""
+    """Wait until a condition holds; fail on timeout."""
 
     deadline = time.monotonic() + seconds
     while not check():

@@ -1,4 +1,4 @@
-"""docs/api.md: its quick start runs as it stands there, and its table has every error."""
+"""docs/api.md: its quick start runs as written, and its table has every error."""
 
 import re
 import subprocess

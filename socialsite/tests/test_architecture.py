@@ -1,4 +1,4 @@
-"""docs/architecture.md says which handlers events have; the documents name files that exist."""
+"""docs/architecture.md lists the handlers of events; all documents name files that exist."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.once
 STAGES = (Stage.WITHIN, Stage.RELAY, Stage.AFTER)
 ROW = re.compile(r"^\| `([A-Z]\w+)` \|(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# A path in backticks that begins in a folder of the repository.
+# A path in backticks that begins with a folder of the repository.
 PATH = re.compile(r"`([\w.-]+(?:/[\w.-]+)+)/?`")
 CHANGES = "## Where do I find, where do I put"
 
@@ -29,7 +29,7 @@ def _short(name: str) -> str:
 
 
 def _declared(base: type[DomainEvent]) -> set[type[DomainEvent]]:
-    """Return the events of the site: those that are no base of others, and none of a test."""
+    """Return the events of the site, without base classes and events of tests."""
     found = set()
     for event in base.__subclasses__():
         found |= _declared(event)
@@ -69,7 +69,7 @@ def test_every_path_in_a_document_exists() -> None:
         for document, text in _documents()
         for path in PATH.findall(text)
         if (ROOT / path.split("/")[0]).is_dir() and not (ROOT / path).exists()
-        # Programs write there.
+        # Programs write to this folder.
         if not path.startswith("data/")
     ]
     assert missing == []
@@ -89,6 +89,6 @@ def test_every_relative_link_of_a_document_leads_to_a_file() -> None:
 
 
 def _anchors(path: Path) -> set[str]:
-    """Return the anchors of a document's headings, in the form that forges give them."""
+    """Return the anchors of a document's headings, in the form of code forges."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}

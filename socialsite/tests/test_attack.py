@@ -1,4 +1,4 @@
-"""A slice of `make chaos ARGS=attack` at a site in one process, and whether the campaign sees."""
+"""A short run of `make chaos ARGS=attack` at a site in one process, and tests of its checks."""
 
 from email.message import Message
 from pathlib import Path
@@ -13,7 +13,7 @@ from chaos.campaign.routes import unlisted
 from chaos.campaign.sites import CONFIGURATIONS, running
 from chaos.campaign.wire import Answer, Form, Json, Request
 
-# The matrix takes a minute to be made; its tables are walked in one process by `test_block_matrix`.
+# Building the matrix takes a minute; `test_block_matrix` walks its tables in one process.
 SLICE = Plan(requests=200, seconds=60, clients=1, share=0.03, parts=("tokens", "odd", "fuzz"))
 SITE = next(one for one in CONFIGURATIONS if one.title == "embedded device")
 KINDS = ("5xx", "slow", "leak", "traceback", "control")
@@ -28,7 +28,7 @@ def answer(status: int, body: str = "", seconds: float = 0.0, **headers: str) ->
 
 @pytest.fixture
 def journal() -> Journal:
-    """The journal of a site that nobody started."""
+    """The journal of a site that was never started."""
     site: Any = SimpleNamespace(
         configuration=SimpleNamespace(title="none"),
         redis_is_dead=False,
@@ -102,11 +102,11 @@ def test_what_is_slow_again_alone_counts_and_a_busy_machine_does_not(journal: Jo
     assert (journal.counts["slow"], journal.counts["slow once"]) == (0, 1)
     journal.judge_time("fuzz", request, slow, ({1: 0.0}, 0), lambda _: slow)
     assert journal.counts["slow"] == 1
-    # A process that was not there before cannot say how long it computed meanwhile.
+    # The CPU time of a process that did not exist before is unknown.
     journal.site.cpu_seconds = lambda: {2: 50.0}  # type: ignore[method-assign]
     journal.judge_time("fuzz", request, slow, ({1: 0.0}, 0), lambda _: quick)
     assert journal.counts["slow"] == 1
-    # What a cache hides the second time is seen by what the site computed.
+    # If a cache hides the cost the second time, the site's CPU time still shows it.
     journal.site.cpu_seconds = lambda: {1: 20.0, 2: 50.0}  # type: ignore[method-assign]
     journal.judge_time("fuzz", request, slow, ({1: 0.0}, 0), lambda _: quick)
     assert journal.counts["slow"] == 2

@@ -1,9 +1,9 @@
-"""Who may see whom: every address, every kind of reader, with caches warm, cold and dead.
+"""Visibility between people: every address, every kind of reader, caches warm, cold and dead.
 
-Somebody ("Hidden") did all that one can do on the site, is blocked with some readers and not with
-others. `block_matrix` says what each address may show, and who must find it there. What somebody
-banned did is looked for as well: nobody may find it. Nobody but staff finds anything in the admin,
-and what staff were told. What sockets are told is in `test_block_sockets`.
+A person ("Hidden") did everything possible on the site, and has blocks with some readers but not
+with others. `block_matrix` says what each address may show, and who must find it there. The content
+of a banned person is searched for as well: nobody may find it. Nobody but staff finds anything in
+the admin, or anything about reports. `test_block_sockets` tests the sockets.
 """
 
 import contextlib
@@ -49,9 +49,9 @@ TABLES = ((True, MATRIX), (False, PAGES))
 IN_ADMIN = "admin/"
 PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 METHODS = ("get", "post", "put", "patch", "delete")
-# These depend on the length of the name that was typed, and on what was asked before.
+# These depend on the length of the typed name, and on earlier requests.
 NOT_OF_IT = ("Content-Length", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
-# What in a path or a body is Hidden's own, and the parameters of addresses that take such.
+# Hidden's own ids in a path or a body, and the parameters of addresses that take them.
 HIDDENS = re.compile(r"{(hidden|username|post_id|private_id|comment_id)}")
 TAKING = re.compile(r"<\w+:(user_id|username|post_id|comment_id|subject_id)>")
 
@@ -101,7 +101,7 @@ def test_every_method_is_called_and_proves_something() -> None:
 
 
 def test_only_the_addresses_of_relations_tell_who_blocks_whom() -> None:
-    """For all others somebody who blocks the reader is nobody: each call is compared to that."""
+    """For all other addresses somebody who blocks the reader does not exist."""
     told = {
         address
         for _is_api, table in TABLES
@@ -144,7 +144,7 @@ def test_every_method_of_a_page_is_called(make_user: Any) -> None:
 
 
 class Walk:
-    """Calls addresses as readers, and collects what is wrong."""
+    """Calls addresses as readers, and collects violations."""
 
     def __init__(self, world: World, api_for: Callable[..., Any]) -> None:
         self.world, self.wrong = world, []
@@ -164,11 +164,11 @@ class Walk:
     def send(
         self, reader: str, is_api: bool, method: str, path: str, *args: Any, **more: Any
     ) -> Any:
-        """Send one request; what everything here goes through."""
+        """Send one request; all requests here go through this method."""
         return getattr(self.clients[reader, is_api], method)(path, *args, **more)
 
     def ask(self, reader: str, call: Call, is_api: bool, nothing: bool = False) -> tuple[int, str]:
-        """Return status and text, the headers included."""
+        """Return the status and the text, including the headers."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", reader, nothing)
         data = {k: self.world.filled(v, reader, nothing) for k, v in call.data.items()}
         options: dict[str, Any] = {"format": "json"} if is_api and call.method != "get" else {}
@@ -179,12 +179,12 @@ class Walk:
         return answer.status_code, f"{answer.content.decode()}{told}"
 
     def check(self, reader: str, call: Call, is_api: bool) -> None:
-        """Call it, and look for what this reader must not find, or must."""
+        """Make the call, and search for marks that this reader must not find, or must find."""
         status, text = self.ask(reader, call, is_api)
         where = f"{self.state}: {reader} {call.method} {V1 if is_api else '/'}{call.path}"
         if status >= 500:
             self.wrong.append(f"{where}: {status}")
-        # What stands in the address or the body was known before.
+        # Texts of the address or the body were known before.
         given = self.world.filled(f"{call.path} {' '.join(call.data.values())}", reader)
         hidden = self._hidden_from(reader, call)
         found = [
@@ -209,7 +209,7 @@ class Walk:
     def _prove(
         self, reader: str, call: Call, is_api: bool, status: int, text: str, where: str
     ) -> None:
-        """Find what must be found: an answer that shows nothing to anybody proves nothing."""
+        """Check that allowed marks are found: a response without any mark proves nothing."""
         self.proven.add((reader, is_api, call))
         marks, hidden = self.world.marks, self._hidden_from(reader, call)
         wanted = {
@@ -247,9 +247,9 @@ class Walk:
 
     @staticmethod
     def _is_nobody(reader: str, call: Call) -> bool:
-        """True when Hidden is nobody for the reader in whatever is answered."""
+        """Return True if Hidden does not exist for the reader, at any address."""
         if isinstance(call, Alike):
-            return reader == "blocked"  # of whom the others block they see their own block
+            return reader == "blocked"  # people blocked by the others see their own block
         return isinstance(call, Shows) and _is_compared(call) and reader in ("blocked", "mutual")
 
     def _compare(
@@ -263,7 +263,7 @@ class Walk:
             self.wrong.append(f"{where}: {status} and not {self.nothing[key][0]}, or other words")
 
     def _plain(self, text: str, reader: str, call: Call, *, nothing: bool = False) -> str:
-        """Leave out what the reader typed, tokens, and the badge of other things than this."""
+        """Remove the reader's own input, tokens, and the badge of other notifications."""
         typed = re.findall(r"{\w+}", f"{call.path} {' '.join(call.data.values())}")
         for name in typed:
             text = text.replace(self.world.filled(name, reader, nothing), name)
@@ -271,7 +271,7 @@ class Walk:
         return re.sub(r"[A-Za-z0-9]{64}", "token", text)
 
     def remember(self) -> None:
-        """Let those read everything who must not see it later."""
+        """Fill the caches: let readers read everything that will be hidden from them."""
         for is_api, table in TABLES:
             for call in (call for calls in table.values() for call in calls):
                 if call.method == "get":
@@ -279,7 +279,7 @@ class Walk:
                         self.ask(reader, call, is_api)
 
     def count(self, readers: Iterable[str]) -> None:
-        """Hold the numbers of what is unread and new against what the reader is shown of it."""
+        """Compare the numbers of unread and new items with the items that the reader is shown."""
         readers = [reader for reader in readers if reader not in OUT]
         for reader in readers:
             self._read(reader, "feed")
@@ -291,7 +291,7 @@ class Walk:
                 self.wrong.append(f"{self.state}: {reader} has nothing unread")
         world = self.world
         fresh = {str(feeds.publish(person, content="new").pk) for person in world.owners.values()}
-        if world.never:  # followed by the stranger, and counted for nobody
+        if world.never:  # followed by the stranger, and in nobody's count
             feeds.publish(world.gone, content="new")
         fresh.add(str(feeds.repost(world.third, world.names["post_id"], "again")[0].pk))
         for reader in readers:
@@ -306,7 +306,7 @@ class Walk:
         return self.send(reader, True, "get", f"/{V1}{path}").json()
 
     def all(self, readers: tuple[str, ...] = READERS, *, reads_only: bool = False) -> None:
-        """Walk the whole table; who can do what others are refused does it once."""
+        """Walk the whole table; a reader with permission does once what others are refused."""
         for is_api, table in TABLES:
             for call in (call for calls in table.values() for call in calls):
                 for reader in readers:
@@ -322,14 +322,14 @@ class Walk:
 
     # --- the admin ------------------------------------------------------------------------------
     def staff_find(self) -> list[str]:
-        """Let staff read the admin, as by clicking; returns all of its addresses."""
+        """Let staff read the admin by following its links; return all of its addresses."""
         paths = []
         for name, listed in ADMIN.items():
             base = f"/{IN_ADMIN}{name}/"
             text = self._find(f"{base}?q={listed.asked}", listed.in_list)
             links = re.findall(rf"{base}(\d+)/change/", text)
             model = apps.get_model(name.replace("/", "."))
-            links.append(str(model._default_manager.latest("pk").pk))  # of a list without links
+            links.append(str(model._default_manager.latest("pk").pk))  # for a list without links
             hidden = self.world.marks["hidden"]
             row = hidden if hidden in links else links[0]
             self._find(f"{base}{row}/change/", listed.on_page)
@@ -346,7 +346,7 @@ class Walk:
         answer = self.send("staff", False, "get", path)
         text = answer.content.decode()
         marks = self.world.marks
-        # The field of the search has its words too.
+        # The search field repeats its text.
         seen = text.replace(f'value="{path.partition("?q=")[2]}"', "")
         lacks = [n for n in wanted if (marks.get(n) or self.world.filled(n, "staff")) not in seen]
         if lacks or answer.status_code >= 500:
@@ -354,7 +354,7 @@ class Walk:
         return text
 
     def keep_out(self, readers: Sequence[str], paths: Iterable[str]) -> None:
-        """Ask for pages of the admin as those who are no staff: nothing is shown or done."""
+        """Request admin pages as people without staff rights: nothing may be shown or done."""
         marks = [*self.world.marks.values(), *self.world.of_gone]
         asked = [("get", reader) for reader in readers] + [("post", readers[-1])]
         for path in paths:
@@ -374,7 +374,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-# A ban makes all cached readers stale: what a block alone does is seen before.
+# A ban makes all cached readers stale, so the effect of a block alone is checked before.
 OTHERS = tuple(name for name in READERS if name != "banned")
 EVERYBODY = {"blocked": OTHERS, "banned": (*APART, "banned"), "cold": READERS, "dead": READERS}
 FEW = {
@@ -410,7 +410,7 @@ def test_nobody_finds_anything_that_is_not_for_them(
     drain()
     fold_notifications()
     walk = Walk(world, api_for)
-    walk.remember()  # the caches know what is about to be forbidden
+    walk.remember()  # fills the caches with what will be forbidden
     world.block()
     staff_pages = walk.staff_find()
     for state, some in readers.items():
@@ -434,7 +434,7 @@ def test_nobody_finds_anything_that_is_not_for_them(
 
 @contextlib.contextmanager
 def emptied(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let every request find an empty Redis."""
+    """Give every request an empty Redis."""
     send = Walk.send
 
     def send_cold(self: Walk, *args: Any, **kwargs: Any) -> Any:

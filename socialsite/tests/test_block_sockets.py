@@ -1,9 +1,9 @@
-"""What sockets are told of somebody: nothing where there is a block or a ban between the two.
+"""Live hints between people: none if there is a block or a ban between the two.
 
-The other half of the block matrix. Hints name nobody: they have exactly the shapes below, and say
-no more than that there is something to ask for. So what counts is who gets one, also of what was
-done before the block or the ban but is told after it. Every reader hears a last message of ours,
-so that nothing is missed for coming late.
+The second half of the block matrix. Hints name nobody: they have exactly the shapes below, and only
+say that there is something new to fetch. So the test checks who gets one, also for actions before
+the block or the ban whose events are delivered after it. Every reader gets a final message from the
+test, so that no late hint is missed.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 POSTS, NEWS = {"type": "new_posts", "count": 1}, {"type": "notification"}
 LAST = {"type": "last"}
 TICKET = "/api/v1/auth/ws-ticket"
-# What is served at `/ws/…`; the last is whatever else is asked for, which is refused.
+# Addresses below `/ws/`; the last stands for all others, which are refused.
 ADDRESSES = ["ws/session/", ""]
 
 
@@ -45,13 +45,13 @@ class Crowd:
         self.posts = {name: feeds.publish(one, content="x").pk for name, one in self.users.items()}
         for name, reader in self.users.items():
             relations.follow(reader, self.gone)
-            # Of a block that ends no follow nothing but the block itself is told.
+            # For a block without a follow to end, the block itself is the only event.
             if name not in ("stranger", "staff", "blocker"):
                 relations.follow(reader, self.hidden)
         self.sockets: dict[str, Socket] = {}
 
     async def connect(self, tickets: dict[str, str]) -> None:
-        """Open a socket for each, by a ticket where there is one, or by a cookie."""
+        """Open a socket for each reader, by ticket if possible, otherwise by cookie."""
         for name, user in self.users.items():
             if name in tickets:
                 socket = Socket(ticket=tickets[name])
@@ -62,7 +62,7 @@ class Crowd:
             self.sockets[name] = socket
 
     def act(self, person: User, names: tuple[str, ...]) -> None:
-        """Do all that people are told of."""
+        """Do everything that causes hints."""
         called = " ".join(f"@{user.username}" for user in self.users.values())
         post = feeds.publish(person, content=f"hello {called}").pk
         actions.comment(person, post, f"once more {called}")
@@ -73,7 +73,7 @@ class Crowd:
             relations.follow(person, self.users[name])
 
     async def heard(self) -> dict[str, list[Any]]:
-        """Return what each reader was told since the last time."""
+        """Return the messages of each reader since the last call."""
         ids = [self.users[name].pk for name in self.sockets]
         await in_thread(sockets.push, ids, LAST)
         found: dict[str, list[Any]] = {name: [] for name in self.sockets}
@@ -109,7 +109,7 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
         assert (await anonymous.code())[0] == 4001
         await crowd.connect(tickets)
 
-        # Done before the block and the ban, told after them.
+        # Done before the block and the ban, delivered after them.
         await in_thread(crowd.act, crowd.hidden, everybody)
         await in_thread(block, crowd)
         await in_thread(accounts.ban, crowd.users["banned"])
@@ -124,7 +124,7 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
         await in_thread(drain)
         tell(await crowd.heard())
 
-        # Of somebody banned nobody is told; Gone's people are told while they are not.
+        # Actions of a banned person cause no hints; Gone's followers get them before the ban.
         await in_thread(crowd.act, crowd.gone, (*MEMBERS, *APART))
         await in_thread(accounts.ban, crowd.gone)
         await in_thread(drain)
@@ -136,7 +136,7 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
 
 
 def tell(heard: dict[str, list[Any]]) -> None:
-    """Hold what was heard of Hidden's doings against who may be told."""
+    """Compare the hints about Hidden's actions with the readers who may get them."""
     assert {name: heard[name] for name in APART} == {name: [] for name in APART}
     for name in MEMBERS:
         assert NEWS in heard[name], name

@@ -31,7 +31,7 @@ UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 
 # --- the docs -----------------------------------------------------------------------------------
 def token_rows() -> list[str]:
-    """The rows of the docs' table of budgets."""
+    """Return the rows of the docs' table of budgets."""
     return [
         f"| `{row.name}` | {row.capacity} | {row.hourly or ''} | {row.per} | {row.kept}"
         f" | {row.about} |"
@@ -41,7 +41,7 @@ def token_rows() -> list[str]:
 
 
 def guess_rows() -> list[str]:
-    """The rows of the docs' table of failed attempts."""
+    """Return the rows of the docs' table of failed attempts."""
     found = []
     for row in TABLE.values():
         if isinstance(row, Guesses):
@@ -66,11 +66,11 @@ def test_names_of_rows_are_names_of_variables_and_fit_into_keys() -> None:
     for name, row in TABLE.items():
         assert name == row.name == name.lower()
         assert getattr(budgets, name.upper()) is row
-        assert len(name) <= 20  # of a key of 64, with a hash
+        assert len(name) <= 20  # part of a 64-character key, beside a hash
 
 
 # --- every address ------------------------------------------------------------------------------
-# Addresses that take from no budget whatever is sent there, as nothing is done and hardly read.
+# Addresses that take from no budget for any input, as they do nothing and read hardly anything.
 IDLE = {
     "^api/": "there is nothing",
     "healthz": "says that the process is up",
@@ -91,7 +91,7 @@ PATHS = {
     "<path:path>": f"ab/{'ab' * 16}.jpg",
 }
 SIGN_UP = {"username": "new00001", "nickname": "爱丽丝们", "password": PASSWORD}
-# What a form or body must have to get as far as a budget; all others get an empty one.
+# The form or body that a request needs to reach its budget; all others get an empty one.
 BODIES = {
     "register": SIGN_UP,
     "auth/register": SIGN_UP | {"username": "new00002"},
@@ -142,7 +142,7 @@ def filled(address: str) -> str:
 
 
 def addresses_that_differ() -> set[str]:
-    """Every address of the site; of the models in the admin those of one."""
+    """Return every address of the site; for the models in the admin only those of one model."""
     labels = {f"{model._meta.app_label}/{model._meta.model_name}" for model in site._registry}
     others = labels - {"accounts/user"}
     return {
@@ -153,7 +153,7 @@ def addresses_that_differ() -> set[str]:
 
 
 class Visitors:
-    """Those who may get as far as doing something."""
+    """People with the permissions to reach the budgets."""
 
     def __init__(self, admin: Any) -> None:
         self.admin, self.guests = admin, {True: APIClient(), False: Client()}
@@ -169,7 +169,7 @@ class Visitors:
         self.staff = {True: client, False: browser_of(self.admin)}
 
     def of(self, address: str) -> list[Any]:
-        """Return who is to try an address; staff at first, as most is for people."""
+        """Return the people who try an address: first staff, then guests."""
         if address == f"{V1}auth/introspect":
             return [self.service]
         if "logout" in address:
@@ -201,8 +201,8 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
     assert IDLE.keys() - addresses_that_differ() == set()
 
 
-# Reads that take from no budget: forms, which read next to nothing, what is held in memory, and the
-# first page of one's home feed, which is made to be cheap.
+# Reads that take from no budget: forms, which read next to nothing; data in memory; and the first
+# page of one's home feed, which is cheap.
 FREE_READS = {
     *("login", "login/code", "register", "recover", "settings/email", "settings/password"),
     *("settings/two-factor", f"{V1}feed", ""),
@@ -236,7 +236,7 @@ def test_no_key_in_redis_holds_an_address(admin: Any) -> None:
 
 # --- every row ----------------------------------------------------------------------------------
 class World:
-    """A person and what there is to act on; every request comes from one address."""
+    """A person and objects to act on; every request comes from one IP address."""
 
     def __init__(self, admin: Any, make_user: Any, make_post: Any) -> None:
         self.other = make_user("bobby1", email="bobby@example.org")
@@ -267,7 +267,7 @@ class World:
         return self.send("post", "auth/register", self.guest, **person, **more)
 
 
-# How one request takes from a row; what it answers otherwise is another matter.
+# A request that takes from each row; its normal response does not matter.
 HOW: dict[str, Callable[[World], Any]] = {
     "sign_up": lambda w: w.sign_up(),
     "sign_up_network": lambda w: w.sign_up(),
@@ -301,8 +301,8 @@ HOW: dict[str, Callable[[World], Any]] = {
     "schema": lambda w: w.guest.get("/api/schema/"),
     "introspect": lambda w: w.send("post", "auth/introspect", w.service, token="x"),
 }
-# Rows that refuse otherwise (sockets close, mails wait, texts name whom they like) or by failures;
-# the test that meets the limit of each.
+# Rows with another form of refusal (sockets close, mails wait, texts may name anybody) or for
+# failures; each with the test that reaches its limit.
 OF_SOCKETS, OF_MAILS = (
     "accounts/tests/test_socket_budgets.py",
     "accounts/tests/test_sign_up_budgets.py",

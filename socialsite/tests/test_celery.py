@@ -1,4 +1,4 @@
-"""The worker's database connection: kept from task to task, replaced when it is broken."""
+"""The worker's database connection: kept from task to task, replaced when broken."""
 
 import contextlib
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from socialsite.celery import app
 
 
 class Task:
-    """What Celery and its signals look at."""
+    """The attributes of a task that Celery and its signals read."""
 
     request = SimpleNamespace(is_eager=False)
 
 
 def between_tasks() -> None:
-    """What a worker does after one task and before the next."""
+    """Run the worker's signals after one task and before the next."""
     fixup = DjangoWorkerFixup(app)
     for act, signal in ((fixup.on_task_postrun, task_postrun), (fixup.on_task_prerun, task_prerun)):
         act(Task)

@@ -15,7 +15,7 @@ ROW = re.compile(r"^\| `([A-Z_]+)` \| (.*?) ?\| (.*) \|$", re.MULTILINE)
 
 
 def _said(default: Any) -> str:
-    """Return a default as the tables show it."""
+    """Return a default in the form of the tables."""
     if isinstance(default, bool):
         return str(int(default))
     if isinstance(default, Path):

@@ -1,4 +1,4 @@
-"""The demo: names by the rules, the shape of the follows, nothing twice, exact feeds."""
+"""The demo: valid names, the distribution of follows, no duplicates, exact feeds."""
 
 import io
 from collections import Counter
@@ -40,7 +40,7 @@ def counts() -> list[int]:
 
 
 def seed_until(number: int) -> None:
-    """Seed, and stop as if killed when this many posts are there."""
+    """Seed, and stop as if killed when this many posts exist."""
     seed(stop=lambda: Post.objects.count() >= number, **SIZE)
 
 
@@ -60,7 +60,7 @@ def test_seeding_twice_adds_nothing(monkeypatch) -> None:
     assert not Event.objects.exists()
     assert not FanOut.objects.filter(state__lt=FanOut.State.DONE).exists()
     assert ("posts", SIZE["posts"], SIZE["posts"]) in seen
-    # Nor does it undo what people did to the demo.
+    # It also keeps people's changes to the demo.
     alice, author = User.objects.get(username="alice"), Post.objects.first().author
     feeds.publish(alice, content="my own")
     feeds.delete(author, Post.objects.filter(author=author).first().pk)

@@ -1,4 +1,4 @@
-"""An error page needs nothing but the settings: no middleware, no database, no Redis."""
+"""An error page needs only the settings: no middleware, no database, no Redis."""
 
 import json
 import logging
@@ -90,7 +90,7 @@ def test_an_error_page_renders_without_any_of_the_middleware(
             page = client.get(address, headers={"accept-language": language})
             assert (page.status_code, page.headers["Content-Type"][:9]) == (status, "text/html")
             assert f'<html lang="{language}"' in page.content.decode()
-    if "django.middleware.common.CommonMiddleware" not in missing:  # it looks at the Host
+    if "django.middleware.common.CommonMiddleware" not in missing:  # it checks the Host
         page = client.get("/", headers={"host": "evil.example"})
         assert (page.status_code, b"<html" in page.content) == (400, True)
 

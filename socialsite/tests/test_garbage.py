@@ -1,4 +1,4 @@
-"""Garbage to every endpoint of the OpenAPI document: 4xx in the envelope, nothing written."""
+"""Invalid input to every endpoint of the OpenAPI document: 4xx in the envelope, no writes."""
 
 import itertools
 import json
@@ -77,7 +77,7 @@ BAD_TOKENS = [
 
 @pytest.fixture(autouse=True)
 def _no_budgets(settings: LazySettings) -> None:
-    """Let everything through that budgets would refuse, or little would be tried."""
+    """Lift the budgets, which would refuse most requests."""
     settings.BUDGETS = budgets.read({}, lifted=True)
 
 
@@ -96,7 +96,7 @@ def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, A
 
 
 def paths_with(path: str, values: list[str]) -> list[str]:
-    """Fill every parameter of a path with each of the values; [] when it has none."""
+    """Fill every parameter of a path with each of the values; [] if it has none."""
     if "{" not in path:
         return []
     filled = []
@@ -107,14 +107,14 @@ def paths_with(path: str, values: list[str]) -> list[str]:
 
 
 def resolve(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Follow a reference."""
+    """Resolve a reference."""
     if "$ref" in schema:
         return dict(document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]])
     return schema
 
 
 def rows() -> dict[str, int]:
-    """Count the rows of every table but those that count attempts."""
+    """Count the rows of every table except those that count attempts."""
     attempts = (Failures, Allowance)
     models = [model for model in apps.get_models() if model._meta.managed]
     return {m._meta.label: m._default_manager.count() for m in models if m not in attempts}
@@ -184,7 +184,7 @@ def test_bad_bodies_are_refused(
             if response.status_code >= 400:
                 assert_refused(response, f"{method} {path} {name}={value!r:.60}")
             else:
-                accepted += 1  # the odd value is a right one here: a text of 100,000 in no limit
+                accepted += 1  # the value is valid here: a text of 100,000 without a limit
         assert accepted or rows() == before, f"{method} {path}"
 
 

@@ -1,6 +1,6 @@
-"""Garbage to every page and to the whole admin: an answer of the site's own, and nothing written.
+"""Invalid input to every page and the whole admin: a proper response, and no writes.
 
-What it sends was found by hand: each of it once led to a 500 somewhere, or may elsewhere.
+The values were collected by hand: each once caused a 500 somewhere, or might elsewhere.
 """
 
 import itertools
@@ -78,7 +78,7 @@ BAD_FORMS: list[tuple[bytes, str]] = [
         MULTIPART,
     ),
 ]
-# Of fields that forms have: what no form sends.
+# Values that no form sends for its fields.
 FIELDS = (
     *("follow", "block", "liked", "bookmarked", "pinned", "content", "title", "kind", "visibility"),
     *("next", "until", "ids", "parent", "status", "action", "back", "select_across", "index"),
@@ -89,7 +89,7 @@ FIELD_VALUES = ["a\x00b", "x" * 20_000, HUGE, "//[", "1"]
 
 
 class Fuzz:
-    """Sends requests as an admin, and collects what is wrong with the answers."""
+    """Sends requests as an admin, and collects wrong responses."""
 
     def __init__(self, boss: User) -> None:
         browser = browser_of(boss)
@@ -117,7 +117,7 @@ def fuzz(make_user: Any) -> Fuzz:
 
 
 def addresses() -> Iterator[str]:
-    """Yield every address that is no part of the API (`test_garbage`), with its parameters."""
+    """Yield every address outside the API (`test_garbage`), with its parameters."""
     for route, _view in routes():
         if not route.startswith("api/v1/"):
             yield "/" + route.replace("^", "").replace("$", "")
@@ -129,7 +129,7 @@ def filled(address: str, part: str) -> str:
 
 PAGES = [address for address in addresses() if not address.startswith(f"/{IN_ADMIN}")]
 ADMIN = [address for address in addresses() if address.startswith(f"/{IN_ADMIN}")]
-# One model stands for all where the admin's own code answers.
+# One model stands for all others where the admin's own code answers.
 ONE_MODEL = [address for address in ADMIN if "/accounts/user/" in address]
 
 
@@ -165,9 +165,9 @@ def test_parts_of_addresses(fuzz: Fuzz) -> None:
 
 
 def test_parameters_and_fields_of_pages(fuzz: Fuzz) -> None:
-    values = itertools.cycle(BAD_VALUES)  # longer by one than NAMES: others for every page
+    values = itertools.cycle(BAD_VALUES)  # one value more than NAMES: each page gets others
     for address, name in itertools.product(PAGES, NAMES):
-        if address != "/api/schema/":  # takes none of them, and long
+        if address != "/api/schema/":  # takes no parameters, and is slow
             fuzz.send("GET", f"{filled(address, '1')}?{name}={next(values)}")
     with transaction.atomic():
         for address, value in itertools.product((*PAGES, *ONE_MODEL), FIELD_VALUES):
@@ -191,7 +191,7 @@ def test_headers(fuzz: Fuzz) -> None:
 
 
 # --- the admin ------------------------------------------------------------------------------------
-# What Django reads the same way for every model, and what depends on its columns.
+# Parameters that Django reads the same way for every model, and those that depend on its columns.
 OF_ALL = [
     *("p=99999999999", "p=-1", "p=abc", f"p={'9' * 5000}", "p=%00", "e=1", "all=", "_facets=x"),
     *("o=99", "o=a.b", "o=1.-2.3", "o=%00", f"o={'9' * 5000}", "_popup=x&_to_field="),
@@ -255,7 +255,7 @@ def test_lookups_and_acts_of_the_admin(fuzz: Fuzz, make_post: Any, make_user: An
 def test_staff_filter_by_no_column_that_no_filter_of_the_list_names(
     query: str, make_user: Any
 ) -> None:
-    """By such an answer a moderator could spell out a hash, or an address."""
+    """Such responses would let a moderator spell out a hash, or an address."""
     staff = make_user("thestaff1")
     accounts.promote(staff, Role.MEMBER | Role.MODERATOR)
     browser = browser_of(staff)

@@ -1,4 +1,4 @@
-"""What no feature has and no answer does: lines of docs/security.md that no other test holds."""
+"""Things that no feature does and no response contains: docs/security.md without another test."""
 
 import ast
 import importlib.util
@@ -29,20 +29,20 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 Make = Callable[..., Any]
 ROOT = Path(settings.BASE_DIR)
 APPS = ("accounts", "feeds", "interactions", "relations", "socialsite")
-# Every kind of answer: page, form, API, error, file, machine.
+# Every kind of response: page, form, API, error, file, machine.
 ADDRESSES = (
     *("/", "/login", "/@nobody9", "/nothing", "/admin/login/", "/media/nothing.webp"),
     *("/api/v1/feed", "/api/v1/feed/recommended", "/api/nothing", "/api/docs/", "/api/schema/"),
     *("/healthz", "/readyz", "/metrics", "/.well-known/jwks.json", "/static/css/site.css"),
 )
-# They make objects, run programs, read XML, or ask other machines.
+# They create objects, run programs, read XML, or contact other machines.
 FORBIDDEN = {
     *("pickle", "marshal", "shelve", "dill", "yaml", "xml", "lxml", "ctypes", "cffi"),
     *("subprocess", "pty", "ldap", "ldap3"),
     *("requests", "httpx", "aiohttp", "urllib3", "urllib.request", "http.client", "ftplib"),
-    "django.core.cache",  # pickles what it keeps; `socialsite.core.redis` does not
+    "django.core.cache",  # pickles its values; `socialsite.core.redis` does not
 }
-# `malloc_trim` of the C library, which gets no value from outside.
+# `malloc_trim` of the C library, which gets no external input.
 ALLOWED = {("socialsite/core/memory.py", "ctypes")}
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "system", "popen", "from_string"}
 
@@ -84,7 +84,7 @@ def test_scripts_neither_run_texts_nor_write_markup_nor_keep_secrets() -> None:
         assert re.findall(bad, text) == [], path.name
         assert "document.cookie" not in text, path.name
         kept |= {first or second for first, second in re.findall(stored, text)}
-    # How the page looks, why one was signed out, and a text that was not sent: no more.
+    # The theme, the sign-out reason, and an unsent text: no more.
     assert kept == {'"theme"', '"notice"', "DRAFT"}
 
 
@@ -108,7 +108,7 @@ def test_password_managers_and_pasting_work_in_every_field_of_a_password() -> No
     for field in fields:
         assert re.search(r"autocomplete=\"(current|new)-password\"", field), field
     for path in (ROOT / "static" / "js").glob("*.js"):
-        if path.name != "composer.js":  # takes pasted pictures
+        if path.name != "composer.js":  # accepts pasted pictures
             assert not re.search(r"[\"'](paste|copy)[\"']", path.read_text()), path.name
 
 
@@ -247,7 +247,7 @@ def test_over_https_cookies_are_bound_to_the_host_and_secure(settings: Any) -> N
         copy = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(copy)
         names += [getattr(copy, name, "") for name in ("ACCESS", "REFRESH", "DEVICE", "COOKIE")]
-    # The last one's path is /login, which the prefix __Host- excludes.
+    # The last one has the path /login, which the prefix __Host- excludes.
     wanted = ["__Host-access", "__Host-refresh", "__Host-device", "__Secure-known"]
     assert [name for name in names if name] == wanted
 

@@ -1,4 +1,4 @@
-"""What pages keep in the process is the same as made anew, and nobody else's."""
+"""Rendered parts that the process caches equal freshly rendered ones, and reach no other reader."""
 
 import sys
 from typing import Any

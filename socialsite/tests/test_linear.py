@@ -1,4 +1,4 @@
-"""Whatever a text says, parsing it takes time in proportion to its length."""
+"""Parsing a text takes time in proportion to its length, whatever the text."""
 
 import ast
 import re
@@ -61,7 +61,7 @@ def _modules() -> Iterator[str]:
 
 
 def _parses(path: Path) -> bool:
-    """True when a module uses a regular expression or calls a parser."""
+    """Return True if a module uses a regular expression or calls a parser."""
     nodes = ast.walk(ast.parse(path.read_text()))
     functions = [node.func for node in nodes if isinstance(node, ast.Call)]
     return any(

@@ -1,6 +1,7 @@
-"""What a page shows without being loaded: kicks and hints, with the channel layer alive and dead.
+"""Pages that change without a reload: kicks and hints, with the channel layer alive and dead.
 
-The bounds here are far above what `make chaos ARGS="kicks"` reports: a busy machine fails no test.
+The bounds here are far above the results of `make chaos ARGS="kicks"`: a busy machine fails no
+test.
 """
 
 import contextlib
@@ -43,7 +44,7 @@ def told(page: Page) -> str:
 
 
 def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[float]:
-    """Sign in here, then elsewhere, again and again; returns the seconds to each notice."""
+    """Sign in here, then elsewhere, repeatedly; return the seconds to each notice."""
     context = member.browser(browser)
     page, times = None, []
     member.log_in()
@@ -59,7 +60,7 @@ def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[f
 
 
 def show(what: str, times: list[float]) -> None:
-    """Tell how long it took, to be read with `-s`."""
+    """Print the durations, shown with `-s`."""
     median = statistics.median(times) * 1000
     print(f"\n{what}: {len(times)} kicks, told after {median:.0f} ms (median)")  # noqa: T201
 
@@ -164,7 +165,7 @@ def test_a_browser_that_was_closed_is_told_the_next_day(stack: Stack, browser: B
 
 # --- new posts ----------------------------------------------------------------------------------
 class Audience:
-    """A person with a page open, and somebody whom they follow."""
+    """A person with an open page, and an author whom they follow."""
 
     def __init__(self, stack: Stack, browser: Browser, name: str) -> None:
         reader = Member(stack.url, f"{name}reader")
@@ -198,7 +199,7 @@ def test_a_count_that_fails_is_asked_again_and_so_is_one_that_a_hint_overtook(
     audience.page.route("**/api/v1/feed/new-count", fail_at_first)
     audience.publish()
     for _ in range(1200):
-        if held:  # asked for the third time, and not answered yet
+        if held:  # the third request, not answered yet
             break
         audience.page.wait_for_timeout(50)
     audience.publish()
@@ -241,7 +242,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 @pytest.fixture
 def two(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
-    """Two more uvicorn processes of the site, by their addresses."""
+    """Two more uvicorn processes of the site; returns their addresses."""
     folder = tmp_path_factory.mktemp("two")
     paths = [folder / "one", folder / "two"]
     running: list[Service] = []
@@ -265,7 +266,7 @@ def open_socket(path: Path, access: str) -> ClientConnection:
 
 
 def end_of(connection: ClientConnection) -> tuple[int, str, list[Any]]:
-    """Wait for the end of a socket; returns its code, its reason, and what was said before."""
+    """Wait for the end of a socket; return its code, its reason, and the messages before."""
     heard = []
     with contextlib.suppress(ConnectionClosed):
         while True:
@@ -292,7 +293,7 @@ def test_a_process_that_starts_while_redis_hangs_lets_sockets_in_and_out(
     with kicking.hanging(stack), open_socket(two[0], pair["access"]) as connection:
         pair = UnixConnection(two[1]).post("login", **who)
         assert end_of(connection)[:2] == (4001, "login")
-    # Redis is back: the sockets that could not join do so now.
+    # Redis is back: sockets that could not join the layer join now.
     with open_socket(two[0], pair["access"]) as connection:
         UnixConnection(two[1]).post("login", **who)
         assert end_of(connection)[:2] == (4001, "login")

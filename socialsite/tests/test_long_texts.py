@@ -1,4 +1,4 @@
-"""Pages with hostile texts cost no more than their length."""
+"""The cost of pages with hostile texts is proportional to their length."""
 
 from collections.abc import Callable
 
@@ -56,7 +56,7 @@ def test_an_article_of_closing_brackets_is_shown_in_linear_time(publish) -> None
         assert text in view(addresses[len(text)])
 
     view(addresses[MOST // 16])  # compiles the templates
-    # The largest length that is measured is twice this one.
+    # The largest measured length is twice this one.
     assert linear.growth(show, brackets, MOST // 2) <= linear.RATIO
 
 

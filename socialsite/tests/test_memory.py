@@ -1,4 +1,4 @@
-"""Memory after the most expensive requests is what it was before them, in the embedded mode.
+"""After the most expensive requests the embedded mode uses no more memory than before.
 
 The full stack has the same test beside its others (`deploy/tests/test_stack.py`).
 """

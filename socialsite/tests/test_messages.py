@@ -38,7 +38,7 @@ def catalogue(path: Path) -> dict[str | tuple[str, int], str]:
 
 @pytest.fixture(scope="module")
 def chinese() -> dict[str, str]:
-    """English text → Chinese text of the compiled file."""
+    """Return English text → Chinese text of the compiled file."""
     return {(key if isinstance(key, str) else key[0]): text for key, text in catalogue(MO).items()}
 
 

@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def site_settings(settings: Any) -> Any:
-    """The settings, of a site that is reached on this machine only."""
+    """The settings of a site that is only reachable on this machine."""
     settings.SITE_URL, settings.TRUSTED_PROXIES = "http://127.0.0.1:8000", 0
     return settings
 
@@ -148,7 +148,7 @@ def test_metrics_tell_what_waits(make_user: Make, make_post: Make) -> None:
 def test_metrics_without_the_token_are_for_nobody_wherever_the_request_comes_from(
     site_settings: Any,
 ) -> None:
-    # A proxy of this machine, such as socat, `ssh -R` or nginx's bare proxy_pass, adds no header.
+    # A proxy on this machine, such as socat, `ssh -R` or nginx's bare proxy_pass, adds no header.
     for address in ("127.0.0.1", "::1", "", "10.0.0.1"):
         assert Client(REMOTE_ADDR=address).get("/metrics").status_code == 404, address
     for header in ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA"):

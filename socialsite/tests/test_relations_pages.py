@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 def sign_up(
     browser: Browser, site: str, name: str, *, script: bool = True, width: int = 1280
 ) -> Page:
-    """A page in which a new person is logged in; a script error or a CSP breach fails the test."""
+    """A page of a new, logged-in person; a script error or a CSP violation fails the test."""
     context = browser.new_context(
         base_url=site,
         locale="en",
@@ -64,7 +64,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
     other.get_by_test_id("follow").click()
     expect(other.get_by_test_id("follow")).to_have_attribute("aria-pressed", "true")
 
-    # Both directions are shown, and a follow back changes the words and the button in place.
+    # Both directions are shown, and a follow back updates the text and the button in place.
     me.goto("/@bertajs")
     me.evaluate("window.sameDocument = true")
     expect(me.get_by_test_id("relation")).to_have_text("Follows you")
@@ -77,7 +77,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
     me.goto("/")
     expect(me.get_by_test_id("post").first).to_contain_text("words of berta")
 
-    # A block asks first.
+    # Blocking asks for confirmation.
     me.goto("/@bertajs")
     dialog = me.get_by_role("dialog", name="Block @bertajs?")
     for answer in ("Cancel", "Block"):
@@ -95,7 +95,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
     expect(me.get_by_test_id("post")).to_have_count(0)
     expect(me.locator("main")).not_to_contain_text("Followers")
 
-    # Each is gone for the other, at once.
+    # Each is hidden from the other at once.
     me.goto("/")
     expect(me.locator("main")).not_to_contain_text("words of berta")
     for page, name in ((me, "bertajs"), (other, "annajs")):
@@ -105,7 +105,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
     assert response
     assert response.status == 404
 
-    # The settings list the block, and end it in place; that can be taken back.
+    # The settings list the block and can remove it in place, which can be undone.
     me.goto("/")
     me.get_by_label("Account and settings").click()
     me.get_by_role("link", name="Settings").click()
@@ -155,7 +155,7 @@ def test_the_same_without_javascript_on_a_phone(site: str, browser: Browser) -> 
     expect(me).to_have_url(re.compile("/@bertaplain$"))
     expect(me.get_by_test_id("relation")).to_have_text("Blocked")
 
-    # Who blocks back, where the pages of the other cannot be seen, does it by name.
+    # A person who cannot see the other's pages blocks them back by name.
     other.goto("/settings/blocked")
     other.get_by_test_id("block-by-name").locator("input").fill("@AnnaPlain")
     other.get_by_test_id("block-by-name").get_by_role("button").click()

@@ -1,6 +1,6 @@
-"""A repeat with the same Idempotency-Key makes nothing, and shows nothing but what may be seen now.
+"""A repeat with the same Idempotency-Key creates nothing, and shows only what is visible now.
 
-Each address that takes a key is here, see `test_every_address_that_takes_a_key_is_here`.
+Each address that accepts a key is here, see `test_every_address_that_takes_a_key_is_here`.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ SECRET = "words that must be forgotten"
 
 
 class Scene:
-    """Author wrote a post and a comment; Me is about to make something below or of it."""
+    """Author wrote a post and a comment; Me creates something below or about it."""
 
     def __init__(self, make_user: Callable[..., User], api_for: Callable[..., APIClient]) -> None:
         self.me, self.author = make_user(), make_user()
@@ -65,7 +65,7 @@ def scene(make_user: Any, api_for: Any) -> Scene:
     return Scene(make_user, api_for)
 
 
-# What is sent, and which tables it may write once.
+# The request, and the table in which it may create one row.
 CREATING: dict[str, tuple[str, dict[str, Any], type]] = {
     "post": ("posts", {"content": "mine"}, Post),
     "repost": ("posts/{post}/repost", {}, Post),
@@ -85,7 +85,7 @@ CREATING: dict[str, tuple[str, dict[str, Any], type]] = {
 
 
 def undo(scene: Scene, what: str) -> None:
-    """Take back what was made."""
+    """Delete the created object."""
     if what in ("post", "repost", "quote"):
         feeds.delete(scene.me, Post.objects.get(author=scene.me).pk)
     elif what in ("comment", "reply"):
@@ -105,7 +105,7 @@ def delete_original(scene: Scene, what: str) -> None:
     feeds.delete(scene.author, scene.post.pk)
 
 
-# What is still one's own afterwards, and so is shown again.
+# Objects that still belong to the person afterwards, and are shown again.
 OWN = ("post", "repost", "quote", "picture")
 STAYS = {
     undo: (),

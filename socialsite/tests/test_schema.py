@@ -1,4 +1,4 @@
-"""The OpenAPI document is made once, and may be kept by whoever read it."""
+"""The OpenAPI document is built once, and clients may cache it."""
 
 import json
 from typing import Any
@@ -18,13 +18,13 @@ YAML, JSON = "application/vnd.oai.openapi", "application/vnd.oai.openapi+json"
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was made yet."""
+    """Simulate a new process, without built documents."""
     monkeypatch.setattr(schema, "_made", {})
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows by one with each document that is made."""
+    """A list that grows by one with each built document."""
     found: list[int] = []
     make = SchemaGenerator.get_schema
     monkeypatch.setattr(
@@ -70,7 +70,7 @@ def test_its_page_may_be_kept_too() -> None:
     assert not answer.cookies
     script = Client().get(f"{DOCS}?script=")
     assert script["Cache-Control"] == "no-store"
-    assert script.cookies["csrf"].value  # it has a token in it, which is the reader's own
+    assert script.cookies["csrf"].value  # it contains the reader's own token
     refused = Client().post(DOCS)
     assert refused.json()["code"] == 18
     assert refused["Cache-Control"] == "no-store"

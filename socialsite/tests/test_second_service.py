@@ -19,7 +19,7 @@ EXAMPLE = PROJECT_DIR / "docs" / "examples" / "second_service.py"
 
 
 class Caller:
-    """Someone who calls the second service."""
+    """A client of the second service."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -35,7 +35,7 @@ class Caller:
             return error.code
 
     def answers(self) -> bool:
-        """True when something listens."""
+        """Return True if something listens."""
         try:
             return self("/") == 401
         except OSError:
@@ -44,7 +44,7 @@ class Caller:
 
 @pytest.fixture
 def service() -> Iterator[tuple[Caller, Service]]:
-    """The second service for a site that is yet to start at `service.env["SITE"]`."""
+    """The second service for a site that will start at `service.env["SITE"]`."""
     port = free_port()
     call = Caller(f"http://{LOOPBACK}:{port}")
     env = {"PORT": str(port), "PATH": "/usr/bin:/bin"}
@@ -75,8 +75,8 @@ def test_a_second_service_takes_the_sites_sign_ins(tmp_path: Path, service) -> N
         for bad in (forged, pair["refresh"], access[:-2], "x", ""):
             assert (call("/", bad), call("/pay", bad)) == (401, 401)
 
-        new = person("POST", "auth/login", **word)["access"]  # the older sign-in ends
+        new = person("POST", "auth/login", **word)["access"]  # the older session ends
         assert call("/pay", access) == 401
-        assert call("/", access) == 200  # offline nobody knows
+        assert call("/", access) == 200  # offline verification does not notice
         assert (call("/", new), call("/pay", new)) == (200, 200)
     assert (call("/", new), call("/pay", new)) == (200, 503)  # the site is down

@@ -10,8 +10,8 @@ from socialsite.tests.documents import CITED_TEST, ROOT, is_test
 pytestmark = pytest.mark.once
 
 DOCUMENT = ROOT / "docs" / "security.md"
-# Requirements of the released standard; those it marks as deleted and those of level 3 alone are
-# not among them.
+# Requirements of the released standard, without those that it marks as deleted and those of level 3
+# alone.
 LEVEL_1 = """
     2.1.1-12 2.2.1-3 2.3.1 2.5.1-6 2.7.1-4 2.8.1
     3.1.1 3.2.1-3 3.3.1-2 3.4.1-5 3.7.1
@@ -60,7 +60,7 @@ def wanted(text: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def rows() -> list[tuple[str, int, str, str]]:
-    """Return number, level, requirement and how it is met of every line."""
+    """Return number, level, requirement and its answer for every line."""
     text = DOCUMENT.read_text()
     return [(number, int(level), what, how) for number, level, what, how in ROW.findall(text)]
 
@@ -74,7 +74,7 @@ def test_every_requirement_stands_there_once_with_its_level(
     assert [number for number, *_ in rows] == in_order
     assert {number: level for number, level, *_ in rows} == levels
     lines = [line for line in DOCUMENT.read_text().splitlines() if re.match(r"\| \d+\.\d", line)]
-    assert len(lines) == len(rows)  # none is of another form
+    assert len(lines) == len(rows)  # all lines have the expected form
 
 
 def test_every_test_that_is_cited_exists(rows: list[tuple[str, int, str, str]]) -> None:

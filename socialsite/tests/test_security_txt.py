@@ -1,4 +1,4 @@
-"""Whoever finds a security problem is told where to report it, if the operator says where."""
+"""`/.well-known/security.txt` names the contact for security problems, if the operator set one."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

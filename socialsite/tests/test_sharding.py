@@ -1,9 +1,9 @@
-"""Relations and inboxes can be sharded by their owner: no hot query leaves the owner out.
+"""Relations and inboxes can be sharded by their owner: every hot query names the owner.
 
-Every endpoint of the API and of the pages runs here, with every method, and what it tells is
-delivered. Each statement on one of the two tables must name the owner of the rows it reads or
-writes, by value: a join on the owner's column would ask every shard. Not here: the admin, which no
-reader waits for, and `recount`, which walks the owners in order.
+Every endpoint of the API and of the pages runs here, with every method, and its events are
+delivered. Each statement on one of the two tables must name the owner of its rows by value: a join
+on the owner's column would query every shard. Not tested are the admin, which is not a hot path,
+and `recount`, which walks the owners in order.
 """
 
 import re
@@ -25,7 +25,7 @@ NO_ALIAS = "WHERE|ON|SET|INNER|LEFT|ORDER|LIMIT|GROUP|FOR|LOCK|VALUES"
 METHODS = ("get", "post", "put", "patch", "delete")
 # Neither a page nor the API of the site, or answered without a database.
 ELSEWHERE = ("admin/", "i18n/", "api/schema/", "api/docs/", "media/", "static/")
-# What a form or a body must hold to be taken; all else gets an empty one.
+# Required fields of a form or body; all others get an empty one.
 BODIES: dict[str, dict[str, str]] = {
     "posts": {"content": "hello", "kind": "micro"},
     "posts/<str:post_id>/comments": {"content": "hello"},
@@ -56,14 +56,14 @@ class Route:
         return self.path.removeprefix("api/v1/")
 
     def fill(self, values: dict[str, str]) -> str:
-        """The address of somebody or something; 1 for what has nothing to do with them."""
+        """Fill in the ids of a person or object; 1 for parameters of other types."""
         path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: values.get(found[1], "1"), self.path)
         query = QUERIES.get(self.name, "").format(**values)
         return f"/{path}?{query}" if query else f"/{path}"
 
 
 def routes() -> Iterator[Route]:
-    """Every address of the site that is not ELSEWHERE."""
+    """Return every address of the site that is not in ELSEWHERE."""
 
     def walk(resolver: URLResolver, prefix: str) -> Iterator[Route]:
         for entry in resolver.url_patterns:
@@ -78,7 +78,7 @@ def routes() -> Iterator[Route]:
 
 
 def unowned(sql: str) -> list[str]:
-    """The tables that a statement uses without naming the owner of the rows."""
+    """Return the tables that a statement uses without naming the owner of the rows."""
     plain = re.sub(r"[`\"]", "", sql)
     found = []
     for table, column in OWNER.items():
@@ -89,7 +89,7 @@ def unowned(sql: str) -> list[str]:
             plain,
         )
         for alias in uses:
-            # DELETE and UPDATE may leave the table's name out.
+            # DELETE and UPDATE may omit the table's name.
             name = rf"{alias}\." if alias else rf"(?:{table}\.|(?<![.\w]))"
             if not re.search(rf"{name}{column} (?:= \d+|IN \(\d[\d, ]*\))", plain):
                 found.append(table)
@@ -129,7 +129,7 @@ def test_the_check_knows_owned_statements_from_others(sql: str, bad: int) -> Non
 
 @pytest.fixture
 def world(make_user: Any, make_post: Any, drain: Any) -> dict[str, Any]:
-    """A reader among friends, followers, followed and blocked people, and posts of all."""
+    """A reader with friends, followers, followed and blocked people, and posts of all."""
     from interactions import actions as interactions
 
     me, friend, fan, idol, enemy = (make_user() for _ in range(5))
@@ -150,7 +150,7 @@ def world(make_user: Any, make_post: Any, drain: Any) -> dict[str, Any]:
 
 
 class Clients:
-    """A browser and an API client of one person; signed in again when a request signed them out."""
+    """A browser and an API client of one person; signed in again if a request ended the session."""
 
     def __init__(self, user: Any, api_for: Callable[..., APIClient]) -> None:
         self.user, self.api_for = user, api_for
@@ -187,7 +187,7 @@ def test_every_statement_on_relations_and_inboxes_names_the_owner(
     clients = Clients(world["me"], api_for)
     for route in routes():
         address = route.fill(world["values"])
-        actions.unblock(world["me"], world["friend"])  # whatever the route before did
+        actions.unblock(world["me"], world["friend"])  # whatever the previous route did
         actions.follow(world["me"], world["friend"])
         drain()
         for method in route.methods:
@@ -197,10 +197,10 @@ def test_every_statement_on_relations_and_inboxes_names_the_owner(
             assert answer.status_code < 500, (method, address)
             for query in captured:
                 bad.update(f"{method} {address}: {query['sql']}" for _ in unowned(query["sql"]))
-                verb = query["sql"].lstrip("(").split(" ", 1)[0]  # a union's begins with one
+                verb = query["sql"].lstrip("(").split(" ", 1)[0]  # a union starts with a bracket
                 used.update((verb, table) for table in OWNER if table in query["sql"])
     assert sorted(bad) == []
-    # The endpoints did reach the tables, in every way they are used.
+    # The endpoints did use the tables, in all of these ways.
     for verb in ("SELECT", "INSERT", "UPDATE"):
         assert (verb, "relations_relationship") in used
     for verb in ("SELECT", "INSERT", "DELETE"):

@@ -1,6 +1,6 @@
 """Many slow requests at once leave threads for the others in the embedded mode.
 
-The hashers and the decoder are kept by the test, so slow requests wait for as long as it wants.
+The test occupies the hashers and the decoder, so slow requests wait as long as it wants.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from socialsite.core import media, turns
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
 JSON = "application/json"
-LONG = 60  # seconds; never waited for when the test passes
+LONG = 60  # seconds; a passing test never waits that long
 AT_ONCE = 64
 
 
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """No hasher and no decoder is free until the event is set."""
+    """Occupy all hashers and decoders until the event is set."""
     free = threading.Event()
 
     class Taken:
@@ -44,7 +44,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 @pytest.fixture
 def token(make_user: Any) -> str:
-    """Sign somebody in, before no hasher is free."""
+    """Sign a person in, before the hashers are occupied."""
     return actions.sign_in(make_user(), "other").access
 
 
@@ -63,7 +63,7 @@ def upload() -> tuple[bytes, str]:
 async def ask(
     application: Any, method: str, path: str, body: bytes = b"", kind: str = JSON, token: str = ""
 ) -> int:
-    """Send a request as a server does and return the status of its answer."""
+    """Send a request as a server does and return the status of the response."""
     found: list[int] = []
     headers = {"host": "testserver", "content-type": kind, "content-length": str(len(body))}
     if token:

@@ -1,6 +1,6 @@
-"""docs/specification.md has a line for every id that is cited, and a test for every line.
+"""docs/specification.md has a line for every cited id, and a test for every line.
 
-A line that nothing cites is wanted: its test holds it, and comments should cite an id only where it
+A line that no code cites is fine: its test covers it, and comments should cite an id only if it
 adds something to the sentence.
 """
 
@@ -21,13 +21,13 @@ SPEC = re.compile(r"\bspec [A-Z]\b")
 LINE = re.compile(r"^- \*\*([^*]+)\*\* (.+(?:\n  .+)*)", re.MULTILINE)
 # Codes of linters have the same form.
 LINTER = re.compile(r"""# noqa.*|^select = .*|^".*" = \[.*""", re.MULTILINE)
-# Documents that the repository does not have.
+# Documents outside the repository.
 ELSEWHERE = re.compile(r"\b(?:design|reliability) (?:section )?\d|\bissue \d|\b[Pp]romise \d")
 SOURCES = {"S0", "S1", "S2", "S3", "S4"}
 
 
 def cited_in(text: str) -> Iterator[str]:
-    """Yield the ids that a text cites, a range as each of its ids."""
+    """Yield the ids that a text cites; for a range, each of its ids."""
     text = LINTER.sub("", text)
     yield from SPEC.findall(text)
     for first, last in ID.findall(text):
@@ -76,7 +76,7 @@ def test_every_line_stands_there_once(lines: list[tuple[str, str]]) -> None:
     times = Counter(ident for ident, _ in lines)
     assert [ident for ident, number in times.items() if number > 1] == []
     assert times.keys() >= SOURCES
-    # No line is of another form.
+    # All lines have this form.
     assert len(lines) == len(re.findall("^- ", (ROOT / DOCUMENT).read_text(), re.MULTILINE))
     assert [ident for ident in times if list(cited_in(ident)) != [ident]] == []
 

@@ -1,4 +1,4 @@
-"""Time stands still for what is cached during a test, and goes on where a test asks for that."""
+"""Time stands still for cached entries during a test, and advances where a test asks for it."""
 
 import time
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 
 def after_a_request(user) -> dict[str, int]:
-    """What a signed-in request leaves in Redis that could expire during a test."""
+    """Return the keys left in Redis by a signed-in request that could expire during a test."""
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {actions.sign_in(user).access}")
     for path in ("users/me", "feed", "notifications"):

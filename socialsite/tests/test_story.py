@@ -20,7 +20,7 @@ def browser() -> Iterator[Browser]:
 
 
 def newcomer(browser: Browser, site: str, username: str, nickname: str) -> Page:
-    """Sign a person up in a browser of their own; a script error or a CSP breach fails the test."""
+    """Sign a person up in a new browser; a script error or a CSP violation fails the test."""
     page = browser.new_context(base_url=site, locale="en").new_page()
     page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
     page.on(
@@ -47,14 +47,14 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     reader.goto("/@author1")
     reader.get_by_test_id("follow").click()
     expect(reader.get_by_test_id("follow")).to_have_attribute("aria-pressed", "true")
-    with reader.expect_response("**/api/v1/feed/new-count"):  # asked once the socket is open
+    with reader.expect_response("**/api/v1/feed/new-count"):  # requested once the socket is open
         reader.goto("/")
 
     author.get_by_test_id("composer").locator("textarea[name=content]").fill("第一条 first post")
     author.get_by_test_id("publish").click()
     expect(author.get_by_test_id("post").first).to_contain_text("第一条 first post")
 
-    # Announced and shown on the follower's page, which is never loaded again.
+    # Announced and shown on the follower's page without a reload.
     reader.evaluate("window.sameDocument = true")
     banner = reader.get_by_test_id("new-posts")
     expect(banner).to_be_visible(timeout=60_000)
@@ -75,7 +75,7 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     reader.reload()
     expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
 
-    # The author's page, open all the while, was told of the follower, the like and the comment.
+    # The author's open page got hints of the follower, the like and the comment.
     expect(author.locator("[data-unread]")).to_have_text("3", timeout=60_000)
     author.reload()
     expect(author.get_by_test_id("like-count").first).to_have_text("1")
@@ -89,7 +89,7 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     expect(author.locator("[data-unread]")).to_be_hidden()
     expect(author.get_by_test_id("notification")).to_have_count(3)
 
-    # What was typed and not sent survives in the tab, but not a log-out.
+    # An unsent text survives in the tab, but not a log-out.
     author.goto("/")
     author.get_by_test_id("composer").locator("textarea[name=content]").fill("not sent")
     author.reload()

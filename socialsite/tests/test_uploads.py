@@ -1,4 +1,4 @@
-"""Who gets the file of a picture, and when files go: through the site, and with nginx in front."""
+"""Access to the files of pictures, and their removal: through the site, and with nginx in front."""
 
 import io
 import json
@@ -85,9 +85,9 @@ def left(item: Media) -> list[bool]:
     return [media_files.path_of(name).exists() for name in names(item)]
 
 
-# --- who gets a file ----------------------------------------------------------------------------
+# --- access to a file ---------------------------------------------------------------------------
 class World(NamedTuple):
-    """Readers, a browser each, and pictures by what shows them."""
+    """Readers, a browser each, and pictures by the content that shows them."""
 
     browsers: dict[str, Client]
     pictures: dict[str, Media]
@@ -127,7 +127,7 @@ EXPECTED = {
     "followers": FOLLOWERS,
     "of both": FOLLOWERS,
     "unattached": OWN,
-    "deleted": OWN,  # until the event arrives
+    "deleted": OWN,  # until the event is delivered
 }
 
 
@@ -214,7 +214,7 @@ def test_api_clients_show_their_token(
     item = posted(author, "followers")[1]
     assert api_for(fan).get(f"/media/{item.name}").status_code == 200
     assert api_for(make_user()).get(f"/media/{item.name}").status_code == 404
-    for name in (item.name, NOBODYS):  # a wrong token says nothing of what is there
+    for name in (item.name, NOBODYS):  # a wrong token reveals nothing
         answer = browser_of(fan).get(f"/media/{name}", headers={"Authorization": "Bearer x"})
         assert (answer.status_code, answer.json()["code"]) == (401, 15)
 
@@ -338,7 +338,7 @@ def test_the_nightly_look_takes_away_what_should_not_be_public(
     assert "should not be" not in caplog.text
 
 
-# --- files that go ------------------------------------------------------------------------------
+# --- removal of files ---------------------------------------------------------------------------
 @pytest.mark.django_db
 def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, drain: Make) -> None:
     other = upload(author)
@@ -388,9 +388,9 @@ def test_an_upload_that_waits_for_its_post_is_not_removed(author: User, drain: M
     assert left(item) == [True, True]
 
 
-# --- processes that die, and others that come in between ----------------------------------------
+# --- processes that die, and concurrent ones ----------------------------------------------------
 class Died(BaseException):
-    """What a kill looks like to the code it hits."""
+    """Simulates a kill of the process."""
 
 
 def dies_at(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
@@ -446,7 +446,7 @@ def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_anoth
 def test_a_link_that_is_made_while_its_reason_ends_does_not_stay(
     author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
-    """A reader found the picture public; before the link is there the post goes, and its event."""
+    """A reader found the picture public; the post is deleted before the link exists."""
     post, item = posted(author, "public")
     threads: list[threading.Thread] = []
 
@@ -577,7 +577,7 @@ def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
                 if code == 200:
                     assert headers["Content-Type"] == "image/jpeg"
                     assert body.startswith(b"\xff\xd8")
-                    # Where nginx stands in front, it sends every file itself.
+                    # If nginx stands in front, it sends every file itself.
                     assert ("ETag" in headers) == (headers["Server"] == "nginx")
                     assert headers.get_all("Cache-Control") == [
                         PUBLIC if kind == "public" else PRIVATE
@@ -586,7 +586,7 @@ def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
                     assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
                 else:
                     assert headers["Cache-Control"] == "no-store"
-    # Not through nginx's own location, nor with a header that only nginx sends.
+    # Neither nginx's internal location nor a header that only nginx sends gives access.
     name = pictures["followers"]["url"].removeprefix("/media/")
     for path in (f"/_uploads/{name}", f"/media/public/{name}", f"/media/../media/{name}"):
         assert fetch(site, path)[0] in (400, 404), path

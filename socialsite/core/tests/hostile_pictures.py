@@ -1,4 +1,4 @@
-"""Pictures of few pixels and few megabytes that took seconds or hundreds of megabytes to open."""
+"""Small pictures that once took seconds or hundreds of megabytes to open."""
 
 import io
 import struct
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from PIL import Image
 
 Make = Callable[[], bytes]
-# As many as one segment of a JPEG, and as many segments as a file of 10 MB, can hold.
+# As many as fit in one segment of a JPEG, and as many segments as fit in a file of 10 MB.
 SEGMENT, SEGMENTS = 65_000, 159
 WARNED = 40_000
 
@@ -19,7 +19,7 @@ def chunk(name: bytes, body: bytes) -> bytes:
 
 
 def png(before: bytes = b"", after: bytes = b"") -> bytes:
-    """Return a grey PNG of 8 by 8, with further chunks before or after its pixels."""
+    """Return a grey PNG of 8 by 8, with extra chunks before or after its pixels."""
     start = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0))
     pixels = chunk(b"IDAT", zlib.compress(bytes(9) * 8))
     return start + before + pixels + after + chunk(b"IEND", b"")
@@ -31,7 +31,7 @@ def segment(kind: int, body: bytes) -> bytes:
 
 
 def jpeg(head: bytes, **options: object) -> bytes:
-    """Return a JPEG of 8 by 8 whose head has further bytes."""
+    """Return a JPEG of 8 by 8 whose head has extra bytes."""
     out = io.BytesIO()
     Image.new("RGB", (8, 8)).save(out, "JPEG", **options)
     data = out.getvalue()
@@ -39,7 +39,7 @@ def jpeg(head: bytes, **options: object) -> bytes:
 
 
 def gif(head: bytes) -> bytes:
-    """Return a GIF of 8 by 8 with further bytes before its frame."""
+    """Return a GIF of 8 by 8 with extra bytes before its frame."""
     out = io.BytesIO()
     Image.new("P", (8, 8)).save(out, "GIF")
     data = out.getvalue()
@@ -62,13 +62,13 @@ def wide_texts() -> bytes:
 
 
 def exif(tags: int) -> bytes:
-    """Return EXIF whose tags each claim more than there is."""
+    """Return EXIF data whose tags each claim more data than the file has."""
     entries = b"".join(struct.pack("<HHLL", 300 + n, 7, 0x7FFFFFF0, 8) for n in range(tags))
     return b"II*\0" + struct.pack("<LH", 8, tags) + entries + bytes(4)
 
 
 def calculating(elements: int) -> bytes:
-    """Return a colour profile that multiplies by one matrix very often."""
+    """Return a colour profile that multiplies by a matrix very often."""
     matrix = b"matf" + bytes(4) + struct.pack(">HH12f", 3, 3, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
     body = b"mpet" + bytes(4) + struct.pack(">HHI", 3, 3, elements)
     body += struct.pack(">II", 16 + 8 * elements, len(matrix)) * elements + matrix

@@ -1,7 +1,7 @@
-"""Decode pictures in a process of its own, and tell what that took of memory.
+"""Decode pictures in a separate process, and measure its memory.
 
-`python -m socialsite.core.tests.peak FILE...` prints JSON: for each file by how many megabytes the
-resident size of the process grew at most, by how many it is larger afterwards, and the CPU time.
+`python -m socialsite.core.tests.peak FILE...` prints JSON. For each file it has the peak growth of
+the resident size in megabytes, the growth that remains afterwards, and the CPU time.
 """
 
 import io
@@ -16,7 +16,7 @@ MEGABYTE = 1024
 
 
 def resident(name: str, pid: int | str = "self") -> float:
-    """Return a resident size of a process in megabytes: VmRSS (now) or VmHWM (at most)."""
+    """Return a resident size of a process in megabytes: VmRSS (now) or VmHWM (peak)."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1]) / MEGABYTE
@@ -24,12 +24,12 @@ def resident(name: str, pid: int | str = "self") -> float:
 
 
 def forget_peak(pid: int | str = "self") -> None:
-    """Let VmHWM begin anew."""
+    """Reset VmHWM."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def main(files: list[str]) -> None:
-    """Decode each file, after small ones of every format that load what is loaded lazily."""
+    """Decode each file, after small ones of every format that trigger lazy loading."""
     import django
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")

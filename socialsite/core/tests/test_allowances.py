@@ -1,4 +1,4 @@
-"""Budgets in the database: their arithmetic, and that no crowd and no dead Redis opens them."""
+"""Budgets in the database: their arithmetic; neither concurrency nor losing Redis bypasses them."""
 
 import threading
 from collections.abc import Callable
@@ -91,7 +91,7 @@ def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_rule(clock: Cloc
     clock.now -= HOUR
     assert wait() == 60
     clock.now += MINUTE
-    assert given(2) == 0  # the minute before is not counted twice
+    assert given(2) == 0  # the earlier minute is not counted twice
     assert wait() == 60
 
 

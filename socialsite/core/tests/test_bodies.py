@@ -1,4 +1,4 @@
-"""Request bodies: how large each address takes them, and that nothing larger is read."""
+"""Request bodies: the limit of each address, and that nothing larger is read."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ FORM = "application/x-www-form-urlencoded"
 
 
 def addresses() -> list[str]:
-    """Return every address of the site, each parameter filled with 1, and some that are none."""
+    """Return every address of the site, each parameter filled with 1, and some unknown ones."""
 
     def walk(resolver: URLResolver, prefix: str) -> Iterator[str]:
         for entry in resolver.url_patterns:
@@ -43,7 +43,7 @@ def addresses() -> list[str]:
 
 
 def page_client(make_user: Make) -> Client:
-    """Return a browser of somebody who is signed in."""
+    """Return a browser of a signed-in person."""
     from accounts import actions
 
     client = Client()
@@ -52,7 +52,7 @@ def page_client(make_user: Make) -> Client:
     return client
 
 
-# --- how large ----------------------------------------------------------------------------------
+# --- limits -------------------------------------------------------------------------------------
 def test_every_address_refuses_a_body_over_its_limit(client: Client) -> None:
     found = addresses()
     assert len(found) > 80
@@ -147,11 +147,11 @@ def test_the_docs_show_the_table() -> None:
     assert shown == [*table, ("any", "any other", "any", str(bodies.OTHER // bodies.KILO))]
 
 
-# --- what Django is not given (ASGI) ------------------------------------------------------------
+# --- bodies kept from Django (ASGI) -------------------------------------------------------------
 def through_the_gate(
     headers: dict[str, str], parts: list[bytes], path: str = LOGIN
 ) -> tuple[dict[bytes, bytes], bytes, int]:
-    """Return the headers and the body that get through, and how often the server was asked."""
+    """Return the headers and the body that pass, and how often `receive` was called."""
     seen: dict[str, Any] = {}
     asked = [0]
 
@@ -162,7 +162,7 @@ def through_the_gate(
             body += message["body"]
             more = message["more_body"]
         seen.update(headers=dict(scope["headers"]), body=body)
-        with pytest.raises(TimeoutError):  # as Django waits until its answer is sent
+        with pytest.raises(TimeoutError):  # as Django waits until its response is sent
             await asyncio.wait_for(receive(), 0.01)
 
     async def receive() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Rights of DATA_DIR: what is taken away at each start, what a command beside a site leaves."""
+"""Permissions of DATA_DIR: revoked at each start, and kept by a command beside a running site."""
 
 import os
 import stat
@@ -20,7 +20,7 @@ def mode_of(path: Path) -> int:
 
 @pytest.fixture(autouse=True)
 def _usual_umask() -> Iterator[None]:
-    """The umask of a shell, whichever the entries of the site have set before."""
+    """Set the umask of a shell, whatever the entry points of the site have set before."""
     before = os.umask(0o022)
     yield
     os.umask(before)
@@ -28,7 +28,7 @@ def _usual_umask() -> Iterator[None]:
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A DATA_DIR as older versions made it."""
+    """A DATA_DIR created by an older version."""
     found = tmp_path / "data"
     (found / "media" / "ab").mkdir(parents=True)
     for name in ("db.sqlite3", "db.sqlite3-wal", "keys.json", "lock", "media/ab/x.jpg"):

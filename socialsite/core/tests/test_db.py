@@ -1,4 +1,4 @@
-"""What the ORM lacks: retried transactions, upsert, ensure, INSERT … SELECT, the clock."""
+"""Database helpers: retried transactions, upsert, ensure, INSERT … SELECT, the clock."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Ringing the broker: never an error, never a long wait, quiet after a failure."""
+"""Hints to the broker: never an error, never a long wait, silence after a failure."""
 
 import contextlib
 import socket
@@ -23,7 +23,7 @@ def _fresh(monkeypatch):
 
 @pytest.fixture
 def broker(monkeypatch):
-    """The tasks that were sent and how often it was tried; `error` is what sending meets."""
+    """The tasks that were sent and the number of attempts; sending raises `error`."""
     found = SimpleNamespace(sent=[], tried=0, error=None)
 
     def send_task(name: str, **kwargs) -> None:
@@ -109,7 +109,7 @@ def app_at():
 
 @pytest.fixture
 def calls(monkeypatch) -> list[float]:
-    """How long each call of a broker was to wait for its connection and for its answer at most."""
+    """The timeouts of each broker call: for its connection, and for its answer."""
     found: list[float] = []
     connect = redis.connection.Connection._connect
 
@@ -173,7 +173,7 @@ def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch
     port = server.getsockname()[1]
     monkeypatch.setattr(doorbell, "current_app", app_at(port))
     assert doorbell.ring("core.nothing") is True
-    for end in (server, *held):  # a close alone does not wake the threads that wait on it
+    for end in (server, *held):  # a close alone does not wake waiting threads
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
         end.close()
@@ -183,12 +183,12 @@ def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch
 @pytest.mark.full
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
 def test_a_worker_that_loses_its_broker_drops_what_it_had_not_begun() -> None:
-    """It closes the lost connection, and ended with the error of putting messages back over it."""
+    """It closes the lost connection; sending the messages back over it once ended the worker."""
     connection = current_app.connection_for_read()
     queue = connection.SimpleQueue("test-lost")
     queue.put("a hint")
-    queue.get(timeout=30)  # taken, not acknowledged
+    queue.get(timeout=30)  # received, not acknowledged
     channel = queue.channel
-    connection.transport.client = None  # what `collect` leaves, which is tried before
+    connection.transport.client = None  # the state after `collect`, which is tried before
     channel.close()
     connection.close()

@@ -1,4 +1,4 @@
-"""The environment: good values are read, bad ones end the start with a line a person can read."""
+"""The environment: valid values are read, invalid ones stop the start with a readable line."""
 
 import json
 import stat

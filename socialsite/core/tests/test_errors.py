@@ -40,7 +40,7 @@ FROZEN = """
 
 
 def _named(base: type[AppError]) -> set[type[AppError]]:
-    """Return all errors below one that have a code of their own."""
+    """Return all subclasses of an error that have a code of their own."""
     own = {error for error in base.__subclasses__() if "code" in vars(error)}
     return own.union(*(_named(error) for error in base.__subclasses__()))
 

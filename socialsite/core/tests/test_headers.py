@@ -63,7 +63,7 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
         assert len(read[b"Content-Type"]) == headers.SHORTER["content-type"]
         assert read[b"cookie"] == b" b=\xe4"
         assert read[b"x-any"] == b"\xff" * headers.HEADER_MAX
-        # Django joins what is sent in parts.
+        # Django joins headers that are sent in parts.
         async_to_sync(headers.Bounded(look))({"type": kind, "headers": sent * 50}, None, None)
         parts = [value for name, value in seen[-1]["headers"] if name == b"Content-Type"]
         assert len(b",".join(parts)) <= headers.SHORTER["content-type"]

@@ -31,7 +31,7 @@ def show(request: Request, ident: int) -> dict[str, str]:
 
 
 class Make(APIView):
-    """Makes one row a request; says `fail` to refuse after making it."""
+    """Creates one row for each request; with `fail` it is refused afterwards."""
 
     authentication_classes: list = []
     permission_classes = [AllowAny]
@@ -39,7 +39,7 @@ class Make(APIView):
 
     @idempotent(show)
     def post(self, request: Request) -> Made:
-        """Make a row."""
+        """Create a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
         if request.data.get("fail"):
             raise NotFound
@@ -83,7 +83,7 @@ def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothin
 
 
 def test_a_key_keeps_no_text() -> None:
-    """A text that is deleted everywhere would live on in it."""
+    """Otherwise a text that is deleted everywhere would remain in it."""
     send({"content": "secret"})
     row = IdempotencyKey.objects.values().get()
     assert row.keys() == {

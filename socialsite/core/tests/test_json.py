@@ -1,4 +1,4 @@
-"""JSON bodies: how deep they may nest, and what a list that is too long costs."""
+"""JSON bodies: their maximum nesting, and the cost of a list that is too long."""
 
 import time
 from collections.abc import Callable
@@ -86,10 +86,10 @@ def test_counting_levels_takes_linear_time(unit: bytes) -> None:
         text = b"[" * 40 + b'"' + unit * (size // len(unit))
         times = []
         for _ in range(7):
-            began = time.thread_time()  # of this thread alone, whatever else the machine does
+            began = time.thread_time()  # of this thread alone, whatever else runs
             nests_too_deep(text)
             times.append(time.thread_time() - began)
         return min(times)
 
-    # Of quadratic time it would be 64 times.
+    # With quadratic time it would be 64 times.
     assert fastest(bodies.ARTICLE) < 24 * fastest(bodies.ARTICLE // 8) + 0.001

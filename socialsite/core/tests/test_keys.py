@@ -1,4 +1,4 @@
-"""Keys of tokens: what JWT_KEYS takes, what it refuses, and that an error never shows a key."""
+"""Keys of tokens: valid and invalid values of JWT_KEYS; an error never shows a key."""
 
 import base64
 import functools
@@ -75,7 +75,7 @@ def test_what_is_published_is_the_public_half_with_its_thumbprint() -> None:
 
 
 def test_a_secret_keeps_its_name() -> None:
-    """Tokens of older versions carry it."""
+    """Tokens of older versions have this `kid`."""
     text = "a text of no less than thirty-two bytes"
     assert keys.parse(text).kid == hashlib.sha256(b"kid:" + text.encode()).hexdigest()[:8]
 

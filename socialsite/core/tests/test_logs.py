@@ -1,4 +1,4 @@
-"""What anybody can have written to the log, and how much of it."""
+"""Log records that anybody can cause, and the limit on their number."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""Uploads: what is refused, what is kept of a picture, and where."""
+"""Uploads: refused pictures, and the content and place of stored ones."""
 
 import io
 import os
@@ -38,7 +38,7 @@ RED, BLUE = (220, 20, 20), (20, 20, 220)
 
 @pytest.fixture(autouse=True)
 def media_root(settings: Any, tmp_path: Path) -> Path:
-    """A media directory of this test's own."""
+    """A separate media directory for this test."""
     settings.MEDIA_ROOT = tmp_path / "media"
     return settings.MEDIA_ROOT
 
@@ -54,7 +54,7 @@ def picture(size: tuple[int, int] = (40, 30), kind: str = "PNG", **options: Any)
 
 
 def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
-    """Red on the left, blue on the right."""
+    """Return a picture that is red on the left, blue on the right."""
     image = Image.new("RGB", size, RED)
     image.paste(BLUE, (size[0] // 2, 0, *size))
     return image
@@ -84,7 +84,7 @@ def near(pixel: Any, colour: tuple[int, int, int]) -> bool:
 
 
 def png_of_size(width: int, height: int) -> bytes:
-    """A PNG whose header claims a size and whose pixels are missing."""
+    """Return a PNG whose header claims a size but whose pixels are missing."""
 
     def chunk(name: bytes, body: bytes) -> bytes:
         return (
@@ -95,7 +95,7 @@ def png_of_size(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 99))
 
 
-# --- what is kept -------------------------------------------------------------------------------
+# --- stored pictures ----------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
 def test_the_four_formats_are_kept_with_a_thumbnail(kind: str) -> None:
     item = store(picture((1000, 500), kind))
@@ -266,7 +266,7 @@ def test_a_polyglot_leaves_its_second_half_behind() -> None:
         assert b"PK\x03\x04" not in path.read_bytes()
 
 
-# --- what is refused ----------------------------------------------------------------------------
+# --- refused pictures ---------------------------------------------------------------------------
 def jpeg_of_many_scans() -> bytes:
     data = picture((64, 64), "JPEG", progressive=True)
     start = data.index(b"\xff\xda")
@@ -527,7 +527,7 @@ def test_no_file_is_left_when_the_key_cannot_be_kept(
     assert not files()
 
 
-# --- uploads that nothing uses ------------------------------------------------------------------
+# --- unused uploads -----------------------------------------------------------------------------
 def aged(item: Media, hours: float) -> None:
     Media.objects.filter(pk=item.pk).update(created_at=timezone.now() - timedelta(hours=hours))
 
@@ -571,7 +571,7 @@ def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_neve
         gone = {"deleted", "replaced"}
         left = {item.pk for name, item in items.items() if name not in gone}
         assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
-    assert not Media.objects.filter(is_used=False).exists()  # not looked at again every night
+    assert not Media.objects.filter(is_used=False).exists()  # not checked again every night
     feeds.delete(owner, second.pk)
     accounts.edit_profile(owner, avatar=0)
     sweep_media()
@@ -600,7 +600,7 @@ def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
 
 
 def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
-    """As publishing does: in the other order they wait for each other."""
+    """In the same order as publishing; otherwise the two would deadlock."""
     owner = make_user()
     post = feeds.publish(owner, images=[store(picture(), owner.pk).pk])
     with CaptureQueriesContext(connection) as queries:

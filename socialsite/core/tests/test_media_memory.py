@@ -1,4 +1,4 @@
-"""The most that a picture which is taken costs of memory, measured in a process of its own."""
+"""The peak memory of an accepted picture, measured in a separate process."""
 
 import io
 import json
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.once
 
 PEAK_MEGABYTES = 300
 LEFT_MEGABYTES = 30
-# Of the CPU time of a photo: more than any hostile file takes, less than one did.
+# Multiple of a photo's CPU time: above any accepted file, below a former hostile one.
 PHOTO_TIMES = 2
-# As many pixels as are allowed, in lines as long as are allowed.
+# The maximum number of pixels, in lines of the maximum length.
 WIDE = (media.MAX_SIDE, media.MAX_PIXELS // media.MAX_SIDE)
 HEAVY = (media.MAX_SIDE - 1, media.MAX_HEAVY_PIXELS // media.MAX_SIDE)
 # The passes of an interlaced PNG: the first column and row, and the steps.
@@ -102,4 +102,4 @@ def test_the_worst_pictures_stay_within_their_memory_and_time(tmp_path: Path) ->
             assert peak > 20, f"{name}: it was not decoded at all"
         else:
             assert seconds <= most, f"{name}: {seconds:.2f} s"
-    assert not done.stderr, done.stderr[:2000]  # no line of the log a tag
+    assert not done.stderr, done.stderr[:2000]  # not one log line for each tag

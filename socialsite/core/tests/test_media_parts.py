@@ -1,4 +1,4 @@
-"""The parts of a picture's file: how many are read, and that real pictures have fewer."""
+"""The parts of a picture's file: the limits on them, and that real pictures have fewer."""
 
 import io
 import random
@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
-TAKEN = {"png of odd tags", "jpeg of calculated colours"}  # without what is hostile of them
+TAKEN = {"png of odd tags", "jpeg of calculated colours"}  # accepted, without their hostile parts
 XMP = b"http://ns.adobe.com/xap/1.0/\0" + b" " * 60_000
 
 
@@ -40,7 +40,7 @@ def noise(size: tuple[int, int] = (300, 200)) -> Image.Image:
 
 
 def of_a_phone() -> bytes:
-    """Return a JPEG with everything that cameras and editors write, and a film behind it."""
+    """Return a JPEG with all data that cameras and editors write, followed by a film."""
     tags = Image.Exif()
     tags[0x0112] = 6
     tags[0x9286] = "x" * 50_000

@@ -1,4 +1,4 @@
-"""Room for pictures: quotas of people old and new, and a disk that is nearly full."""
+"""Disk space for pictures: quotas of new and old accounts, and a nearly full disk."""
 
 import errno
 import io
@@ -27,7 +27,7 @@ WORDS = "no room for more pictures"
 
 @pytest.fixture(autouse=True)
 def media_root(settings: Any, tmp_path: Path) -> Path:
-    """A media directory of this test's own, and a limit that its disk does not reach."""
+    """A separate media directory for this test, and a limit that its disk does not reach."""
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.MEDIA_MIN_FREE_PERCENT = 0
     return settings.MEDIA_ROOT
@@ -35,7 +35,7 @@ def media_root(settings: Any, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def disk(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Return a function that says how full the disk is."""
+    """Return a function that sets how full the disk is."""
     settings.MEDIA_MIN_FREE_PERCENT = 5
 
     def be(free: int, total: int = 1000, files: tuple[int, int] = (0, 0)) -> None:
@@ -65,7 +65,7 @@ def files(root: Path) -> list[Path]:
 
 
 def aged(days: float) -> int:
-    """Return the id of somebody who joined so many days ago."""
+    """Return the id of a person who joined this many days ago."""
     return ids.new_id() - (int(days * media_space.DAY_MS) << ids.LOW_BITS)
 
 
@@ -147,7 +147,7 @@ def test_a_post_without_pictures_is_published_all_the_same_and_no_word_is_lost(
 
 
 def full_after(monkeypatch: pytest.MonkeyPatch, written: int, number: int = errno.ENOSPC) -> None:
-    """Let the disk be full once so many files are written."""
+    """Let the disk be full after this many written files."""
     write, left = media_files.os.fsync, [written]
 
     def fail(descriptor: int) -> None:

@@ -1,4 +1,4 @@
-"""Whether a connection to MariaDB still stands is seen without asking it, and seen rightly."""
+"""A broken connection to MariaDB is detected without a ping, and without mistakes."""
 
 from collections.abc import Iterator
 from unittest import mock
@@ -17,7 +17,7 @@ def begin_a_request() -> None:
 
 
 def asked_who() -> int:
-    """Return the number that the server has for this connection."""
+    """Return the server's id of this connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT CONNECTION_ID()")
         return int(cursor.fetchone()[0])
@@ -25,7 +25,7 @@ def asked_who() -> int:
 
 @pytest.fixture
 def pings() -> Iterator[mock.Mock]:
-    """Count the pings of a connection that was looked at just now."""
+    """Count the pings of a connection that was just checked."""
     real = django_mysql.DatabaseWrapper.is_usable
     with mock.patch.object(
         django_mysql.DatabaseWrapper, "is_usable", autospec=True, side_effect=real

@@ -1,4 +1,4 @@
-"""Queries built once answer as the ORM does."""
+"""Queries built once return the same as the ORM."""
 
 from collections.abc import Collection
 from typing import Any

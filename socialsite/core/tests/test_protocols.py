@@ -1,4 +1,4 @@
-"""uvicorn's protocols with bounds: what a client may send, and how long it may take."""
+"""uvicorn's protocols with limits on the size and duration of requests."""
 
 import asyncio
 import base64
@@ -26,7 +26,7 @@ SHORT = 0.3
 
 
 class HurriedHttp(BoundedHttp):
-    """The same with short times."""
+    """The same with short deadlines."""
 
     HEAD_SECONDS = BODY_PAUSE_SECONDS = WRITE_SECONDS = SHORT
     LINGER_SECONDS = 2.0
@@ -55,7 +55,7 @@ class Site:
         self.thread.start()
 
     async def application(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer by the path."""
+        """Answer depending on the path."""
         try:
             if scope["type"] == "websocket":
                 await self.echo(receive, send)
@@ -109,7 +109,7 @@ def connection(site: Site) -> Iterator[socket.socket]:
 
 
 def read(connection: socket.socket) -> bytes:
-    """Return all until the server closes; TimeoutError when it does not."""
+    """Read until the server closes; raises TimeoutError if it does not."""
     found = b""
     try:
         while part := connection.recv(65_536):
@@ -120,7 +120,7 @@ def read(connection: socket.socket) -> bytes:
 
 
 def drip(connection: socket.socket, byte: bytes = b"x") -> bytes:
-    """Send a byte again and again until the server closes; return what it said."""
+    """Send a byte repeatedly until the server closes; return its response."""
     deadline = time.monotonic() + 20
     try:
         while time.monotonic() < deadline:
@@ -135,7 +135,7 @@ def headers(count: int) -> bytes:
     return HEAD + b"".join(b"x-%d: y\r\n" % number for number in range(count - 1)) + b"\r\n"
 
 
-# --- how much -----------------------------------------------------------------------------------
+# --- sizes --------------------------------------------------------------------------------------
 def test_a_request_may_have_as_many_headers_as_the_limit(connection: socket.socket) -> None:
     connection.sendall(headers(protocols.HEADERS_MAX))
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
@@ -187,7 +187,7 @@ def test_connections_over_the_limit_are_closed(site: Site) -> None:
             connection.close()
 
 
-# --- how long -----------------------------------------------------------------------------------
+# --- durations ----------------------------------------------------------------------------------
 def test_requests_that_are_worked_on_for_long_are_answered(connection: socket.socket) -> None:
     connection.sendall((HEAD.replace(b"/ ", b"/slow ") + b"\r\n") * 2)
     assert read(connection).count(b"HTTP/1.1 200") == 2
@@ -253,7 +253,7 @@ def frame(opcode: int, payload: bytes = b"", *, final: bool = True) -> bytes:
 
 @pytest.fixture
 def opened(connection: socket.socket) -> socket.socket:
-    """A socket that is accepted."""
+    """An accepted WebSocket."""
     key = base64.b64encode(os.urandom(16))
     upgrade = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
     connection.sendall(HEAD + upgrade + b"Sec-WebSocket-Key: " + key + b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""The token bucket: its contract, its clock, its life in Redis, and what holds without Redis."""
+"""The token bucket: its contract, its clock, its expiry in Redis, and the case without Redis."""
 
 import time
 from typing import Any
@@ -23,7 +23,7 @@ def key(owner: int = 1) -> str:
 
 
 def idle(seconds: float, owner: int = 1) -> None:
-    """Let an owner's bucket be as it is after `seconds` without a request."""
+    """Simulate `seconds` without a request for an owner's bucket."""
 
     def move(connection) -> None:
         last = float(connection.hget(key(owner), "last"))
@@ -49,9 +49,9 @@ def test_a_minute_of_rest_earns_60_not_a_full_bucket() -> None:
 
 
 def test_half_a_token_is_kept() -> None:
-    """One request each 0.6 s earns 0.6 of a token; none of it may be rounded away."""
+    """A request every 0.6 s earns 0.6 of a token; no part may be lost by rounding."""
     granted(110)
-    idle(-take().retry_after)  # away with the part of a token that is there
+    idle(-take().retry_after)  # remove the existing fraction of a token
     found = 0
     for _ in range(50):
         idle(0.6)
@@ -60,7 +60,7 @@ def test_half_a_token_is_kept() -> None:
 
 
 def test_the_clock_has_parts_of_a_second(real_lifetimes) -> None:
-    """With whole seconds one may find a token less, or more, than was earned."""
+    """With whole seconds the bucket could gain a token too few, or too many."""
 
     def last(connection) -> float:
         return float(connection.hget(key(), "last"))
@@ -112,7 +112,7 @@ def test_a_clock_that_goes_back_neither_refills_nor_takes() -> None:
 
 
 def test_ten_minutes_of_resting_and_bursting_earn_no_more_than_was_refilled() -> None:
-    """The seed's key, gone after 60 s, granted 1000 of these; 100 and 9 times 60 are earned."""
+    """The seed's key expired after 60 s and granted 1000; correct are 100 and 9 times 60."""
     found = granted(150)
     for _ in range(9):
         idle(60)
@@ -160,7 +160,7 @@ def test_of_several_the_one_is_told_that_matters_most() -> None:
 
 
 def test_several_budgets_are_asked_in_one_round_trip(round_trips: list[int]) -> None:
-    ratelimit.take_all([Take(BUCKET, 1), Take(SMALL, 1)])  # an empty Redis does not know the script
+    ratelimit.take_all([Take(BUCKET, 1), Take(SMALL, 1)])  # a new Redis does not know the script
     round_trips.clear()
     ratelimit.take_all([Take(BUCKET, 1), Take(SMALL, 1)])
     assert len(round_trips) == 1
@@ -198,7 +198,7 @@ def test_no_key_in_redis_holds_an_address(address: str, settings: Any) -> None:
     keys = redis.call(lambda connection: [key.decode() for key in connection.keys("*")])
     assert len(keys) == 2
     assert [key for key in keys if address in key] == []
-    # Whoever has Redis cannot try all addresses either.
+    # Even with access to Redis, nobody can try all addresses.
     before = Take(SMALL, address).key
     ratelimit._hash_key.cache_clear()
     settings.SECRET_KEY = "another" * 10

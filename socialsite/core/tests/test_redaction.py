@@ -1,4 +1,4 @@
-"""Secrets are left out of texts and of the records of every logger, at a cost that is linear."""
+"""Secrets are removed from texts and from the records of every logger, in linear time."""
 
 import io
 import logging
@@ -75,7 +75,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 
 @pytest.fixture
 def logged() -> Iterator[tuple[logging.Logger, io.StringIO]]:
-    """A logger of some library, with a handler of its own."""
+    """A logger as a library would use, with a handler of its own."""
     redaction.install()
     out = io.StringIO()
     handler = logging.StreamHandler(out)
@@ -133,7 +133,7 @@ def test_the_time_grows_with_the_length(pieces: list[str]) -> None:
         text = ("".join(pieces) * length)[:length]
         best = float("inf")
         for _ in range(3):
-            began = time.thread_time()  # of this thread alone, on a busy machine too
+            began = time.thread_time()  # of this thread alone, whatever else runs
             redact(text)
             best = min(best, time.thread_time() - began)
         return best

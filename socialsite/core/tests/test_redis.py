@@ -168,7 +168,7 @@ def test_a_batch_can_be_filled_and_run_again() -> None:
 
 @pytest.fixture
 def script(tmp_path):
-    """A script that returns its key's value and its argument, kept in a file."""
+    """A script file that returns its key's value and its argument."""
     folder = tmp_path / "lua"
     folder.mkdir()
     (folder / "look.lua").write_text("return {redis.call('GET', KEYS[1]), ARGV[1]}")
@@ -199,7 +199,7 @@ def test_a_script_without_redis_is_redis_down(script, broken) -> None:
 
 @pytest.fixture
 def hanging():
-    """A server that accepts and never answers: its port, and the connections that it has."""
+    """A server that accepts but never answers: its port, and its connections."""
     server = socket.create_server(("127.0.0.1", 0))
     held: list[socket.socket] = []
 
@@ -231,7 +231,7 @@ def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
     for _ in range(100):
         with pytest.raises(redis.RedisDown, match="circuit open"):
             redis.call(lambda connection: connection.get("a"))
-    assert len(hanging.held) == 1  # with retries it is more, and each waits as long
+    assert len(hanging.held) == 1  # retries would add more, each with the same wait
 
 
 def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, monkeypatch) -> None:
@@ -252,7 +252,7 @@ def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, mon
     assert round_trips == []
 
 
-# --- what nobody waits for ----------------------------------------------------------------------
+# --- deferred commands --------------------------------------------------------------------------
 def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_trips) -> None:
     def value() -> bytes | None:
         return redis.call(lambda connection: connection.get("a"))
@@ -263,7 +263,7 @@ def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_tri
     with redis.gathered():
         redis.send_later("SET", "a", "2")
         with redis.gathered():
-            redis.send_later("LPUSH", "a", "wrong")  # spoils no other
+            redis.send_later("LPUSH", "a", "wrong")  # its error affects no other command
         redis.send_later("INCR", "a")
         assert round_trips == []
     assert len(round_trips) == 1
@@ -309,7 +309,7 @@ def test_what_nobody_waits_for_is_done_by_a_redis_that_lost_its_scripts(tmp_path
 def test_answers_that_an_interrupt_left_unread_are_nobody_elses(
     monkeypatch: pytest.MonkeyPatch, cut_off: str
 ) -> None:
-    """A signal's exception comes anywhere, also between sending and reading."""
+    """A signal's exception can arise anywhere, also between sending and reading."""
     redis.call(lambda client: client.mset({"a": "1", "b": "2"}))
 
     def ask(key: str) -> bytes:
@@ -335,7 +335,7 @@ def test_answers_that_an_interrupt_left_unread_are_nobody_elses(
 
 @pytest.mark.skipif(not settings.EMBEDDED, reason="the full stack has a server with an address")
 def test_threads_and_sockets_of_the_embedded_mode_share_one_server(monkeypatch) -> None:
-    """The library may make a server for each of those who look one up at the same time."""
+    """The library may create one server for each concurrent look-up."""
 
     def another(key: str, version: Any, server_type: Any) -> FakeServer:
         return FakeServer(version=version, server_type=server_type)

@@ -1,4 +1,4 @@
-"""The outbox and its relay: told with the fact or not at all, once in the database, never lost."""
+"""The outbox and its relay: events commit with the fact, apply once, and are never lost."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @dataclass(frozen=True, slots=True)
 class Rang(DomainEvent):
-    """An event of these tests alone."""
+    """An event for these tests only."""
 
     aggregate_type: ClassVar[str] = "bell"
     aggregate_field: ClassVar[str] = "bell_id"
@@ -27,7 +27,7 @@ class Rang(DomainEvent):
 
 
 class CrashError(BaseException):
-    """The process dies here: nothing after this line runs."""
+    """Simulates the death of the process: nothing after this line runs."""
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def ring(bell: int = 1) -> None:
 
 
 def note(event: Rang) -> None:
-    """A database effect that shows how often it was applied."""
+    """Write a row, a database effect that shows how often it was applied."""
     IdempotencyKey.objects.create(user_id=event.bell_id, key=f"{IdempotencyKey.objects.count()}")
 
 
@@ -60,7 +60,7 @@ def notes() -> int:
 
 
 def wait_over() -> None:
-    """All pauses and leases are over."""
+    """Let all pauses and leases end."""
     Event.objects.update(available_at=0)
 
 

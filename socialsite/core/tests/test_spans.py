@@ -1,4 +1,4 @@
-"""Which parts of a text are addresses and names, and where a text may be cut (issues 6 and 17)."""
+"""Addresses and names in texts, and the places where a text may be cut (issues 6 and 17)."""
 
 import itertools
 
@@ -62,7 +62,7 @@ def test_spans_are_in_order_and_a_word_is_read_alone(text: str) -> None:
     assert all(before.end <= after.start for before, after in itertools.pairwise(found))
     assert all(start < end for start, end, _ in found)
     assert not (found and is_plain(text))
-    # What stands behind a blank changes nothing before it.
+    # Text after a blank does not change the spans before it.
     shifted = [Span(start + 2, end + 2, kind) for start, end, kind in found]
     assert spans(f"x {text} @alice1")[: len(found)] == shifted
 

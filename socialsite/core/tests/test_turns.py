@@ -1,4 +1,4 @@
-"""How many requests a process works on at once, and who waits."""
+"""The number of requests that a process works on at once, and the waiting of the others."""
 
 import asyncio
 import threading
@@ -68,7 +68,7 @@ def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() 
 
 
 def taken(places: Places, kind: str, owner: str = "") -> str:
-    """Take a place; returns the name of the error, if any."""
+    """Take a place; return the name of the error, if any."""
     try:
         places.take(kind, owner)
     except AppError as error:
@@ -154,7 +154,7 @@ def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
         writes = [ask("POST") for _ in range(20)]
         await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
         assert inside.count("POST") == 2
-        # Who gives up while it waits leaves no turn behind.
+        # A request that gives up while waiting leaves no turn behind.
         for task in writes:
             task.cancel()
         await asyncio.wait(writes)
