@@ -1,6 +1,6 @@
 """Rebuild inboxes from posts and relations, while everybody goes on reading and writing.
 
-First the inbox is marked as complete for nobody, so that everything is pulled: from then on the
+First the inbox is marked as complete for no author, so that everything is pulled: from then on the
 feed is exact, whatever was wrong. Then rows that disagree with their posts are removed. Author by
 author `sync_inbox` inserts missing rows, or purges, and records how far back the inbox is complete.
 
@@ -87,7 +87,7 @@ def _begin(actor: User, viewer_id: int, address: str) -> None:
 
 @db.atomic
 def _forget(viewer_id: int) -> None:
-    """Mark the inbox as complete for nobody."""
+    """Mark the inbox as complete for no author."""
     _change(viewer_id)
     InboxEdge.objects.filter(viewer_id=viewer_id).delete()
 

@@ -21,8 +21,7 @@ from socialsite.core import db
 BATCH = 1000
 # Inboxes trimmed in one transaction.
 TOGETHER = 16
-# Up to this INBOX_MAX every delivery checks the inbox; above it one of INBOX_MAX / 4 deliveries
-# does.
+# Below this INBOX_MAX every delivery trims the inbox; otherwise one of INBOX_MAX / 4 does.
 SMALL = 100
 # One of this many chunks trims the sampled inboxes of all of them.
 CHUNKS = 8

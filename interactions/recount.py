@@ -104,7 +104,7 @@ def _judge(kept: _Kept, wrong: dict[int, Off], found: Found, *, fix: bool) -> No
         found.wrong += 1
         found.drift.update({name: abs(number) for name, number in off.items()})
         if found.wrong <= LOGGED:
-            logger.warning("counts of %s %d are off by %s", kept.model.__name__, key, off)
+            logger.warning("counts of %s %d are wrong by %s", kept.model.__name__, key, off)
         if fix:
             _mend(kept, key)
 

@@ -73,7 +73,9 @@ def sweep() -> int:
         except (OperationalError, InterfaceError):  # left to the next sweep
             raise
         except Exception:
-            logger.exception("notifications of %s are not folded", user_id)
+            logger.exception(
+                "notifications of user %s could not be folded; left to the next sweep", user_id
+            )
     return done
 
 

@@ -595,7 +595,7 @@ def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
     drain()
     assert me.pk < anna.pk
     assert unread(anna) == 1
-    assert f"notifications of {me.pk} are not folded" in caplog.text
+    assert f"notifications of user {me.pk} could not be folded" in caplog.text
     Notification.objects.filter(user=me).update(actor_count=1)
     drain()
     assert told(me) == []

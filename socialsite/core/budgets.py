@@ -158,7 +158,7 @@ INTROSPECT_REFUSED = Budget(
 # --- failed attempts, counted in the database ---------------------------------------------------
 # Waits per address and per account are a minute at most: many people may share an address (all of
 # them behind a proxy that TRUSTED_PROXIES does not list), and an account is the victim of guessing,
-# not the attacker. A success resets the first two.
+# not the attacker. A success resets the first two budgets.
 QUARTER = 15 * MINUTE
 LOGIN_HERE = Guesses(
     *("login_here", 5, 5, Per.HERE, Kept.DATABASE), "Wrong passwords.", cap=QUARTER, idle=True

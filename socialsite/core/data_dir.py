@@ -104,6 +104,6 @@ def _change(path: Path, mode: int, group: int | None = None, *, passed: bool = F
     except PermissionError:
         if path.stat().st_uid == os.geteuid():
             raise
-        logger.warning("%s belongs to another account; its rights stay as they are", path)
+        logger.warning("%s belongs to another account; its permissions stay unchanged", path)
         return False
     return True

@@ -58,7 +58,7 @@ def atomic(function: Callable[P, R]) -> Callable[P, R]:
                     raise
                 code = error.args[0] if error.args else 0
                 logger.info(
-                    "transaction of %s tried again: %s",
+                    "retrying the transaction of %s: %s",
                     function.__qualname__,
                     error,
                     extra={"code": code, "attempt": attempt + 1},

@@ -78,6 +78,6 @@ def _send(task: str, args: tuple[object, ...], priority: int) -> bool:
     except trouble as error:
         with _lock:
             _quiet_until = time.monotonic() + PAUSE_SECONDS
-        logger.warning("broker unavailable, the sweeper will run %s: %s", task, error)
+        logger.warning("broker unavailable; %s waits for the next sweep: %s", task, error)
         return False
     return True

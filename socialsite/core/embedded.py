@@ -158,7 +158,7 @@ class Background:
             )
             worker.start()
             if not self._stopping.is_set():
-                logger.error("the worker thread ended, starting another")
+                logger.error("worker thread ended; starting a new one")
                 time.sleep(RESTART_SECONDS)
 
     def _tick(self) -> None:

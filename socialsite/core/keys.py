@@ -79,7 +79,7 @@ def ring(texts: Sequence[str]) -> list[Key]:
             if key.signing is None and not found:
                 raise ValueError("is a public key, and the first key has to sign")
             if key.kid in [other.kid for other in found]:
-                raise ValueError("is there before; a private key and its public half are one key")
+                raise ValueError("is a duplicate; a private key and its public half are one key")
             found.append(key)
     return found
 
@@ -134,13 +134,13 @@ def _text(entry: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ValueError(f"looks like the path of a file that cannot be read: {reason}") from None
     if PEM not in text:
-        raise ValueError("is the path of a file that holds no PEM key")
+        raise ValueError("is the path of a file without a PEM key")
     return text
 
 
 def _pair(text: str) -> Key:
     if not text.startswith(PEM) or text.count(PEM) != 1:
-        raise ValueError("is not one PEM key alone")
+        raise ValueError("is not exactly one PEM key")
     if "ENCRYPTED" in text:
         raise ValueError("is encrypted: store it without a password")
     try:
@@ -159,7 +159,7 @@ def _pair(text: str) -> Key:
                 raise ValueError(f"is too weak: RSA needs at least {RSA_BITS} bits")
             algorithm, members = "RS256", RSAAlgorithm.to_jwk(public, as_dict=True)
         case _:
-            raise ValueError("is of an unknown kind: Ed25519 and RSA are taken")
+            raise ValueError("is of an unknown kind: use Ed25519 or RSA")
     members = {name: members[name] for name in ("crv", "e", "kty", "n", "x") if name in members}
     canonical = json.dumps(members, sort_keys=True, separators=(",", ":")).encode()
     kid = base64.urlsafe_b64encode(hashlib.sha256(canonical).digest()).decode().rstrip("=")

@@ -44,7 +44,7 @@ class Sparing(logging.Filter):
             self._seen[kind] += 1
             passes = self._seen[kind] <= self.AT_MOST
         if left_out:
-            record.msg = f"{record.getMessage()} ({left_out} more like this were left out)"
+            record.msg = f"{record.getMessage()} ({left_out} similar records were dropped)"
             record.args = None
         return passes
 

@@ -72,7 +72,9 @@ def publish(name: str) -> None:
     except (FileExistsError, FileNotFoundError):
         pass
     except OSError as error:
-        logger.warning("picture %s gets no public link: %s", name, error.strerror)
+        logger.warning(
+            "no public link for picture %s; the site serves it: %s", name, error.strerror
+        )
 
 
 def withdraw(name: str) -> None:

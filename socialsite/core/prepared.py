@@ -45,7 +45,7 @@ class Prepared(Generic[P]):
         """Return the statement, to be part of another one; no collection may be empty."""
         found = self._bound(args, kwargs)
         if found is None:
-            raise ValueError("of an empty collection there is no statement")
+            raise ValueError("there is no statement for an empty collection")
         return found[0].statement(found[1])
 
     def _bound(self, args: Any, kwargs: Any) -> "tuple[_Built, list[Any]] | None":

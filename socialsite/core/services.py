@@ -29,9 +29,9 @@ def read(texts: Sequence[str]) -> list[Service]:
     for number, text in enumerate(texts, 1):
         name, colon, key = text.rpartition(":")
         if colon and not _NAME.fullmatch(name):
-            raise ValueError(f"the name of key {number} has odd characters")
+            raise ValueError(f"the name of key {number} has invalid characters")
         if not _KEY.fullmatch(key):
-            raise ValueError(f"key {number} has odd characters")
+            raise ValueError(f"key {number} has invalid characters")
         if len(key) < KEY_MIN:
             raise ValueError(f"key {number} is too short, it needs {KEY_MIN} characters")
         if any(key == other.key or (name and name == other.name) for other in found):

@@ -45,4 +45,4 @@ def sweep_media() -> None:
             after = media_use.sweep(after)
     wrong = media_use.check_public(timezone.now().date())
     if wrong:
-        logger.error("%d pictures were public that should not be; they are private now", wrong)
+        logger.error("%d pictures were wrongly public; they are private now", wrong)

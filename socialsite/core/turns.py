@@ -93,7 +93,7 @@ class Places:
 
 
 def _most_of(number: int) -> int:
-    """Return the maximum for one owner of this many."""
+    """Return the maximum share of one owner."""
     return max(1, number * 7 // 8)
 
 

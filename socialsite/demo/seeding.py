@@ -102,7 +102,7 @@ class _Seeding:
         if self._users and self._posts_done() >= self._posts:
             return
         if not self._users and User.objects.exists():
-            logger.info("the site has people of its own: no demo data")
+            logger.info("the site already has people; no demo data added")
             return
         # Exclude loaded objects from garbage collection: a like takes 4 ms instead of 7.
         gc.collect()

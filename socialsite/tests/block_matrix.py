@@ -48,8 +48,8 @@ class Call:
     method: str
     path: str
     data: Mapping[str, str] = field(default_factory=dict)
-    # Marks of the World and literal texts that must be found; content for followers only by the
-    # readers in `by` alone.
+    # Texts that must be found: names of marks of the World, or literal texts. Content for followers
+    # only must be found by followers.
     sees: tuple[str, ...] = ()
     # The readers who find them, or who succeed if the call changes something.
     by: tuple[str, ...] = ()

@@ -335,7 +335,7 @@ def test_the_nightly_look_takes_away_what_should_not_be_public(
     assert status(Client(), public.name) == 200
     assert not sum(media_use.check_public(date.fromordinal(night)) for night in range(1, 17))
     sweep_media()
-    assert "should not be" not in caplog.text
+    assert "wrongly public" not in caplog.text
 
 
 # --- removal of files ---------------------------------------------------------------------------

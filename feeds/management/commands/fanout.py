@@ -42,7 +42,7 @@ class Command(BaseCommand):
     def _show(self, post_id: int | None) -> None:
         found = progress.look(post_id)
         if post_id is not None and not found:
-            raise CommandError(f"no delivery of post {post_id}: not pushed, or forgotten by now")
+            raise CommandError(f"no delivery of post {post_id}: not pushed, or already purged")
         unfinished = sum(one.state != "DONE" for one in found)
         more = " or more" if unfinished == progress.OPEN_MAX else ""
         self.stdout.write(f"{unfinished}{more} open, {len(found) - unfinished} finished shown")

@@ -48,9 +48,9 @@ class Command(BaseCommand):
             try:
                 return rebuild.rebuild(rebuild.everybody(after), done)
             except KeyboardInterrupt:
-                raise CommandError(f"stopped; --after {reached} goes on from here") from None
+                raise CommandError(f"stopped; continue with --after {reached}") from None
             except Exception:
-                self.stderr.write(f"failed; --after {reached} goes on from here")
+                self.stderr.write(f"failed; continue with --after {reached}")
                 raise
 
     def _report(self, done: rebuild.Report) -> None:

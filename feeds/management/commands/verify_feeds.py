@@ -40,7 +40,7 @@ class Command(BaseCommand):
     def _print(self, found: verify.Report) -> None:
         self.stdout.write(f"people {found.viewers}, pages {found.pages}, wrong posts {found.posts}")
         if found.unsettled:
-            self.stdout.write(f"pages that changed all the time: {found.unsettled}")
+            self.stdout.write(f"pages that kept changing: {found.unsettled}")
         for difference in found.differences:
             self.stdout.write(f"reader {difference.viewer_id}, {difference.where}")
             for name in ("missing", "extra", "order"):
@@ -50,7 +50,7 @@ class Command(BaseCommand):
                 for reason in explanation.reasons:
                     self.stdout.write(f"  {explanation.post_id} {reason.code}: {reason.text}")
         if found.differences:
-            self.stdout.write("manage.py rebuild_inboxes --user mends an inbox that lacks posts")
+            self.stdout.write("manage.py rebuild_inboxes --user repairs an inbox")
 
 
 def positive(text: str) -> int:

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         for name in recount.COUNTERS:
             self.stdout.write(f"{name:14}off by {found.drift[name]}")
         if found.wrong and options["fix"]:
-            self.stdout.write("mended")
+            self.stdout.write("fixed")
         elif found.wrong:
-            self.stdout.write("nothing was changed; --fix mends it")
+            self.stdout.write("nothing was changed; use --fix")
             sys.exit(1)

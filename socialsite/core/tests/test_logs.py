@@ -36,7 +36,7 @@ def test_ten_a_minute_pass_as_warnings_and_the_next_tells_how_many_did_not(
     later = [record(name, **extra) for _ in range(2)]
     assert all(sparing.filter(one) for one in later)
     told = [one.getMessage() for one in later]
-    assert told == ["something here (40 more like this were left out)", "something here"]
+    assert told == ["something here (40 similar records were dropped)", "something here"]
 
 
 @pytest.mark.parametrize(

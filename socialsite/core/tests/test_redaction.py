@@ -63,7 +63,7 @@ def test_a_json_web_token_is_left_out_wherever_it_stands(text: str) -> None:
         "/recover",
         "/settings/email",
         "event 7 PostPublished failed, attempt 2",
-        "transaction of sign_in tried again: (1213, 'Deadlock found')",
+        "retrying the transaction of sign_in: (1213, 'Deadlock found')",
         "a.b.c " + "d" * 60 + ".html",
         "feeds.migrations.0007_post_images",
         "http://127.0.0.1:8000/ is up",

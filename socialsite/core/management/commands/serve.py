@@ -123,7 +123,7 @@ class Command(BaseCommand):
         try:
             call_command(demo)
         except Exception:
-            logger.exception("the demo data stopped after %.0f s", time.monotonic() - began)
+            logger.exception("creating the demo data failed after %.0f s", time.monotonic() - began)
 
 
 class Server(uvicorn.Server):
