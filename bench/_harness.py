@@ -1,4 +1,4 @@
-"""What the programs of `bench/` share: paired measurements, ratios to a floor, a table, goals.
+"""Helpers of the programs in `bench/`: paired measurements, ratios to a floor, a table, goals.
 
 A figure in milliseconds says more about the machine than about the site. So everything that is
 compared runs interleaved, one call of each in turn in a random order, and is read as a ratio to a
@@ -7,7 +7,7 @@ floor measured beside it. A program looks like this:
     from bench import _harness as harness
 
     if __name__ == "__main__":
-        options = harness.arguments("What this measures.", {"--people": 1000})
+        options = harness.arguments("The cost of lists.", {"--people": 1000})
         harness.setup()  # before anything that imports models
 
         report = harness.Report("lists", options)

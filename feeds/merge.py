@@ -12,7 +12,7 @@ from socialsite.core.pagination import Position
 
 
 def merge(sources: Iterable[Sequence[Position]], size: int) -> list[Position]:
-    """Return the first `size` distinct positions, newest first, ties by the larger id."""
+    """Return the first `size` distinct positions, newest first, the larger id first in ties."""
     ordered = heapq.merge(*sources, reverse=True)
     distinct = (position for position, _same in itertools.groupby(ordered))
     return list(itertools.islice(distinct, size))

@@ -1,4 +1,4 @@
-"""Threads and decorated cards: order, full pages, blocks, tombstones, query counts."""
+"""Threads and cards with counts: order, full pages, blocks, tombstones, query counts."""
 
 import random
 

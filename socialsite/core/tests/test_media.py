@@ -583,7 +583,7 @@ def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_neve
 def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The row is theirs then, and the picture in a post before the sweep tries again."""
+    """The waiting post gets the row, and uses the picture before the sweep tries again."""
     aged(store(picture()), 25)
     real, found = QuerySet.delete, []
 

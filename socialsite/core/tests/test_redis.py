@@ -1,4 +1,4 @@
-"""The Redis client: breaker, batches, scripts, a server that hangs."""
+"""The Redis client: circuit breaker, batches, scripts, a server that hangs."""
 
 import asyncio
 import socket
