@@ -20,6 +20,7 @@ from operator import itemgetter
 from typing import Self
 
 from socialsite.core import redis
+from socialsite.core.redis import Promise
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
@@ -34,7 +35,9 @@ class Lease:
     def __init__(self, batch: redis.Batch, keys: Sequence[str]) -> None:
         self.token = _LEASE + secrets.token_bytes(8)
         self.keys = keys
-        self._had: redis.Promise[list[int]] = redis.Promise()
+        # Of a `TaggedCache`: the token of the epoch, from before the database is read.
+        self.epoch: Promise[bytes | None] = Promise()
+        self._had: Promise[list[int]] = Promise()
         if keys and not batch.in_transaction:
             script = redis.script(__file__, "leased_take")
             self._had = batch.add(*script.command(keys, [self.token, LEASE_MS]))
@@ -50,10 +53,7 @@ class Lease:
     @cached_property
     def had(self) -> frozenset[str]:
         """The keys it was had for; none without Redis."""
-        try:
-            return frozenset(self.keys[number - 1] for number in self._had.value)
-        except redis.RedisDown:
-            return frozenset()
+        return frozenset(self.keys[number - 1] for number in self._had.known or ())
 
 
 def _same(values: list[bytes | None]) -> list[bytes | None]:
@@ -61,21 +61,40 @@ def _same(values: list[bytes | None]) -> list[bytes | None]:
 
 
 class Asked:
-    """Values asked for in a batch: `found` after it has run, empty without Redis."""
+    """Values asked for in a batch: `found` after it has run, empty without Redis.
 
-    def __init__(self, idents: Collection[int], promise: redis.Promise[list[bytes | None]]):
-        self._idents, self._promise = idents, promise
+    With the token of an epoch only the values that carry it are found, the others are `stale`.
+    """
+
+    def __init__(
+        self,
+        idents: Collection[int],
+        promise: Promise[list[bytes | None]],
+        token: Promise[bytes | None] | None = None,
+    ) -> None:
+        self._idents, self._promise, self.token = idents, promise, token
+
+    @cached_property
+    def found(self) -> dict[int, bytes]:
+        """The values that are cached and count."""
+        if self.token is None:
+            return self._present
+        tag = _tag(self.token.known)
+        if not tag:
+            return {}
+        return {one: v[len(tag) :] for one, v in self._present.items() if v.startswith(tag)}
 
     @property
-    def found(self) -> dict[int, bytes]:
-        """The values that are cached."""
-        try:
-            replies = self._promise.value
-        except redis.RedisDown:
-            return {}
+    def stale(self) -> list[int]:
+        """The ids whose values are cached and do not count."""
+        return [ident for ident in self._present if ident not in self.found]
+
+    @cached_property
+    def _present(self) -> dict[int, bytes]:
+        replies = self._promise.known or ()
         return {
             ident: reply[1:]
-            for ident, reply in zip(self._idents, replies, strict=True)
+            for ident, reply in zip(self._idents, replies, strict=False)
             if reply is not None and reply.startswith(_VALUE)
         }
 
@@ -92,14 +111,18 @@ class LeasedCache:
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values, at least one, to a batch."""
-        if batch.in_transaction:
-            return Asked(idents, redis.Promise())
-        prefix = self._prefix
-        keys = [prefix + str(ident) for ident in idents]
-        return Asked(idents, batch.get(keys, _same))
+        return Asked(idents, self._get(batch, idents))
 
-    def lease(self, batch: redis.Batch, idents: Collection[int]) -> Lease:
-        """Ask for what `load` needs to fill in values that are not cached."""
+    def _get(self, batch: redis.Batch, idents: Collection[int]) -> Promise[list[bytes | None]]:
+        if batch.in_transaction:
+            return Promise()
+        prefix = self._prefix
+        return batch.get([prefix + str(ident) for ident in idents], _same)
+
+    def lease(
+        self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
+    ) -> Lease:
+        """Take leases on values that were `asked` for and are not cached, for `fill`."""
         return Lease(batch, [self.key(ident) for ident in idents])
 
     def lease_anew(self, batch: redis.Batch, idents: Collection[int]) -> Lease:
@@ -142,6 +165,44 @@ class LeasedCache:
         redis.forget([self.key(ident) for ident in idents])
 
 
+class TaggedCache(LeasedCache):
+    """Values that count only while the token of an epoch is the one that they carry.
+
+    A value is kept as the length of the token in one byte, the token, and the value itself.
+    """
+
+    def __init__(self, prefix: str, ttl_ms: int, epoch: "Epoch") -> None:
+        super().__init__(prefix, ttl_ms)
+        self._epoch = epoch
+
+    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
+        """Add the read of some values and of the token to a batch."""
+        token = Promise[bytes | None]() if batch.in_transaction else self._epoch.ask(batch)
+        return Asked(idents, self._get(batch, idents), token)
+
+    def lease(
+        self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
+    ) -> Lease:
+        """Take leases, also on values that are stale, and the token that `fill` puts on them."""
+        if asked is not None and asked.stale:
+            batch.add("DEL", *(self.key(ident) for ident in asked.stale))
+        lease = super().lease(batch, idents)
+        if asked is not None and asked.token is not None and asked.token.known is not None:
+            lease.epoch = asked.token
+        elif not batch.in_transaction:
+            lease.epoch = self._epoch.ask_start(batch)
+        return lease
+
+    def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
+        """Cache values that were read under a lease, with the token of before."""
+        if tag := _tag(lease.epoch.known):
+            super().fill(lease, {ident: tag + value for ident, value in values.items()})
+
+
+def _tag(token: bytes | None) -> bytes:
+    return b"" if token is None else bytes([len(token)]) + token
+
+
 class Epoch:
     """A random token that stands for how something is now: what carries another token is stale.
 
@@ -154,11 +215,11 @@ class Epoch:
     def __init__(self, name: str) -> None:
         self.key = f"epoch:{name}"
 
-    def ask(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
+    def ask(self, batch: redis.Batch) -> Promise[bytes | None]:
         """Add the read of the token to a batch; None when there is none, then start one."""
         return batch.get([self.key], itemgetter(0))
 
-    def ask_start(self, batch: redis.Batch) -> redis.Promise[bytes | None]:
+    def ask_start(self, batch: redis.Batch) -> Promise[bytes | None]:
         """Add the read of the token to a batch, made when there is none."""
         batch.add("SET", self.key, secrets.token_bytes(12), "NX")
         return batch.add("GET", self.key)

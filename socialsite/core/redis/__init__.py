@@ -264,6 +264,11 @@ class Promise(Generic[T]):
             raise RedisDown("no answer")
         return cast("T", self._value)
 
+    @property
+    def known(self) -> T | None:
+        """The value; None when the batch did not get it."""
+        return self._value
+
 
 class Batch:
     """Commands of several apps, sent in one round trip.

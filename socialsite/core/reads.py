@@ -1,0 +1,191 @@
+"""The reads of one page, in stages: ask the caches, lease what they lack, query it, fill it in.
+
+`run` takes several reads through the stages together: one round trip for what they ask, one for
+their leases, one statement for their queries, then the fills. A read that depends on the answer of
+another belongs to a later `run`.
+
+The order of the stages keeps pages and caches consistent without a snapshot, and this module is the
+only place that knows it (docs/decisions/0001):
+
+- Leases come before the statement. A writer who commits in between takes the lease away, so no
+  cache is filled with rows of before the commit.
+- A read is never older than the reads in its `after`. They are asked for first; and where one of
+  them comes from the database, the read does too, by the same statement and so of one moment.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from socialsite.core.leased import Asked, Lease, LeasedCache
+from socialsite.core.prepared import Together
+from socialsite.core.redis import Batch
+
+T = TypeVar("T")
+
+
+class Read(Generic[T]):
+    """One part of a page. Its `value` is there after `run`."""
+
+    # Reads whose answers must not be newer than the answer of this one.
+    after: Sequence["Read[Any]"] = ()
+    # Whether everything that it has to ask was asked.
+    is_asked = False
+
+    def ask(self, batch: Batch) -> None:
+        """Add the commands that ask the caches."""
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the caches gave the answer, so that no further stage is needed."""
+        return True
+
+    def lease(self, batch: Batch) -> None:
+        """Add the leases on what the caches lack."""
+
+    def query(self, union: Together) -> None:
+        """Add the queries of what the caches lack.
+
+        A query whose columns do not fit the union is run here by itself.
+        """
+
+    def fill(self) -> None:
+        """Take the rows, and cache them where the leases were had."""
+
+    @property
+    def value(self) -> T:
+        """The answer, after the last stage."""
+        raise NotImplementedError
+
+
+def ask(*reads: Read[Any]) -> None:
+    """Ask the caches in one round trip, and leave the other stages to a later `run`."""
+    batch = Batch()
+    for read in reads:
+        _ask(read, batch)
+    batch.run()
+
+
+def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
+    """Take reads through all stages; what was asked before is not asked again.
+
+    The reads `ahead` only join the two round trips: a later `run` finishes them.
+    """
+    ask(*reads, *ahead)
+    lacking = [read for read in reads if _is_lacking(read)]
+    _lease([*lacking, *(read for read in ahead if _is_lacking(read))])
+    _query(lacking)
+    _fill(lacking)
+
+
+def _ask(read: Read[Any], batch: Batch) -> None:
+    if not read.is_asked:
+        for other in read.after:
+            _ask(other, batch)
+        read.is_asked = True
+        read.ask(batch)
+
+
+def _is_lacking(read: Read[Any]) -> bool:
+    return not read.is_cached or any(not other.is_cached for other in read.after)
+
+
+def _lease(reads: Sequence[Read[Any]]) -> None:
+    batch = Batch()
+    for read in reads:
+        read.lease(batch)
+    batch.run()
+
+
+def _query(reads: Sequence[Read[Any]]) -> None:
+    union = Together()
+    for read in reads:
+        read.query(union)
+    union.run()
+
+
+def _fill(reads: Sequence[Read[Any]]) -> None:
+    for read in reads:
+        read.fill()
+
+
+class Values(Read[dict[int, T]]):
+    """Facts of one cache by id.
+
+    Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
+    too. `read` returns facts as the cache keeps them, `decode` makes answers of them.
+    """
+
+    def __init__(
+        self,
+        cache: LeasedCache,
+        read: Callable[[Collection[int]], Mapping[int, bytes]],
+        decode: Callable[[int, bytes], T],
+        idents: Iterable[int] = (),
+    ) -> None:
+        self._cache, self._read, self._decode = cache, read, decode
+        self._known: dict[int, T] = {}
+        self._wanted: set[int] = set()
+        self._fresh: set[int] = set()
+        self._missing: set[int] = set()
+        # What was asked for in each round trip, and how much of that is known already.
+        self._asked: list[Asked] = []
+        self._taken = 0
+        self._leases: list[Lease] = []
+        self._leased: set[int] = set()
+        self._rows: Mapping[int, bytes] = {}
+        self.is_asked = True
+        self.need(idents)
+
+    def expect(self, idents: Iterable[int]) -> None:
+        """Ask for some ids in the next round trip, whether they are needed or not."""
+        fresh = {*idents} - self._wanted
+        if fresh:
+            self._wanted |= fresh
+            self._fresh |= fresh
+            self.is_asked = False
+
+    def need(self, idents: Iterable[int]) -> None:
+        """Answer for some ids after the next `run`."""
+        needed = {*idents}
+        self.expect(needed)
+        self._missing |= needed
+
+    def ask(self, batch: Batch) -> None:
+        """Ask for the ids that are new."""
+        self._asked.append(self._cache.ask(batch, list(self._fresh)))
+        self._fresh = set()
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether all ids that are needed are known."""
+        for asked in self._asked[self._taken :]:
+            self._learn(asked.found)
+        self._taken = len(self._asked)
+        self._missing -= self._known.keys()
+        return not self._missing
+
+    def lease(self, batch: Batch) -> None:
+        """Take leases on the missing ids that have none."""
+        fresh = list(self._missing - self._leased)
+        if fresh:
+            self._leased.update(fresh)
+            self._leases.append(self._cache.lease(batch, fresh, self._asked[-1]))
+
+    def query(self, union: Together) -> None:
+        """Read the missing facts by a statement of their own."""
+        self._rows = self._read(self._missing)
+
+    def fill(self) -> None:
+        """Cache what was read."""
+        for lease in self._leases:
+            self._cache.fill(lease, self._rows)
+        self._learn(self._rows)
+
+    def _learn(self, found: Mapping[int, bytes]) -> None:
+        for ident, value in found.items():
+            self._known[ident] = self._decode(ident, value)
+
+    @property
+    def value(self) -> dict[int, T]:
+        """What is known of the ids that were asked for."""
+        return self._known
