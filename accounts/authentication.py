@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from accounts import actions, budgeting, cache, cookies, endings, entry, queries, tokens
 from accounts.models import User
 from accounts.tokens import Principal, TokenPair
+from socialsite.core import reads
 from socialsite.core.errors import (
     AppError,
     BannedAccessToken,
@@ -26,6 +27,7 @@ from socialsite.core.errors import (
     Unavailable,
 )
 from socialsite.core.ratelimit import Grant
+from socialsite.core.reads import Read
 from socialsite.core.redis import Batch
 
 
@@ -49,7 +51,7 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
     return User.known(principal.user_id), principal
 
 
-class AskedApiUser:
+class ApiUser(Read[Grant]):
     """Who asks a GET of the API, asked for along with what the answer is made of.
 
     For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
@@ -57,7 +59,7 @@ class AskedApiUser:
     the budgets that the request takes from.
     """
 
-    def __init__(self, batch: Batch, request: HttpRequest, rows: budgeting.Takes) -> None:
+    def __init__(self, request: HttpRequest, rows: budgeting.Takes) -> None:
         token = bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
         if token is None:
             token, _ = cookies.sent(request)
@@ -65,12 +67,16 @@ class AskedApiUser:
             raise NotAuthenticated
         self._principal = tokens.decode_access(token)
         self.user_id = self._principal.user_id
-        self._floors = cache.ask(batch, self.user_id, self._principal.client)
+        self._request = request
         budgeting.prepare(request, rows)
-        self._request, self._asked = request, budgeting.ask(batch, request, self.user_id)
+
+    def ask(self, batch: Batch) -> None:
+        """Ask for what ends the token, and take from the budgets."""
+        self._floors = cache.ask(batch, self.user_id, self._principal.client)
+        self._asked = budgeting.ask(batch, self._request, self.user_id)
 
     def admit(self) -> Grant:
-        """Let the person in, after the batch has run; BannedAccessToken, RateLimited.
+        """Let the person in, after they were asked for; BannedAccessToken, RateLimited.
 
         Returns what is known of the budget.
         """
@@ -154,25 +160,20 @@ class Visitor:
     # Of dead cookies: whose they were, and whether their time was over.
     ended: Principal | None = None
     expired: bool = False
-    _card: queries.Card | User | None = None
+    _cards: queries.Cards | None = None
+
+    @property
+    def cards(self) -> queries.Cards:
+        """The read of the card of who is signed in, for a page that runs it along with others."""
+        if self._cards is None:
+            self._cards = queries.Cards([cast("int", self.user.pk)])
+        return self._cards
 
     @property
     def card(self) -> queries.Card | User:
-        """What this person looks like, for every page; only for who is signed in."""
-        if self._card is None:
-            batch = Batch()
-            asked = self.ask_card(batch)
-            batch.run()
-            self.take_card(asked)
-        return cast("queries.Card | User", self._card)
-
-    def ask_card(self, batch: Batch) -> queries.AskedCards:
-        """Add the read of the card to a batch; `take_card` when it has run."""
-        return queries.ask_cards(batch, [cast("int", self.user.pk)])
-
-    def take_card(self, asked: queries.AskedCards) -> None:
-        """Take the card that was asked for; one who was banned this moment has none."""
-        self._card = asked.cards().get(cast("int", self.user.pk), cast("User", self.user))
+        """What this person looks like, for every page; one banned this moment has no card."""
+        reads.run(self.cards)
+        return self.cards.value[cast("int", self.user.pk)] or cast("User", self.user)
 
     @property
     def words(self) -> tuple[tuple[str, endings.Words], ...]:

@@ -1,6 +1,6 @@
 """Reads of people."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, TypedDict
 
@@ -13,13 +13,13 @@ from accounts import cache, rules, second_factor
 from accounts import devices as device_names
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 from socialsite.core import ids as core_ids
-from socialsite.core import media
+from socialsite.core import media, reads
 from socialsite.core.errors import UserNotFound
 from socialsite.core.json import iso
-from socialsite.core.leased import Lease
 from socialsite.core.pagination import Page, Position, cut
 from socialsite.core.prepared import prepared
-from socialsite.core.redis import Batch
+from socialsite.core.reads import Values
+from socialsite.core.unpacked import Unpacked
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
@@ -100,45 +100,26 @@ def moderates(user: User) -> bool:
     return user.is_staff
 
 
-class AskedCards:
-    """Cards asked for in a batch."""
+class Cards(Values[Card | None]):
+    """Cards of people; None for an account that is not open. To be changed in a copy only."""
 
-    def __init__(self, batch: Batch, ids: Iterable[int]) -> None:
-        self._ids = list(set(ids))
-        self._asked = cache.PEOPLE.ask(batch, self._ids) if self._ids else None
-        self._leases: list[Lease] = []
-
-    def prepare(self, batch: Batch, needed: Collection[int]) -> None:
-        """Add what is needed to cache the cards of the needed that are not cached to a batch."""
-        missing = self._missing(needed)
-        if missing and not self._leases:
-            self._leases.append(cache.PEOPLE.lease(batch, missing))
-
-    def _missing(self, needed: Collection[int]) -> list[int]:
-        found = {} if self._asked is None else self._asked.found
-        return [ident for ident in self._ids if ident in needed and ident not in found]
-
-    @property
-    def cached(self) -> dict[int, bool]:
-        """Whose cards are cached: True for an account that is open by it, False for any other."""
-        found = {} if self._asked is None else self._asked.found
-        return {ident: bool(card) for ident, card in found.items()}
-
-    def cards(self, needed: Collection[int] | None = None) -> dict[int, Card]:
-        """Return the cards of those whose accounts are open; what is not cached in one query.
-
-        With `needed` only these are read from the database, and others may be missing. Call it
-        after the batch has run, and once.
-        """
-        found = {} if self._asked is None else self._asked.found
-        missing = self._missing(self._ids if needed is None else needed)
-        packed = {**found, **cache.PEOPLE.load(missing, _packed_cards, *self._leases)}
-        return {ident: orjson.loads(card) for ident, card in packed.items() if card}
+    def __init__(self, ids: Iterable[int] = ()) -> None:
+        super().__init__(cache.PEOPLE, _packed_cards, _unpacked_cards, ids)
 
 
-def ask_cards(batch: Batch, ids: Iterable[int]) -> AskedCards:
-    """Add the read of the cards of people to a batch that several apps fill."""
-    return AskedCards(batch, ids)
+# Many pages show the same people (E10).
+_unpacked: Unpacked[Card | None] = Unpacked(1_000_000)
+
+
+def _unpacked_cards(packed: Mapping[int, bytes]) -> dict[int, Card | None]:
+    found = {}
+    for ident, text in packed.items():
+        known = _unpacked.get(ident)
+        if known is None or known[0] != text:
+            known = text, orjson.loads(text) if text else None
+            _unpacked.keep(ident, *known)
+        found[ident] = known[1]
+    return found
 
 
 def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
@@ -152,10 +133,8 @@ def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
         return {}
     if closed:
         return _cards_with_closed(wanted)
-    batch = Batch()
-    asked = ask_cards(batch, wanted)
-    batch.run()
-    return asked.cards()
+    reads.run(found := Cards(wanted))
+    return {ident: card.copy() for ident, card in found.known.items() if card is not None}
 
 
 def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:

@@ -291,7 +291,7 @@ def mark_read(
 def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None) -> None:
     """Move the read mark to the newest post of a first page; only a first page moves it.
 
-    `known` is what `cache.ask_mark` answered: the same page again writes nothing, nor does it where
+    `known` is what `cache.Mark` answered: the same page again writes nothing, nor does it where
     the cache has forgotten.
     """
     if not cards:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
-from accounts.authentication import AskedApiUser
+from accounts.authentication import ApiUser
 from accounts.budgeting import READS
 from accounts.devices import address_of
 from feeds import actions, queries
@@ -25,12 +25,11 @@ from feeds.serializers import (
 )
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, budgets, errors, redis
+from socialsite.core import api, budgets, errors, reads, redis
 from socialsite.core.idempotency import Made, idempotent
 from socialsite.core.json import dumps
 from socialsite.core.pagination import Page
 from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
-from socialsite.core.redis import Batch
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,
@@ -103,18 +102,16 @@ class HomeFeed(APIView):
     @extend_schema(parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors})
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return a page of the posts of the reader and of everyone the reader follows now."""
-        batch = Batch()
-        asked = AskedApiUser(batch, request, self.takes)
+        who = ApiUser(request, self.takes)
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
-        decoration = interactions.Decoration(asked.user_id)
-        reading = queries.HomeReading(asked.user_id, cursor, size, decoration)
-        reading.ask(batch)
-        batch.run()
-        grant = asked.admit()
+        decoration = interactions.Decoration(who.user_id)
+        reading = queries.HomeReading(who.user_id, cursor, size, decoration)
+        reads.ask(who, *reading.first())
+        grant = who.admit()
         with redis.gathered():
             page = reading.page()
             if cursor is None:
-                actions.saw_first_page(asked.user_id, page.items, reading.known_mark)
+                actions.saw_first_page(who.user_id, page.items, reading.known_mark)
         answer = {"items": [body(card) for card in page.items], "next": page.next}
         headers = grant.headers()
         return HttpResponse(dumps(answer), content_type="application/json", headers=headers)

@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from accounts import queries as accounts
 from accounts.models import User
 from feeds import cache, cards, readers
-from feeds.cache.timeline import AskedRuns
+from feeds.cache.timeline import Runs
 from feeds.models import FanOut, InboxEntry, Post
 from feeds.reasons import Code, Reason
-from socialsite.core import db
+from feeds.sources import OpenFanOuts
+from socialsite.core import db, reads
 from socialsite.core.pagination import Position
-from socialsite.core.redis import Batch
+from socialsite.core.reads import Values, as_cached
 
 
 def doubts(viewer_id: int, post_id: int) -> list[Reason]:
@@ -35,32 +36,32 @@ class _Look:
         self.viewer_id, self.post = viewer_id, post
         self.place = Position(post.position, post.pk)
         above = Position(post.position, post.pk + 1)
-        batch = Batch()
-        self._reader = readers.AskedReader(batch, viewer_id)
-        self._inbox = cache.INBOX.ask(batch, [viewer_id], above, 1)
-        self._outbox = cache.OUTBOX.ask(batch, [post.author_id], above, 1)
-        self._fanouts = cache.AskedOpen(batch, above)
-        self._card = cache.CARDS.ask(batch, [post.pk])
-        self._person = accounts.ask_cards(batch, [post.author_id])
-        batch.run()
+        self._reader = readers.ReaderRead(viewer_id)
+        self._inbox = Runs(cache.INBOX, above, 1, [viewer_id])
+        self._outbox = Runs(cache.OUTBOX, above, 1, [post.author_id])
+        self._fanouts = OpenFanOuts(above)
+        self._card = Values(cache.CARDS, cards.read_facts, as_cached, [post.pk])
+        self._person = accounts.Cards([post.author_id])
+        lists = (self._inbox, self._outbox, self._fanouts)
+        reads.ask(self._reader, *lists, self._card, self._person)
 
     def doubts(self) -> Iterator[tuple[Code, dict[str, str]]]:
         """Yield what is wrong."""
         if what := ", ".join(self._stale_of_reader()):
             yield Code.CACHED_READER, {"what": what}
-        card = self._card.found.get(self.post.pk)
+        card = self._card.known.get(self.post.pk)
         if card is not None and card != cards.read_facts([self.post.pk])[self.post.pk]:
             yield Code.CACHED_POST, {}
         authors = User.objects.active().filter(pk=self.post.author_id)
-        person = self._person.cached.get(self.post.author_id)
-        if person is not None and person != authors.exists():
+        known, author = self._person.known, self.post.author_id
+        if author in known and (known[author] is not None) != authors.exists():
             yield Code.CACHED_PERSON, {}
         if Post.objects.filter(pk=self.post.pk, is_deleted=False).exists():
             yield from ((code, {}) for code in self._lists())
 
     def _stale_of_reader(self) -> Iterator[str]:
         """Yield what the reader's cached entry has wrong of the author."""
-        known, author = self._reader.cached, self.post.author_id
+        known, author = self._reader.known, self.post.author_id
         if known is None or author == self.viewer_id:
             return
         now = readers.read(self.viewer_id)
@@ -81,7 +82,7 @@ class _Look:
         if run is not None:
             in_cache = self._has(self._inbox, self.viewer_id)
             generation = readers.state(self.viewer_id)[0]
-            known = self._reader.cached
+            known = self._reader.known
             used = run.generation == (generation if known is None else known.generation)
             # An open fan-out is pulled, whatever the inbox has.
             if used and in_cache is False and has_row and not is_open:
@@ -90,13 +91,12 @@ class _Look:
                 yield Code.CACHED_INBOX_HAS
         if self._has(self._outbox, self.post.author_id) is False:
             yield Code.CACHED_OUTBOX_LACKS
-        found = self._fanouts.found
-        if is_open and found is not None:
-            posts, are_all = found
-            if are_all and (self.place, self.post.author_id) not in posts:
-                yield Code.CACHED_FANOUTS_LACK
+        fanouts = self._fanouts
+        posts = fanouts.posts if fanouts.is_cached and fanouts.are_all else None
+        if is_open and posts is not None and (self.place, self.post.author_id) not in posts:
+            yield Code.CACHED_FANOUTS_LACK
 
-    def _has(self, asked: AskedRuns, owner: int) -> bool | None:
+    def _has(self, asked: Runs, owner: int) -> bool | None:
         """Tell if a list has the post at its place; None where it does not reach so far."""
         run = asked.found.get(owner)
         if run is None or not (run.entries or run.ends):

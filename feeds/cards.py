@@ -19,7 +19,7 @@ from feeds.visibility import shows
 from socialsite.core import media
 from socialsite.core.json import iso
 from socialsite.core.prepared import prepared
-from socialsite.core.redis import Batch
+from socialsite.core.reads import Read, Values, run
 from socialsite.core.unpacked import Unpacked
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
@@ -79,16 +79,16 @@ class Facts(TypedDict):
 
 
 class Companion(Protocol):
-    """Puts on cards what another app knows of posts, asked for in the same batches."""
+    """A read that puts on cards what another app knows of posts."""
 
-    def ask(self, batch: Batch, ids: Collection[int]) -> None:
-        """Add the reads for some posts to a batch."""
+    def expect(self, idents: Iterable[int]) -> None:
+        """Ask for some posts in the next round trip, whether they are needed or not."""
 
-    def prepare(self, batch: Batch, ids: Collection[int]) -> None:
-        """Add what is needed to cache what was asked for in vain to a batch."""
+    def need(self, idents: Iterable[int]) -> None:
+        """Answer for some posts after the next `run`."""
 
     def apply(self, cards: Sequence[Card]) -> None:
-        """Fill in the cards, after the batches have run."""
+        """Finish the read, and fill in the cards."""
 
 
 class Hydration:
@@ -104,58 +104,53 @@ class Hydration:
         self._reader, self._companion = reader, companion
         self._followed_only = followed_only
         self._likely: set[int] = set()
-        self._facts: dict[int, Facts | None] = {}
-        self._missing: set[int] = set()
-        self._asked: list[tuple[Collection[int], Any]] = []
-        self._wanted: set[int] = set()
-        self._people: dict[int, dict[str, Any]] = {}
-        self._people_asked: list[accounts.AskedCards] = []
-        self._people_wanted: set[int] = set()
+        self._posts = Values(cache.CARDS, read_facts, _learn)
+        self._people = accounts.Cards()
+        self._faces: dict[int, dict[str, Any]] = {}
+        # What goes with the posts: it shares their round trips, and is read when they are known.
+        self._along: list[Any] = [self._people] if companion is None else [self._people, companion]
 
-    def ask(self, batch: Batch, ids: Iterable[int], authors: Iterable[int] = ()) -> None:
-        """Add the reads of posts, and of people known to be their authors, to a batch."""
-        fresh = [ident for ident in ids if ident not in self._wanted]
-        if fresh:
-            self._wanted.update(fresh)
-            self._asked.append((fresh, cache.CARDS.ask(batch, fresh)))
-            if self._companion is not None:
-                self._companion.ask(batch, fresh)
-        people = {author for author in authors if author not in self._people_wanted}
-        if people:
-            self._people_wanted |= people
-            self._people_asked.append(accounts.ask_cards(batch, people))
+    def expect(self, ids: Sequence[int]) -> list[Read[Any]]:
+        """Return the reads, to be asked together with others, of posts that are likely to come."""
+        self._posts.expect(ids)
+        self._people.expect(foresight.writers(ids))
+        if self._companion is not None:
+            self._companion.expect(ids)
+        return [self._posts, *self._along]
 
-    def expect(self, authors: Iterable[int]) -> None:
+    def expect_by(self, authors: Iterable[int]) -> None:
         """Say who wrote some of the posts that come next: they are asked for along with them."""
         self._likely.update(authors)
 
     def cards(self, ids: Sequence[int], most: int | None = None) -> dict[int, Card]:
         """Return the cards of those posts that the reader may see, by id; the first `most`.
 
-        Two round trips, one more for the sources of reposts.
+        In three runs: the posts; the posts that they repost, and people; then the companion.
         """
-        self._collect()
-        known = [facts["author"] for facts in self._facts.values() if facts is not None]
-        fresh = [ident for ident in ids if ident not in self._wanted]
-        self._ask_now(fresh, {*known, *foresight.writers(fresh), *(self._likely if fresh else ())})
-        self._load(ids)
-        found = [facts for ident in ids if (facts := self._shown(ident)) is not None]
+        facts = self._posts.known
+        self._need(ids, foresight.writers(ids))
+        if not self._posts.is_asked:
+            self._people.expect(self._likely)
+        run(self._posts, ahead=self._along)
+        found = [one for ident in ids if (one := self._shown(facts.get(ident))) is not None]
         if self._followed_only:
             mine, followed = self._reader.id, self._reader.follows
             found = [one for one in found if one["author"] in followed or one["author"] == mine]
-        sources = [facts["ref"] for facts in found if facts["ref"] is not None]
-        people = [facts["author"] for facts in found]
-        people += [facts["ref_author"] for facts in found if facts["ref_author"]]
-        self._ask_now(sources, people)
-        self._load(sources)
-        self._meet(set(people))
+        people = {one["author"] for one in found}
+        people |= {one["ref_author"] for one in found if one["ref_author"]}
+        self._need([one["ref"] for one in found if one["ref"] is not None], people)
+        run(self._posts, self._people, ahead=self._along[1:])
+        for author, person in self._people.known.items():
+            if person is not None and author in people:
+                whole: Mapping[str, Any] = person
+                self._faces[author] = {name: whole[name] for name in AUTHOR_FIELDS}
         cards: dict[int, Card] = {}
-        for facts in found:
-            card = self._card(facts)
+        for one in found:
+            card = self._card(one)
             if card is None:
                 continue
-            if facts["kind"] == Kind.REPOST:
-                source = None if facts["ref"] is None else self._shown(facts["ref"])
+            if one["kind"] == Kind.REPOST:
+                source = None if one["ref"] is None else self._shown(facts.get(one["ref"]))
                 card["ref"] = None if source is None else self._card(source)
                 card["ref_gone"] = card["ref"] is None
             cards[int(card["id"])] = card
@@ -165,66 +160,20 @@ class Hydration:
             self._companion.apply(list(cards.values()))
         return cards
 
-    def _ask_now(self, ids: Iterable[int], authors: Iterable[int]) -> None:
-        batch = Batch()
-        self.ask(batch, ids, authors)
-        batch.run()
-        self._collect()
-
-    def _collect(self) -> None:
-        """Take the posts that were asked for."""
-        for ids, asked in self._asked:
-            found = asked.found
-            for ident in ids:
-                if ident in found:
-                    self._facts[ident] = self._learned(ident, found[ident])
-                else:
-                    self._missing.add(ident)
-        self._asked = []
-
-    def _meet(self, needed: set[int]) -> None:
-        """Take the people who were asked for; of those asked for in vain, only the needed."""
-        for people in self._people_asked:
-            for author, person in people.cards(needed).items():
-                whole: Mapping[str, Any] = person
-                self._people[author] = {name: whole[name] for name in AUTHOR_FIELDS}
-        self._people_asked = []
-        self._people_wanted &= self._people.keys() | needed
-
-    def _load(self, ids: Collection[int]) -> None:
-        """Read posts that no cache has from the database; of those asked for too early, none."""
-        missing = self._missing.intersection(ids)
-        if not missing:
-            return
-        self._missing -= missing
-        # Where the posts are lost, so is what goes with them: the leases of all in one round trip.
-        batch = Batch()
-        lease = cache.CARDS.lease(batch, missing)
-        for people in self._people_asked:
-            people.prepare(batch, foresight.writers(missing))
+    def _need(self, ids: Sequence[int], authors: Iterable[int]) -> None:
+        self._posts.need(ids)
+        self._people.need(authors)
         if self._companion is not None:
-            self._companion.prepare(batch, missing)
-        batch.run()
-        for ident, packed in cache.CARDS.load(missing, read_facts, lease).items():
-            self._facts[ident] = self._learned(ident, packed)
+            self._companion.need(ids)
 
-    @staticmethod
-    def _learned(ident: int, packed: bytes) -> Facts | None:
-        if not packed:
-            return None
-        facts = _unpack(ident, packed)
-        foresight.wrote(ident, facts["author"])
-        return facts
-
-    def _shown(self, ident: int) -> Facts | None:
-        facts = self._facts.get(ident)
+    def _shown(self, facts: Facts | None) -> Facts | None:
         if facts is None or not shows(self._reader, facts["author"], facts["visibility"]):
             return None
         return facts
 
     def _card(self, facts: Facts) -> Card | None:
         """Fill in what the reader makes of a post; None of a banned or closed author."""
-        person = self._people.get(facts["author"])
+        person = self._faces.get(facts["author"])
         if person is None:
             return None
         card = facts["card"].copy()
@@ -257,6 +206,16 @@ def read_facts(ids: Collection[int]) -> dict[int, bytes]:
 
 # What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
 _unpacked: Unpacked[Facts] = Unpacked(4_000_000)
+
+
+def _learn(found: Mapping[int, bytes]) -> dict[int, Facts | None]:
+    """Return the facts of posts, None for one that is gone, and keep in mind who wrote them."""
+    learned: dict[int, Facts | None] = {}
+    for ident, packed in found.items():
+        learned[ident] = facts = _unpack(ident, packed) if packed else None
+        if facts is not None:
+            foresight.wrote(ident, facts["author"])
+    return learned
 
 
 def _unpack(ident: int, packed: bytes) -> Facts:

@@ -13,39 +13,34 @@ sources that are each complete above the last item they give (spec I, exact pull
 needed is harmless, since every post of a followed author belongs in the feed; so the set only has
 to hold everyone who may have a post among the wanted ones that is not in the inbox.
 
-Each source comes from Redis as far as it reaches there, and from the database below (T48). The
-order of the reads makes them one consistent view without a snapshot: what says "the inbox has it"
-(the reader's edges, open fan-outs) is read before the inbox or by the same statement, what says
-"the inbox lost it" (its floor) by the statement of its last rows or after, or with the generation
-that the cached inbox has too. `feeds.sources` sees to that.
+Each source comes from Redis as far as it reaches there, and from the database below (T48). They are
+the reads of `feeds.sources`.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
 
-from feeds import cache, foresight, pull, readers
-from feeds.cache.timeline import Run, entry_of
+from feeds import cache, foresight, pull
 from feeds.cards import Card, Companion, Hydration
 from feeds.merge import merge
 from feeds.models import InboxState
-from feeds.readers import Reader
-from feeds.sources import SPARE, InboxRows, Sources
+from feeds.readers import Reader, ReaderRead
+from feeds.sources import Sources
 from feeds.visibility import visible_to
-from socialsite.core import redis
+from socialsite.core import reads, redis
 from socialsite.core.pagination import Page, Position
-from socialsite.core.prepared import Together
-from socialsite.core.redis import Batch, Promise, RedisDown
-from socialsite.core.refill import ROUND_MAX, ROUNDS_MAX, fill, walk
+from socialsite.core.reads import Read
+from socialsite.core.refill import ROUNDS_MAX, fill, walk
 
 # A few more than wanted, for what the gate hides.
 SLACK = 5
 # With more authors to pull, the database is asked once instead of as many lists.
 OUTBOXES_MAX = 64
-# Lists of authors that one request puts in the cache.
-LOADS_MAX = 8
 
 
 class Home:
-    """One reading of one reader's feed: `ask`, run the batch, then `page`."""
+    """One reading of one reader's feed: the `page`, whose `first` reads may be asked before."""
 
     def __init__(
         self,
@@ -56,227 +51,109 @@ class Home:
     ) -> None:
         self.viewer_id, self.cursor, self.size = viewer_id, cursor, size
         self._companion = companion
-        self._asked_reader: readers.AskedReader | None = None
+        self._reader, self._mark = ReaderRead(viewer_id), cache.Mark(viewer_id)
         self._first: Sources | None = None
         self._rounds = 0
-        self._reader: Reader | None = None
-        self._hydration: Hydration | None = None
-        self._mark: Promise[bytes | None] | None = None
 
-    def ask(self, batch: Batch) -> None:
-        """Add everything that can be asked at once; the reader before the inbox."""
-        self._asked_reader = readers.AskedReader(batch, self.viewer_id)
-        self._first = Sources(batch, self.viewer_id, self.cursor, self.size + 1 + SLACK)
-        if self.cursor is None:
-            self._mark = cache.ask_mark(batch, self.viewer_id)
+    def first(self) -> list[Read[Any]]:
+        """Return all reads that can be asked at once."""
+        self._first = Sources(self._reader, self.cursor, self.size + 1 + SLACK)
+        marks = [self._mark] if self.cursor is None else []
+        return [*self._first.first, self._first.outboxes, *marks]
 
     def page(self) -> Page[Card]:
-        """Return the page, after the batch has run."""
+        """Return the page."""
         with redis.gathered():
             runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-            # The hydration asks for the reader, who is not read before the sources are.
+            # The hydration needs the reader, who is not known before the sources are.
             return fill(lambda ids, most: self.hydration.cards(ids, most), runs, self.size)
 
     @property
     def reader(self) -> Reader:
         """The reader, read once."""
-        if self._reader is None:
-            if self._asked_reader is None:
-                self._reader = readers.one(self.viewer_id)
-            else:
-                self._reader = self._asked_reader.reader()
-        return self._reader
+        if self._reader.known is None:
+            reads.run(self._reader)
+        return self._reader.value
 
     @property
     def known_mark(self) -> bytes | None:
-        """What is known to be marked as shown, after the batch of a first page has run."""
-        try:
-            return None if self._mark is None else self._mark.value
-        except RedisDown:
-            return None
+        """What is known to be marked as shown, where the reads of a first page were asked."""
+        return self._mark.value if self._mark.is_asked else None
 
-    @property
+    @cached_property
     def hydration(self) -> Hydration:
         """What makes cards of this page."""
-        if self._hydration is None:
-            self._hydration = Hydration(self.reader, self._companion, followed_only=True)
-        return self._hydration
+        return Hydration(self.reader, self._companion, followed_only=True)
 
     def run(self, cursor: Position | None, want: int) -> list[Position]:
         """Return the first `want` positions after the cursor."""
         self._rounds += 1
-        asked = self._sources(cursor, want)
-        unfinished = self._unfinished(asked)
-        pushed, floor = self._pushed(asked)
+        first, self._first = self._first, None
+        # In a further round most posts were hidden.
+        sources = first or Sources(self._reader, cursor, want, anew=self._rounds > 1)
+        sources.run()
+        follows = self._reader.value.follows
+        unfinished = [place for place, author in sources.opened.posts if author in follows]
+        if cursor is not None:
+            unfinished = [place for place in unfinished if place < cursor]
+        pushed, floor = sources.inbox.followed()
         # With a full run of the inbox, nothing older than its end is among the wanted.
         reach = pushed[-1].ts_ms if len(pushed) >= want else 0
-        authors = self._pulled_authors(asked, max(reach, 1), floor)
-        pulled = list(self._pull(authors, asked.own, reach, cursor, want, [pushed, unfinished]))
+        authors = self._pulled_authors(sources, max(reach, 1), floor)
+        pulled = list(self._pull(sources, authors, reach, [pushed, unfinished]))
         return merge([pushed, unfinished, *pulled], want)
 
-    # --- sources --------------------------------------------------------------------------------
-    def _sources(self, cursor: Position | None, want: int) -> Sources:
-        """Return the sources, with the reader, as they are cached or else read at once."""
-        asked, self._first = self._first, None
-        if asked is None:
-            batch = Batch()
-            if self._asked_reader is None and self._reader is None:
-                self._asked_reader = readers.AskedReader(batch, self.viewer_id)
-            asked = Sources(batch, self.viewer_id, cursor, want)
-            batch.run()
-        batch, together = Batch(), Together()
-        reader, asked_reader = self._reader, self._asked_reader
-        if reader is None and asked_reader is not None:
-            asked_reader.prepare(batch)
-            reader = asked_reader.cached
-        asked.prepare(batch)
-        batch.run()
-        if reader is None and asked_reader is not None:
-            asked_reader.add_to(together)
-        # The cache does not say whose posts these are, and most of the last ones were hidden.
-        lacks_inbox = asked.inbox is None or self._rounds > 1
-        is_below = reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
-        asked.load(together, with_inbox=lacks_inbox and not is_below)
-        return asked
-
-    def _unfinished(self, asked: Sources) -> list[Position]:
-        """Return the open fan-outs of followed authors."""
-        follows, cursor = self.reader.follows, asked.cursor
-        if not asked.has_all_open:
-            asked.load_open_of(follows)
-        mine = [place for place, author in asked.open_posts if author in follows]
-        return [place for place in mine if cursor is None or place < cursor]
-
-    def _pushed(self, asked: Sources) -> tuple[list[Position], int]:
-        """Return the run of the inbox, and at or below which ms it lacks posts."""
-        reader, cursor, want = self.reader, asked.cursor, asked.want
-        if cursor is not None and cursor.ts_ms <= reader.inbox_floor:
-            return [], reader.inbox_floor  # down there everybody is pulled
-        found: list[Position] = []
-        run = asked.inbox if asked.rows is None else None
-        if run is not None and run.generation == reader.generation:
-            found = run.positions(most=want)
-            if len(found) >= want or run.ends:
-                return found, reader.inbox_floor
-            cursor = found[-1] if found else cursor
-        elif run is not None and run.generation < reader.generation:
-            cache.INBOX.forget([self.viewer_id])
-        rows, floor = self._inbox_rows(cursor, want - len(found), asked.rows)
-        return found + rows, max(reader.inbox_floor, floor)
-
-    def _inbox_rows(
-        self, cursor: Position | None, want: int, first: InboxRows | None = None
-    ) -> tuple[list[Position], int]:
-        """Return rows of the inbox, and its floor by the same statement as the last of them.
-
-        Rows of people who are not followed now are passed over (T41). `first` was read already.
-        """
-        kept: list[Position] = []
-        limit, rows = want + SPARE, first
-        while True:
-            if rows is None:
-                together = Together()
-                rows = InboxRows(together, self.viewer_id, cursor, limit)
-                together.run()
-            kept += rows.followed(self.reader.follows, want - len(kept))
-            cursor = rows.last
-            if len(kept) == want or cursor is None:
-                return kept, rows.state[1]
-            limit, rows = min(limit * 2, ROUND_MAX), None
-
-    def _pulled_authors(self, asked: Sources, reach: int, floor: int) -> set[int]:
+    def _pulled_authors(self, sources: Sources, reach: int, floor: int) -> set[int]:
         """Return followed authors who may have a post at or above `reach` that was not pushed."""
-        follows = self.reader.follows
+        reader = self._reader.value
         if floor >= reach:
-            return set(follows)
-        authors = {author for author, below in self.reader.incomplete.items() if below >= reach}
-        return authors | (follows & asked.pulled(reach))
+            return set(reader.follows)
+        authors = {author for author, below in reader.incomplete.items() if below >= reach}
+        return authors | (reader.follows & sources.pulled.authors(reach))
 
     def _pull(
-        self,
-        authors: set[int],
-        own: Run | None,
-        reach: int,
-        cursor: Position | None,
-        want: int,
-        other: Sequence[list[Position]],
+        self, sources: Sources, authors: set[int], reach: int, other: Sequence[list[Position]]
     ) -> Iterator[list[Position]]:
         """Yield the newest posts of authors and of the reader, from their outboxes where cached.
 
         Those below `reach` (ms) may be missing.
         """
+        cursor, want, everybody = sources.cursor, sources.want, authors | {self.viewer_id}
         if len(authors) > OUTBOXES_MAX:
-            yield pull.newest(self.viewer_id, authors | {self.viewer_id}, cursor, want)
+            yield pull.newest(self.viewer_id, everybody, cursor, want)
             return
-        runs = {} if own is None else {self.viewer_id: own}
-        if authors:
-            batch = Batch()
-            asked = cache.OUTBOX.ask(batch, sorted(authors), cursor, want)
-            self._ask_ahead(batch, authors, own, reach, cursor, want, other)
-            batch.run()
-            runs |= asked.found
-        below: list[int] = []
-        everybody = {*authors, self.viewer_id}
-        if cursor is None:
-            runs |= _load_outboxes([one for one in everybody if one not in runs][:LOADS_MAX])
-        for author in everybody:
-            run = runs.get(author)
-            if run is None:
-                below.append(author)
-                continue
+        sources.outboxes.need(everybody)
+        reads.run(sources.outboxes, ahead=self._likely(sources, authors, reach, other))
+        runs = sources.outboxes.found
+        below = [author for author in everybody if author not in runs]
+        likely = []
+        for author, run in runs.items():
             positions = run.positions(reach, want)
             if positions:
-                self.hydration.expect([author])
+                likely.append(author)
                 yield positions
             if cursor is None:
                 foresight.published(author, run)
             if len(run.entries) < want and not run.reaches(reach):
                 below.append(author)
+        self.hydration.expect_by(likely)
         if below:
             yield pull.newest(self.viewer_id, below, cursor, want)
 
-    def _ask_ahead(
-        self,
-        batch: Batch,
-        authors: set[int],
-        own: Run | None,
-        reach: int,
-        cursor: Position | None,
-        want: int,
-        other: Sequence[list[Position]],
-    ) -> None:
-        """Ask for the posts that are likely to be on the page, and for their authors."""
+    def _likely(
+        self, sources: Sources, authors: set[int], reach: int, other: Sequence[list[Position]]
+    ) -> list[Read[Any]]:
+        """Return the reads of the posts that are likely to be on the page, and of their authors."""
+        if not authors:
+            return []
+        cursor, want = sources.cursor, sources.want
         guesses = [foresight.newest(author, reach, want) for author in authors]
         if cursor is not None:
             guesses = [[place for place in guess if place < cursor] for guess in guesses]
+        own = sources.outboxes.found.get(self.viewer_id)
         known = [] if own is None else own.positions(reach, want)
         likely = merge([known, *other, *guesses], min(want, self.size + 1))
-        ids = [place.id for place in likely]
-        self.hydration.ask(batch, ids, foresight.writers(ids))
-
-
-def _load_outboxes(author_ids: Sequence[int]) -> dict[int, Run]:
-    """Read lists of authors and cache them: of those on which the leases are had."""
-    batch = Batch()
-    lease = cache.OUTBOX.lease(batch, author_ids)
-    batch.run()
-    authors = cache.OUTBOX.held(lease, author_ids)
-    found = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
-    return {
-        author: cache.OUTBOX.fill(author, lease, (0, [entry_of(place) for place in places]))
-        for author, places in found.items()
-    }
-
-
-def start(
-    viewer_id: int, cursor: Position | None, size: int, companion: Companion | None = None
-) -> Home:
-    """Return a reading of which everything that can be asked at once was asked."""
-    home = Home(viewer_id, cursor, size, companion)
-    batch = Batch()
-    home.ask(batch)
-    batch.run()
-    return home
+        return self.hydration.expect([place.id for place in likely])
 
 
 def count_new(viewer_id: int, limit: int) -> int:

@@ -23,7 +23,7 @@ def _id(viewer: "User | None") -> int | None:
     return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
-# A reading of the home feed in steps, for views that have more to ask in its first round trip.
+# A reading of the home feed, for views that have more to ask in its first round trip.
 HomeReading = home.Home
 
 
@@ -31,7 +31,7 @@ def home_feed(
     viewer: "User", cursor: Position | None, size: int, companion: Companion | None = None
 ) -> Page[Card]:
     """Return a page of the home feed: exact, at once, whatever was pushed."""
-    return home.start(viewer.pk, cursor, size, companion).page()
+    return HomeReading(viewer.pk, cursor, size, companion).page()
 
 
 def oracle_feed(

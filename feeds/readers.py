@@ -4,23 +4,20 @@ Read from the database by one statement: what says "the inbox has it" is then ne
 generation, and a cached inbox of that generation has it (docs/decisions/0001).
 """
 
-import contextlib
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from django.db.models import Q, QuerySet, Value
 
-from accounts import queries as accounts
 from feeds import cache
 from feeds.models import InboxEdge, InboxState
 from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.ids import MAX_ID
-from socialsite.core.leased import Lease
 from socialsite.core.prepared import NOTHING, Together, prepared
+from socialsite.core.reads import Read, run
 from socialsite.core.unpacked import Unpacked
 
 
@@ -43,108 +40,70 @@ class Reader:
 GUEST = Reader(None)
 
 
-class AskedReader:
-    """A reader asked for in a batch; read from the database where the cache does not know them."""
+class ReaderRead(Read[Reader]):
+    """A reader, cached or from the database by the statement of the page."""
 
-    def __init__(self, batch: redis.Batch, viewer_id: int) -> None:
-        self._id = viewer_id
-        self._standing = accounts.STANDING.ask(batch)
-        self._asked = cache.READERS.ask(batch, [viewer_id])
-        self._lease: Lease | None = None
-        self._rows: _Rows | None = None
+    def __init__(self, viewer_id: int) -> None:
+        self.id = viewer_id
+        # The reader, if they are known by now.
+        self.known: Reader | None = None
 
-    @cached_property
-    def cached(self) -> Reader | None:
-        """The reader as they are cached; None where they are to be read from the database."""
-        try:
-            standing = self._standing.value
-        except redis.RedisDown:
-            return None
-        packed = self._asked.found.get(self._id)
-        if packed is None or standing is None:
-            return None
-        return _unpack(self._id, packed, standing)
+    def ask(self, batch: redis.Batch) -> None:
+        """Ask for the reader, and for who is banned."""
+        self._asked = cache.READERS.ask(batch, [self.id])
 
-    def prepare(self, batch: redis.Batch) -> None:
-        """Add what is needed to cache the reader, unless they are, before the database is read."""
-        if self.cached is not None:
-            return
-        try:
-            if self._standing.value is None:
-                self._standing = accounts.STANDING.ask_start(batch)
-        except redis.RedisDown:
-            return
-        is_stale = self._id in self._asked.found
-        lease = cache.READERS.lease_anew if is_stale else cache.READERS.lease
-        self._lease = lease(batch, [self._id])
+    def take(self) -> None:
+        """Take the reader as they are cached."""
+        packed = self._asked.found.get(self.id)
+        self.known = None if packed is None else _unpack(self.id, packed)
 
-    def add_to(self, together: Together) -> None:
-        """Add what reads the reader, unless they are cached."""
-        if self.cached is None:
-            self._rows = _Rows(together, self._id)
+    @property
+    def is_cached(self) -> bool:
+        """Whether the reader is known."""
+        return self.known is not None
 
-    def reader(self) -> Reader:
-        """Return the reader; of those not cached, what was read in the statement, now run."""
-        if self.cached is not None:
-            return self.cached
-        if self._rows is None:
-            return self._read_alone()
-        reader = self._rows.reader()
-        with contextlib.suppress(redis.RedisDown):
-            if self._lease is not None and (standing := self._standing.value) is not None:
-                cache.READERS.fill(self._lease, {self._id: _pack(reader, standing)})
-        return reader
+    def lease(self, batch: redis.Batch) -> None:
+        """Take the lease."""
+        self._lease = cache.READERS.lease(batch, [self.id], self._asked)
 
-    def _read_alone(self) -> Reader:
-        batch, together = redis.Batch(), Together()
-        self.prepare(batch)
-        batch.run()
-        self.add_to(together)
-        together.run()
-        return self.reader()
+    def query(self, union: Together) -> None:
+        """Add what makes a reader."""
+        self._ties = union.add(_ties, self.id)
+        self._complete = union.add(_complete, self.id)
+        self._states = union.add(states_of, self.id)
+
+    def fill(self) -> None:
+        """Make the reader of the rows, and cache them."""
+        followed = frozenset(other for other, follows, *_ in self._ties if follows)
+        blocked = frozenset(other for other, follows, *_ in self._ties if not follows)
+        known = {author: below for author, below, *_ in self._complete}
+        incomplete = {author: known.get(author, MAX_ID) for author in followed}
+        incomplete = {author: below for author, below in incomplete.items() if below}
+        generation, floor = state(self.id, self._states)
+        self.known = Reader(self.id, followed, blocked, incomplete, floor, generation)
+        if self._lease.had:
+            cache.READERS.fill(self._lease, {self.id: _pack(self.known)})
+
+    @property
+    def value(self) -> Reader:
+        """The reader."""
+        if self.known is None:
+            raise RuntimeError("the read of the reader was not run")
+        return self.known
 
 
 def one(viewer_id: int | None) -> Reader:
     """Return a reader, a guest for None."""
     if viewer_id is None:
         return GUEST
-    batch = redis.Batch()
-    asked = AskedReader(batch, viewer_id)
-    batch.run()
-    return asked.reader()
-
-
-class _Rows:
-    """What makes a reader, as it stands in the database."""
-
-    def __init__(self, together: Together, viewer_id: int) -> None:
-        self._viewer_id = viewer_id
-        self._ties = together.add(_ties, viewer_id)
-        self._complete = together.add(_complete, viewer_id)
-        self._states = together.add(states_of, viewer_id)
-
-    def reader(self) -> Reader:
-        followed = frozenset(other for other, follows, *_ in self._ties if follows)
-        blocked = frozenset(other for other, follows, *_ in self._ties if not follows)
-        known = {author: below for author, below, *_ in self._complete}
-        incomplete = {author: known.get(author, MAX_ID) for author in followed}
-        generation, floor = state(self._viewer_id, self._states)
-        return Reader(
-            self._viewer_id,
-            followed,
-            blocked,
-            {author: below for author, below in incomplete.items() if below},
-            floor,
-            generation,
-        )
+    run(found := ReaderRead(viewer_id))
+    return found.value
 
 
 def read(viewer_id: int) -> Reader:
     """Read a reader from the database, by one statement."""
-    together = Together()
-    rows = _Rows(together, viewer_id)
-    together.run()
-    return rows.reader()
+    with redis.left_out():
+        return one(viewer_id)
 
 
 def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
@@ -182,24 +141,19 @@ def _complete(viewer_id: int, *, number: int) -> "QuerySet[InboxEdge, Any]":
     return edges.values_list("author_id", "backfilled_from", NOTHING, Value(number))
 
 
-def _pack(reader: Reader, standing: bytes) -> bytes:
+def _pack(reader: Reader) -> bytes:
     incomplete = [number for pair in reader.incomplete.items() for number in pair]
     counts = [len(reader.follows), len(reader.blocked)]
     numbers = [reader.generation, reader.inbox_floor, *counts]
-    packed = array("q", [*numbers, *reader.follows, *reader.blocked, *incomplete])
-    return bytes([len(standing)]) + standing + packed.tobytes()
+    return array("q", [*numbers, *reader.follows, *reader.blocked, *incomplete]).tobytes()
 
 
-def _unpack(viewer_id: int, packed: bytes, standing: bytes) -> Reader | None:
-    """Return the reader that was packed; None when people were banned or closed since."""
-    start = packed[0] + 1
-    if packed[1:start] != standing:
-        return None
+def _unpack(viewer_id: int, packed: bytes) -> Reader:
     known = _unpacked.get(viewer_id)
     if known is not None and known[0] == packed:
         return known[1]
     numbers = array("q")
-    numbers.frombytes(packed[start:])
+    numbers.frombytes(packed)
     generation, floor, follows, blocked = numbers[:4]
     ends = 4 + follows, 4 + follows + blocked
     rest = numbers[ends[1] :]

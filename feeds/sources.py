@@ -1,29 +1,270 @@
-"""What a page of the home feed is made of: asked of Redis, and what is not there of the database.
+"""The sources of a page of the home feed, each of them a read (`core.reads`).
 
-In three steps, each of them one for all sources: ask the caches; take leases on what they lack;
-read that, by one statement and so as of one moment.
+What says "the inbox has it", the reader and the open fan-outs, must not be newer than the inbox
+(docs/decisions/0001): hence what is in `after`. A cached inbox that is older than a reader from the
+database is told by its generation (docs/decisions/0005).
 """
 
-import contextlib
 from collections.abc import Collection
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet, Value
 
-from feeds import cache, readers
-from feeds.cache.timeline import Entry, Run, member_of
+from feeds import cache, pull, readers
+from feeds.cache.timeline import Entry, Runs, entry_of, member_of
 from feeds.models import AuthorHead, FanOut, InboxEntry
+from feeds.readers import Reader, ReaderRead
 from relations import queries as relations
-from socialsite.core.leased import Lease
+from socialsite.core import reads
 from socialsite.core.pagination import NEWEST, Position, before
 from socialsite.core.prepared import NOTHING, Together, prepared
-from socialsite.core.redis import Batch, RedisDown
+from socialsite.core.reads import Read
+from socialsite.core.redis import Batch
+from socialsite.core.refill import ROUND_MAX
 
 # Rows of an inbox read beyond the wanted ones, for those of people who are not followed any more.
 SPARE = 5
 # With more authors who were ever not pushed to all, no process keeps them in mind.
 PULLED_MAX = 20_000
+# Lists of authors that one request puts in the cache.
+LOADS_MAX = 8
+
+
+class Sources:
+    """The sources of one run of a reader's feed."""
+
+    def __init__(
+        self, reader: ReaderRead, cursor: Position | None, want: int, *, anew: bool = False
+    ) -> None:
+        self.reader, self.cursor, self.want = reader, cursor, want
+        self.opened: OpenFanOuts | OpenOf = OpenFanOuts(cursor)
+        self.pulled = Pulled(reader.id, self.opened)
+        self.inbox = Inbox(reader, self.opened, cursor, want, anew=anew)
+        self.outboxes = Outboxes(cursor, want)
+        self.outboxes.expect([reader.id])
+
+        # The outbox of the reader is asked for along with these.
+        self.first = (self.reader, self.opened, self.pulled, self.inbox)
+
+    def run(self) -> None:
+        """Read all but the outboxes of others."""
+        reads.run(*self.first, ahead=[self.outboxes])
+        if not self.opened.are_all:
+            follows = self.reader.value.follows
+            self.opened = OpenOf(follows, self.cursor, self.want)
+            self.inbox.follow(self.opened)
+            reads.run(self.opened, self.inbox)
+
+
+class OpenFanOuts(Runs):
+    """The newest open fan-outs, of all authors: `posts`, and whether they `are_all`."""
+
+    def __init__(self, cursor: Position | None) -> None:
+        super().__init__(cache.OPEN, cursor, 10**6, [cache.ALL])
+        self._rows: list[Any] = []
+
+    def query(self, union: Together) -> None:
+        """Add the query of the newest."""
+        self._rows = union.add(_open_rows, limit=cache.OPEN.most)
+
+    def fill(self) -> None:
+        """Cache them."""
+        self._posts = _open_posts(self._rows)
+        entries = [cache.open_entry(place, author) for place, author in self._posts]
+        self._ends = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
+
+    @cached_property
+    def posts(self) -> list[cache.OpenPost]:
+        """The posts and their authors; from the database also those above the cursor."""
+        run = self.found.get(cache.ALL)
+        return self._posts if run is None else cache.open_posts(run)
+
+    @property
+    def are_all(self) -> bool:
+        """Whether there are no others."""
+        run = self.found.get(cache.ALL)
+        return self._ends if run is None else run.ends
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some are cached, and not all."""
+        return self.is_cached and not self.are_all
+
+
+class OpenOf(Read[Any]):
+    """The first open fan-outs of some authors after a place, where not all are cached."""
+
+    is_cached = False
+    are_all = True
+    is_partial = False
+
+    def __init__(self, authors: Collection[int], cursor: Position | None, want: int) -> None:
+        self._authors, self._place, self._want = authors, cursor or NEWEST, want
+        self._rows: list[Any] = []
+
+    def query(self, union: Together) -> None:
+        """Add the query."""
+        if self._authors:
+            self._rows = union.add(_open_of, self._authors, *self._place, limit=self._want)
+
+    @cached_property
+    def posts(self) -> list[cache.OpenPost]:
+        """The posts and their authors."""
+        return _open_posts(self._rows)
+
+
+class Pulled(Read[Any]):
+    """Who ever published what is not pushed to all: few authors, kept in mind by each process.
+
+    They count only while the epoch that they were read under is the present one.
+    """
+
+    # The epoch, and the authors; None for too many.
+    _kept: ClassVar[tuple[bytes, frozenset[int] | None] | None] = None
+
+    def __init__(self, viewer_id: int, opened: Read[Any]) -> None:
+        self._viewer_id, self.after = viewer_id, (opened,)
+        self._of_follows: list[Any] | None = None
+        self._everybody: list[Any] | None = None
+
+    def ask(self, batch: Batch) -> None:
+        """Ask for the epoch."""
+        self._epoch = cache.PULLED.ask(batch)
+
+    @cached_property
+    def _present(self) -> tuple[bytes, frozenset[int] | None] | None:
+        kept = Pulled._kept  # once: another thread may keep others
+        return kept if kept is not None and kept[0] == self._epoch.known else None
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether they are kept in mind."""
+        return self._present is not None and self._present[1] is not None
+
+    def lease(self, batch: Batch) -> None:
+        """Begin an epoch where there is none."""
+        if self._epoch.known is None and not batch.in_transaction:
+            self._epoch = cache.PULLED.ask_start(batch)
+
+    def query(self, union: Together) -> None:
+        """Add the query of those among the follows, and of everybody for later pages."""
+        self._of_follows = union.add(_pulled_follows, self._viewer_id)
+        if self._epoch.known is not None and self._present is None:
+            self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
+
+    def fill(self) -> None:
+        """Keep in mind what was read."""
+        if self._everybody is not None and (epoch := self._epoch.known) is not None:
+            found = frozenset(author for author, *_ in self._everybody)
+            Pulled._kept = epoch, found if len(found) <= PULLED_MAX else None
+
+    def authors(self, reach: int) -> frozenset[int]:
+        """Return who may have a post at or above `reach` (ms) that is not pushed to all.
+
+        Of those whom the reader follows everybody, and some others.
+        """
+        if self._of_follows is None:
+            return (self._present and self._present[1]) or frozenset()
+        return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
+
+
+class Inbox(Runs):
+    """The pushed posts of a reader.
+
+    `anew` passes over the cache, which does not say whose posts they are.
+    """
+
+    def __init__(
+        self,
+        reader: ReaderRead,
+        opened: OpenFanOuts | OpenOf,
+        cursor: Position | None,
+        want: int,
+        *,
+        anew: bool,
+    ) -> None:
+        super().__init__(cache.INBOX, cursor, want, [reader.id])
+        self._reader, self._anew = reader, anew
+        self.follow(opened)
+        self._rows: InboxRows | None = None
+        self._is_filled = False
+
+    def follow(self, opened: OpenFanOuts | OpenOf) -> None:
+        """Name the open fan-outs that must not be newer."""
+        self._opened, self.after = opened, (opened,)
+
+    @property
+    def _is_below(self) -> bool:
+        """Whether the page is where everybody is pulled."""
+        reader = self._reader.known
+        return reader is not None and _is_below(reader, self.cursor)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the cached list will do."""
+        return self._is_below or (super().is_cached and not self._anew)
+
+    def lease(self, batch: Batch) -> None:
+        """Take the lease; a reader far down would fill a list that does not reach it."""
+        if self.cursor is None and self._missing and not self._is_filled:
+            super().lease(batch)
+
+    def query(self, union: Together) -> None:
+        """Add the query, unless the open fan-outs are left to a later statement."""
+        if not self._is_below and not self._opened.is_partial:
+            held = cache.INBOX.held(self._lease, [self._reader.id])
+            limit = cache.INBOX.most if held else self.want + SPARE
+            self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
+
+    def fill(self) -> None:
+        """Cache the rows with the generation that they came with."""
+        if self._rows is not None and self._lease is not None:
+            newest = self._rows.state[0], self._rows.entries
+            cache.INBOX.fill(self._reader.id, self._lease, newest)
+            self._lease, self._is_filled = None, True
+
+    def followed(self) -> tuple[list[Position], int]:
+        """Return those by people who are followed, and at or below which ms posts are lacking."""
+        reader, cursor = self._reader.value, self.cursor
+        if _is_below(reader, cursor):
+            return [], reader.inbox_floor
+        found: list[Position] = []
+        run = self.found.get(self._reader.id) if self._rows is None else None
+        if run is not None and run.generation == reader.generation:
+            found = run.positions(most=self.want)
+            if len(found) >= self.want or run.ends:
+                return found, reader.inbox_floor
+            cursor = found[-1] if found else cursor
+        elif run is not None and run.generation < reader.generation:
+            cache.INBOX.forget([self._reader.id])
+        rows, floor = rows_below(reader, cursor, self.want - len(found), self._rows)
+        return found + rows, max(reader.inbox_floor, floor)
+
+
+def _is_below(reader: Reader, cursor: Position | None) -> bool:
+    return cursor is not None and cursor.ts_ms <= reader.inbox_floor
+
+
+def rows_below(
+    reader: Reader, cursor: Position | None, want: int, first: "InboxRows | None" = None
+) -> tuple[list[Position], int]:
+    """Return rows of the inbox, and its floor by the same statement as the last of them.
+
+    Rows of people who are not followed now are passed over (T41). `first` was read already.
+    """
+    kept: list[Position] = []
+    limit, rows = want + SPARE, first
+    while True:
+        if rows is None:
+            union = Together()
+            rows = InboxRows(union, reader.id or 0, cursor, limit)
+            union.run()
+        kept += rows.followed(reader.follows, want - len(kept))
+        cursor = rows.last
+        if len(kept) == want or cursor is None:
+            return kept, rows.state[1]
+        limit, rows = min(limit * 2, ROUND_MAX), None
 
 
 class InboxRows:
@@ -66,141 +307,33 @@ class InboxRows:
         return readers.state(self._viewer_id, self._states)
 
 
-class Sources:
-    """The sources of one run of a reader's feed, but for the outboxes of others."""
+class Outboxes(Runs):
+    """The posts of some authors, by author. On a first page a few that are lost are cached."""
 
-    def __init__(self, batch: Batch, viewer_id: int, cursor: Position | None, want: int) -> None:
-        self.viewer_id, self.cursor, self.want = viewer_id, cursor, want
-        self._open = cache.AskedOpen(batch, cursor)
-        self._pulled = _AskedPulled(batch)
-        self._ask_inbox(batch)
-        self._own = cache.OUTBOX.ask(batch, [viewer_id], cursor, want)
-        self._inbox_lease: Lease | None = None
-        self._fills = False
-        # After `load`: posts whose fan-out is not done, and whether these are all.
-        self.open_posts: list[cache.OpenPost] = []
-        self.has_all_open = False
-        # What was read of the inbox, if it was.
-        self.rows: InboxRows | None = None
-
-    def _ask_inbox(self, batch: Batch) -> None:
-        self._inbox = cache.INBOX.ask(batch, [self.viewer_id], self.cursor, self.want)
+    def __init__(self, cursor: Position | None, want: int) -> None:
+        super().__init__(cache.OUTBOX, cursor, want)
+        self._places: dict[int, list[Position]] = {}
 
     @property
-    def inbox(self) -> Run | None:
-        """The inbox as far as it is cached."""
-        return self._inbox.found.get(self.viewer_id)
+    def is_cached(self) -> bool:
+        """Whether there is none to be cached; a reader far down would not fill a whole list."""
+        return self.cursor is not None or not self._missing
 
-    @property
-    def own(self) -> Run | None:
-        """The reader's own posts as far as they are cached."""
-        return self._own.found.get(self.viewer_id)
+    def lease(self, batch: Batch) -> None:
+        """Take the leases of a few."""
+        self._missing = {*[*self._missing][:LOADS_MAX]}
+        super().lease(batch)
 
-    def prepare(self, batch: Batch) -> None:
-        """Add what is needed to cache what was not found; none of it is read before that."""
-        self._pulled.prepare(batch)
-        self._open.prepare(batch)
-        # A reader far down would fill a list that does not reach it.
-        if self.cursor is None and self.inbox is None:
-            self._inbox_lease = cache.INBOX.lease(batch, [self.viewer_id])
+    def query(self, union: Together) -> None:
+        """Read the lists on which leases were had."""
+        authors = cache.OUTBOX.held(self._lease, self._missing)
+        self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
 
-    def load(self, together: Together, *, with_inbox: bool) -> None:
-        """Read, by one statement, what else was added to it, what was not found, and the inbox.
-
-        Where not all open fan-outs are cached the inbox is left for the statement that reads them:
-        what says "it is pushed" must not be newer.
-        """
-        known = self._open.found
-        posts = [] if known is not None else together.add(_open_rows, limit=self._open.most)
-        self._pulled.add_to(together, self.viewer_id, anew=known is None)
-        if with_inbox and (known is None or known[1]):
-            self._add_inbox(together)
-        together.run()
-        self._pulled.keep()
-        self._fill_inbox()
-        if known is None:
-            known = self._open.fill(_open_posts(posts))
-            if self.rows is None and self.inbox is not None:
-                batch = Batch()
-                self._ask_inbox(batch)
-                batch.run()
-        self.open_posts, self.has_all_open = known
-
-    def load_open_of(self, authors: Collection[int]) -> None:
-        """Read the first wanted open fan-outs of some authors, where not all are cached."""
-        together, place = Together(), self.cursor or NEWEST
-        posts = together.add(_open_of, authors, *place, limit=self.want) if authors else []
-        self._add_inbox(together)
-        together.run()
-        self._fill_inbox()
-        self.open_posts = _open_posts(posts)
-
-    def _add_inbox(self, together: Together) -> None:
-        self._fills = bool(cache.INBOX.held(self._inbox_lease, [self.viewer_id]))
-        limit = cache.INBOX.most if self._fills else self.want + SPARE
-        self.rows = InboxRows(together, self.viewer_id, self.cursor, limit)
-
-    def _fill_inbox(self) -> None:
-        if self.rows is not None and self._fills:
-            newest = self.rows.state[0], self.rows.entries
-            cache.INBOX.fill(self.viewer_id, self._inbox_lease, newest)
-            self._inbox_lease = None
-
-    def pulled(self, reach: int) -> frozenset[int]:
-        """Return who may have a post at or above `reach` (ms) that is not pushed to all.
-
-        Of those whom the reader follows everybody, and some others.
-        """
-        return self._pulled.authors(reach)
-
-
-class _AskedPulled:
-    """Who ever published what is not pushed to all: few authors, kept in mind by each process.
-
-    They count only while the epoch that they were read under is the present one.
-    """
-
-    # The epoch, and the authors; None for too many.
-    _kept: ClassVar[tuple[bytes, frozenset[int] | None] | None] = None
-
-    def __init__(self, batch: Batch) -> None:
-        self._epoch = cache.PULLED.ask(batch)
-        self._known: frozenset[int] | None = None
-        self._of_follows: list[Any] = []
-        self._everybody: tuple[bytes, list[Any]] | None = None
-
-    def prepare(self, batch: Batch) -> None:
-        with contextlib.suppress(RedisDown):
-            if self._epoch.value is None:
-                self._epoch = cache.PULLED.ask_start(batch)
-
-    def add_to(self, together: Together, viewer_id: int, *, anew: bool) -> None:
-        """Add what reads them, unless they are kept in mind; `anew` where that is too old."""
-        try:
-            epoch = self._epoch.value
-        except RedisDown:
-            epoch = None
-        kept = self._kept  # once: another thread may keep others
-        is_present = kept is not None and kept[0] == epoch
-        if kept is not None and is_present and kept[1] is not None and not anew:
-            self._known = kept[1]
-            return
-        self._of_follows = together.add(_pulled_follows, viewer_id)
-        if epoch is not None and not is_present:
-            self._everybody = epoch, together.add(_pulled, limit=PULLED_MAX + 1)
-
-    def keep(self) -> None:
-        """Keep in mind what was read."""
-        if self._everybody is not None:
-            epoch, rows = self._everybody
-            found = frozenset(author for author, *_ in rows)
-            _AskedPulled._kept = epoch, found if len(found) <= PULLED_MAX else None
-
-    def authors(self, reach: int) -> frozenset[int]:
-        """Return those who may have a post at or above `reach` (ms); at least of the follows."""
-        if self._known is not None:
-            return self._known
-        return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
+    def fill(self) -> None:
+        """Cache them."""
+        for author, places in self._places.items():
+            newest = 0, [entry_of(place) for place in places]
+            self.found[author] = cache.OUTBOX.fill(author, self._lease, newest)
 
 
 # --- statements ---------------------------------------------------------------------------------

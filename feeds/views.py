@@ -17,9 +17,8 @@ from feeds import actions, queries
 from feeds.cards import Card
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, budgets, errors, media, ratelimit
+from socialsite.core import api, budgets, errors, media, ratelimit, reads
 from socialsite.core.pagination import Page, Position
-from socialsite.core.redis import Batch
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
@@ -51,13 +50,8 @@ def home(request: HttpRequest) -> HttpResponse:
     cursor = _cursor(request)
     decoration = interactions.Decoration(request.user.pk)
     reading = queries.HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
-    batch = Batch()
-    reading.ask(batch)
-    card = request.visitor.ask_card(batch)
     request.unread = interactions.Unread(request.user.pk)
-    request.unread.ask(batch)
-    batch.run()
-    request.visitor.take_card(card)
+    reads.ask(*reading.first(), request.visitor.cards, request.unread)
     page = reading.page()
     if cursor is None:
         actions.saw_first_page(request.user.pk, page.items, reading.known_mark)

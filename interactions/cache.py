@@ -18,23 +18,28 @@ comments (A35).
 """
 
 import enum
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.db import transaction
 
+from accounts import queries as accounts
 from socialsite.core import redis
-from socialsite.core.leased import Lease, LeasedCache
+from socialsite.core.leased import Lease, LeasedCache, TaggedCache
+from socialsite.core.prepared import Together
+from socialsite.core.reads import Read
+
+T = TypeVar("T")
 
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
 COUNTS = LeasedCache("tallies", ttl_ms=600_000)
 # How many notifications a person has not read (`queries.notifications`).
-UNREAD = LeasedCache("unread", ttl_ms=600_000)
+UNREAD = TaggedCache("unread", 600_000, accounts.STANDING)
 # Not more often are a reader's notifications folded because they have a page open.
 FOLD_PAUSE_MS = 1000
-# "<token>:<number>" of a comment: live replies by people who are banned or gone.
-GONE = LeasedCache("gone", ttl_ms=3_600_000)
+# Of a comment: how many live replies are by people who are banned or gone.
+GONE = TaggedCache("gone", 3_600_000, accounts.STANDING)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000
@@ -109,67 +114,37 @@ def reply_gone(above: Collection[int]) -> None:
     transaction.on_commit(partial(GONE.forget, list(above)), robust=True)
 
 
-# --- what a person did --------------------------------------------------------------------------
-class AskedMine:
-    """What a person did to some posts, asked for in a batch."""
-
-    def __init__(self, post_ids: Sequence[int], promise: redis.Promise[list[bytes | None]]) -> None:
-        self._post_ids, self._promise = post_ids, promise
-
-    @property
-    def found(self) -> dict[int, int] | None:
-        """Bits of `Mine` of the posts of which the cache knows; None for no cache."""
-        try:
-            threshold, *values = self._promise.value
-        except redis.RedisDown:
-            return None
-        if threshold is None:
-            return None
-        known = int(threshold)
-        return {
-            post_id: 0 if value is None else _bits(value)
-            for post_id, value in zip(self._post_ids, values, strict=True)
-            if post_id > known
-        }
+# --- HASHes -------------------------------------------------------------------------------------
+# Values of a HASH as Redis gives them: of the marks that say what it is complete for, then of ids.
+Reply = Sequence[Any]
+# What goes into a HASH: the marks by name, values by id.
+Fields = Mapping[Any, Any]
 
 
-def ask_mine(batch: redis.Batch, user_id: int, post_ids: Sequence[int]) -> AskedMine:
-    """Add the read of what a person did to these posts to a batch."""
-    if batch.in_transaction:  # as in `core.leased`
-        return AskedMine(post_ids, redis.Promise())
-    return AskedMine(post_ids, batch.add("HMGET", _mine(user_id), _THRESHOLD, *post_ids))
+class Hash(NamedTuple):
+    """One HASH, which whoever has its lease fills in from the table."""
 
+    key: str
+    ttl_ms: int
+    marks: tuple[str, ...]
 
-def lease_mine(batch: redis.Batch, user_id: int) -> Lease:
-    """Ask for what `load_mine` needs to cache what a person did."""
-    return Lease(batch, [_mine(user_id)])
+    def ask(self, batch: redis.Batch, idents: Collection[int]) -> redis.Promise[Reply]:
+        """Add the read of some ids to a batch."""
+        if batch.in_transaction:  # as in `core.leased`
+            return redis.Promise()
+        return batch.add("HMGET", self.key, *self.marks, *idents)
 
+    def lease(self, batch: redis.Batch) -> Lease:
+        """Take the lease, before the table is read."""
+        return Lease(batch, [self.key])
 
-def load_mine(
-    user_id: int,
-    post_ids: Collection[int],
-    read: Callable[[int], Rows],
-    lease: Lease | None = None,
-) -> dict[int, int]:
-    """Cache what a person did; returns what that says about these posts, as `found` does.
+    def fill(self, lease: Lease, fields: Fields) -> None:
+        """Cache what was read under the lease."""
+        _fill(self.key, lease, self.ttl_ms, [one for pair in fields.items() for one in pair])
 
-    `read(limit)` gives so many rows of each kind. It is not called, and nothing is said, without
-    Redis or while somebody else is filling the cache in.
-    """
-    key = _mine(user_id)
-    lease = lease or Lease.at_once([key])
-    if not lease.had:
-        return {}
-    threshold, mine = _pack(read(MINE_MAX + 1))
-    values: list[object] = [_THRESHOLD, threshold]
-    for post_id, value in mine.items():
-        values += [post_id, value]
-    _fill(key, lease, MINE_TTL_MS, values)
-    return {
-        post_id: _bits(mine[post_id]) if post_id in mine else 0
-        for post_id in post_ids
-        if post_id > threshold
-    }
+    def reply(self, fields: Fields, idents: Collection[int]) -> Reply:
+        """Return what `ask` would answer after the fill."""
+        return [fields.get(name) for name in (*self.marks, *idents)]
 
 
 def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None:
@@ -177,17 +152,108 @@ def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None
     redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
 
 
-def _pack(rows: Rows) -> tuple[int, dict[int, bytes]]:
-    """Return the threshold, and what the HASH holds of each post above it."""
+class Marked(Read[Any], Generic[T]):
+    """What a HASH knows of some ids. A lost one is filled in with the `fields` read from the table.
+
+    `parse` makes answers of a reply about ids, None of the reply of a lost HASH. About ids that
+    stay `unknown` the database is to be asked.
+    """
+
+    _asked: tuple[list[int], redis.Promise[Reply]] | None = None
+    _is_lost = False
+    _lease: Lease | None = None
+    _fields: Fields = {}
+
+    def __init__(
+        self,
+        cached: Hash,
+        parse: Callable[[Collection[int], Reply | None], dict[int, T] | None],
+        fields: Callable[[], Fields],
+        idents: Collection[int] = (),
+    ) -> None:
+        self._cached, self._parse, self._read = cached, parse, fields
+        self.known: dict[int, T] = {}
+        self._idents: set[int] = set()
+        self._fresh: list[int] = []
+        self.expect(idents)
+
+    def expect(self, idents: Iterable[int]) -> None:
+        """Ask for some ids in the next round trip."""
+        fresh = {*idents} - self._idents
+        self._idents |= fresh
+        self._fresh += fresh
+        self.is_asked = not self._fresh
+
+    def ask(self, batch: redis.Batch) -> None:
+        """Ask for the ids that are new."""
+        self._asked, self._fresh = (self._fresh, self._cached.ask(batch, self._fresh)), []
+
+    def take(self) -> None:
+        """Take what is cached of them."""
+        if self._asked is not None:
+            idents, promise = self._asked
+            found = self._parse(idents, promise.known)
+            self._is_lost = self._is_lost or found is None
+            self.known.update(found or {})
+
+    @property
+    def unknown(self) -> set[int]:
+        """The ids of which nothing is known."""
+        return self._idents.difference(self.known)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the HASH knows of all ids."""
+        return not self.unknown
+
+    def lease(self, batch: redis.Batch) -> None:
+        """Take the lease of a lost HASH."""
+        if self._is_lost and self._lease is None:
+            self._lease = self._cached.lease(batch)
+
+    def query(self, union: Together) -> None:
+        """Read the fields from the table, unless somebody else does."""
+        if self._lease is not None and self._lease.had and not self._fields:
+            self._fields, idents = self._read(), list(self.unknown)
+            found = self._parse(idents, self._cached.reply(self._fields, idents))
+            self.known.update(found or {})
+
+    def fill(self) -> None:
+        """Cache the fields, once."""
+        if self._lease is not None and self._fields:
+            self._cached.fill(self._lease, self._fields)
+            self._lease, self._is_lost = None, False
+
+
+# --- what a person did --------------------------------------------------------------------------
+def mine(user_id: int) -> Hash:
+    """Return the HASH of what a person did to posts."""
+    return Hash(_mine(user_id), MINE_TTL_MS, (_THRESHOLD,))
+
+
+def did(post_ids: Collection[int], reply: Reply | None) -> dict[int, int] | None:
+    """Return bits of `Mine` of the posts of which the HASH knows; None where there is no HASH."""
+    if reply is None or reply[0] is None:
+        return None
+    known = int(reply[0])
+    return {
+        post_id: 0 if value is None else _bits(value)
+        for post_id, value in zip(post_ids, reply[1:], strict=True)
+        if post_id > known
+    }
+
+
+def pack_mine(rows: Rows) -> Fields:
+    """Return the fields of the HASH, from the first MINE_MAX + 1 rows of each kind."""
     likes = dict(rows.likes)
     whole = (list(likes), rows.bookmarks, rows.reposts)
     threshold = max(posts[MINE_MAX] if len(posts) > MINE_MAX else 0 for posts in whole)
-    mine = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
+    done = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
     for letter, posts in ((_BOOKMARK, rows.bookmarks), (_REPOST, rows.reposts)):
         for post_id in posts:
             if post_id > threshold:
-                mine[post_id] = mine.get(post_id, b"") + letter
-    return threshold, mine
+                done[post_id] = done.get(post_id, b"") + letter
+    return {_THRESHOLD: threshold, **done}
 
 
 def _bits(value: bytes) -> int:
@@ -220,62 +286,26 @@ def forget_liked(user_id: int, thread: int) -> None:
     redis.forget([_liked(user_id, thread)])
 
 
-class AskedLiked:
-    """Likes of comments of one thread asked for in a batch."""
-
-    def __init__(self, comment_ids: Sequence[int], promise: redis.Promise[list[bytes | None]]):
-        self._ids, self._promise = comment_ids, promise
-
-    @property
-    def found(self) -> dict[int, bool] | None:
-        """Whether they are liked, of the comments of which the cache knows; None for no cache."""
-        try:
-            likes, ident, *values = self._promise.value
-        except redis.RedisDown:
-            return None
-        if likes is None or ident is None:
-            return None
-        liked = {one for one, value in zip(self._ids, values, strict=True) if value is not None}
-        return _verdicts(self._ids, liked, is_complete=int(likes) == int(ident) == 0)
+def liked(user_id: int, thread: int) -> Hash:
+    """Return the HASH of the comments of a thread that a person likes."""
+    return Hash(_liked(user_id, thread), LIKED_TTL_MS, (_THRESHOLD_LIKE, _THRESHOLD_ID))
 
 
-def ask_liked(
-    batch: redis.Batch, user_id: int, thread: int, comment_ids: Sequence[int]
-) -> AskedLiked:
-    """Add the read of which of these comments of a thread a person likes to a batch."""
-    if batch.in_transaction:  # as in `core.leased`
-        return AskedLiked(comment_ids, redis.Promise())
-    fields = (_THRESHOLD_LIKE, _THRESHOLD_ID, *comment_ids)
-    return AskedLiked(comment_ids, batch.add("HMGET", _liked(user_id, thread), *fields))
+def verdicts(comment_ids: Collection[int], reply: Reply | None) -> dict[int, bool] | None:
+    """Return whether they are liked, of comments of which the HASH knows; None for no HASH."""
+    if reply is None or None in reply[:2]:
+        return None
+    is_complete = int(reply[0]) == int(reply[1]) == 0
+    found = zip(comment_ids, reply[2:], strict=True)
+    return {one: like is not None for one, like in found if is_complete or like is not None}
 
 
-def load_liked(
-    user_id: int,
-    thread: int,
-    comment_ids: Collection[int],
-    read: Callable[[int], Sequence[LikedRow]],
-) -> dict[int, bool]:
-    """Cache a person's likes in a thread; returns what they say of these, as `found` does.
+def pack_liked(rows: Sequence[LikedRow]) -> Fields:
+    """Return the fields of the HASH, from the first LIKED_MAX + 1 rows.
 
-    `read(limit)` gives so many, the most liked comments first, the newer of equals first. It is not
-    called, and nothing is said, without Redis or while somebody else is filling the cache in.
+    The most liked comments come first, the newer of equals first.
     """
-    key = _liked(user_id, thread)
-    lease = Lease.at_once([key])
-    if not lease.had:
-        return {}
-    rows = read(LIKED_MAX + 1)
     kept = rows[:LIKED_MAX]
-    is_complete = len(rows) == len(kept)
-    last = (0, 0) if is_complete else kept[-1][:2]
-    values: list[object] = [_THRESHOLD_LIKE, last[0], _THRESHOLD_ID, last[1]]
-    for row in kept:
-        values += [row.comment_id, row.like_id]
-    _fill(key, lease, LIKED_TTL_MS, values)
-    return _verdicts(comment_ids, {row.comment_id for row in kept}, is_complete=is_complete)
-
-
-def _verdicts(
-    comment_ids: Collection[int], liked: Collection[int], *, is_complete: bool
-) -> dict[int, bool]:
-    return {one: one in liked for one in comment_ids if is_complete or one in liked}
+    last = (0, 0) if len(rows) == len(kept) else kept[-1][:2]
+    marks = {_THRESHOLD_LIKE: last[0], _THRESHOLD_ID: last[1]}
+    return {**marks, **{row.comment_id: row.like_id for row in kept}}

@@ -31,7 +31,7 @@ from markupsafe import Markup, escape
 
 from feeds import video
 from interactions import queries as interactions
-from socialsite.core.redis import Batch
+from socialsite.core import reads
 from socialsite.core.spans import Kind, beginning, is_plain, spans
 
 AVATAR_HUES = 8
@@ -201,15 +201,12 @@ def unread(request: HttpRequest) -> int:
 
     Asked for along with the reader's card, unless the view asked for it (`request.unread`).
     """
-    asked: interactions.Unread | None = getattr(request, "unread", None)
-    if asked is None:
-        visitor = request.visitor  # type: ignore[attr-defined]
-        asked, batch = interactions.Unread(visitor.user.pk), Batch()
-        asked.ask(batch)
-        card = visitor.ask_card(batch)
-        batch.run()
-        visitor.take_card(card)
-    return asked.count
+    visitor = request.visitor  # type: ignore[attr-defined]
+    found: interactions.Unread | None = getattr(request, "unread", None)
+    if found is None:
+        found = interactions.Unread(visitor.user.pk)
+    reads.run(found, visitor.cards)
+    return found.value
 
 
 def avatar_hue(username: str) -> int:

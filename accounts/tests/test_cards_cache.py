@@ -9,9 +9,10 @@ from django.db import transaction
 from accounts import actions, cache, queries
 from accounts.events import ProfileChanged, UserBanned, UserRegistered, UserUnbanned
 from accounts.models import User
-from socialsite.core import redis, relay
+from socialsite.core import reads, redis, relay
 from socialsite.core.models import Media
 from socialsite.core.registry import Stage, handlers
+from socialsite.core.tests.loading import load
 
 pytestmark = pytest.mark.django_db
 
@@ -95,13 +96,12 @@ def test_several_apps_ask_for_cards_in_one_batch(
     one, two, three = (make_user().pk for _ in range(3))
     queries.cards([one, two, three])
     round_trips.clear()
-    batch = redis.Batch()
-    here, there, nobody = (queries.ask_cards(batch, ids) for ids in ([one, two, one], [three], []))
+    here, there, nobody = (queries.Cards(ids) for ids in ([one, two, one], [three], []))
     with django_assert_num_queries(0):
-        batch.run()
-        assert set(here.cards()) == {one, two}
-        assert set(there.cards()) == {three}
-        assert nobody.cards() == {}
+        reads.run(here, there, nobody)
+        assert set(here.value) == {one, two}
+        assert set(there.value) == {three}
+        assert nobody.value == {}
     assert len(round_trips) == 1
 
 
@@ -159,7 +159,7 @@ def test_a_new_person_is_seen_by_those_who_asked_for_the_id_before(
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         user = make_user()
-        cache.PEOPLE.load([user.pk], lambda ids: dict.fromkeys(ids, b""))  # before the commit
+        load(cache.PEOPLE, [user.pk], lambda ids: dict.fromkeys(ids, b""))  # before the commit
         assert queries.cards([user.pk]) == {}
     assert queries.cards([user.pk]) == true(user.pk)
 
@@ -203,7 +203,7 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
         return {user.pk: old}
 
     with django_capture_on_commit_callbacks(execute=True):
-        cache.PEOPLE.load([user.pk], read_before)
+        load(cache.PEOPLE, [user.pk], read_before)
         assert cached(user.pk) == old
     assert queries.cards([user.pk]) == true(user.pk)
 

@@ -6,13 +6,14 @@ could not be told is owed to it (`core.redis.forget`).
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from operator import itemgetter
 
+from accounts import queries as accounts
 from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
-from socialsite.core.leased import LEASE_MS, Epoch, Lease, LeasedCache
+from socialsite.core.leased import LEASE_MS, Epoch, LeasedCache, TaggedCache
 from socialsite.core.pagination import Position
+from socialsite.core.reads import Read
 
 SECOND_MS = 1000
 DAY_MS = 86_400 * SECOND_MS
@@ -22,11 +23,11 @@ INBOX = Timeline("inbox2", 2 * DAY_MS)
 # The posts of an author that are not deleted.
 OUTBOX = Timeline("outbox2", 2 * DAY_MS)
 # Posts whose fan-out is not done, of all authors: one list. Its members are id and author.
-_OPEN = Timeline("fanouts2", 60 * SECOND_MS)
-_ALL = 0
+OPEN = Timeline("fanouts2", 60 * SECOND_MS)
+ALL = 0
 # What a reader's feed depends on besides posts (`feeds.readers`).
 READER_TTL_MS = 60 * SECOND_MS
-READERS = LeasedCache("reader", READER_TTL_MS)
+READERS = TaggedCache("reader", READER_TTL_MS, accounts.STANDING)
 # So long after a commit no cached reader is of before it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for one that is gone.
@@ -40,41 +41,14 @@ MARK_TTL_MS = DAY_MS
 OpenPost = tuple[Position, int]
 
 
-class AskedOpen:
-    """Open fan-outs asked for in a batch."""
-
-    def __init__(self, batch: redis.Batch, cursor: Position | None) -> None:
-        self._asked = _OPEN.ask(batch, [_ALL], cursor, 10**6)
-        self._lease: Lease | None = None
-
-    @cached_property
-    def found(self) -> tuple[list[OpenPost], bool] | None:
-        """Posts and their authors, and whether these are all; None when they are not cached."""
-        run = self._asked.found.get(_ALL)
-        return None if run is None else (_open_posts(run), run.ends)
-
-    @property
-    def most(self) -> int:
-        """How many are read to cache them, newest first."""
-        return _OPEN.most
-
-    def prepare(self, batch: redis.Batch) -> None:
-        """Add what `fill` needs to a batch, if they are not cached."""
-        if self.found is None:
-            self._lease = _OPEN.lease(batch, [_ALL])
-
-    def fill(self, posts: list[OpenPost]) -> tuple[list[OpenPost], bool]:
-        """Cache what was read of them, if it was leased; return it as `found` does."""
-        entries = [_open_entry(place, author) for place, author in posts]
-        return posts, _OPEN.fill(_ALL, self._lease, (0, entries)).ends
-
-
-def _open_entry(place: Position, author_id: int) -> Entry:
+def open_entry(place: Position, author_id: int) -> Entry:
+    """Return what an open fan-out is kept as."""
     score, member = entry_of(place)
     return score, b"%b%d" % (member, author_id)
 
 
-def _open_posts(run: Run) -> list[OpenPost]:
+def open_posts(run: Run) -> list[OpenPost]:
+    """Return the posts and authors of a run of open fan-outs."""
     authors = [int(member[ID_DIGITS:]) for _, member in run.entries]
     return list(zip(run.positions(), authors, strict=True))
 
@@ -92,17 +66,17 @@ def published(author_id: int, position: Position, *, pushed: bool, first_pulled:
     if not pushed:
         return
     try:
-        _OPEN.add([_ALL], _open_entry(position, author_id))
+        OPEN.add([ALL], open_entry(position, author_id))
     except redis.RedisDown:
-        _OPEN.forget([_ALL])
+        OPEN.forget([ALL])
 
 
 def delivered(author_id: int, position: Position) -> None:
     """Tell that a fan-out is done: committed, and in every cached inbox. Never raises."""
     try:
-        _OPEN.remove([_ALL], _open_entry(position, author_id)[1])
+        OPEN.remove([ALL], open_entry(position, author_id)[1])
     except redis.RedisDown:
-        _OPEN.forget([_ALL])
+        OPEN.forget([ALL])
 
 
 def deliver(viewer_ids: Sequence[int], position: Position) -> int:
@@ -138,9 +112,20 @@ def changed_inbox(viewer_id: int) -> None:
 
 
 # --- read marks ---------------------------------------------------------------------------------
-def ask_mark(batch: redis.Batch, viewer_id: int) -> redis.Promise[bytes | None]:
-    """Add the read of what was last marked as shown to a batch."""
-    return batch.get([_mark(viewer_id)], itemgetter(0))
+class Mark(Read[bytes | None]):
+    """What was last marked as shown, as far as Redis knows."""
+
+    def __init__(self, viewer_id: int) -> None:
+        self._key = _mark(viewer_id)
+
+    def ask(self, batch: redis.Batch) -> None:
+        """Ask for it."""
+        self._asked = batch.get([self._key], itemgetter(0))
+
+    @property
+    def value(self) -> bytes | None:
+        """The mark; None for none."""
+        return self._asked.known
 
 
 def keep_mark(viewer_id: int, mark: bytes) -> None:

@@ -16,9 +16,8 @@ A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-list
 """
 
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
@@ -26,6 +25,7 @@ from socialsite.core import redis
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.leased import Lease
 from socialsite.core.pagination import Position
+from socialsite.core.reads import Read
 
 ID_DIGITS = 19
 _MIRROR = MIN_ID + MAX_ID
@@ -70,26 +70,6 @@ class Run(NamedTuple):
         return self.ends or bool(self.entries and -int(self.entries[-1][0]) < reach)
 
 
-class AskedRuns:
-    """Runs asked for in a batch; `found` after it has run has those that are cached, by owner."""
-
-    def __init__(self, promises: dict[int, redis.Promise[Run | None]]) -> None:
-        self._promises = promises
-
-    @cached_property
-    def found(self) -> dict[int, Run]:
-        """The runs of lists that are cached, by owner; none without Redis."""
-        found = {}
-        for owner, promise in self._promises.items():
-            try:
-                run = promise.value
-            except redis.RedisDown:  # or a lease, which is no list
-                continue
-            if run is not None:
-                found[owner] = run
-        return found
-
-
 def _run(reply: list[bytes]) -> Run | None:
     """Read marks and entries as they come from the top: member, score, member, score, …"""
     if not reply:
@@ -121,26 +101,6 @@ class Timeline:
     def key(self, owner: int) -> str:
         """Return the key of one list."""
         return f"{self.prefix}:{owner}"
-
-    def ask(
-        self, batch: redis.Batch, owners: Collection[int], cursor: Position | None, want: int
-    ) -> AskedRuns:
-        """Add the read of the `want` entries after a cursor of each list to a batch."""
-        if cursor is None:
-            runs = {
-                owner: batch.add("ZRANGE", self.key(owner), 0, want, "WITHSCORES", read=_run)
-                for owner in owners
-            }
-        else:
-            script = redis.script(__file__, "timeline_run")
-            # The colon sorts behind whatever digits follow an id in members that tell more.
-            last = member_of(max(cursor.id, MIN_ID)) + b":"
-            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
-            runs = {
-                owner: batch.add(*script.command([self.key(owner)], place), read=_run)
-                for owner in owners
-            }
-        return AskedRuns(runs)
 
     @property
     def most(self) -> int:
@@ -210,6 +170,77 @@ class Timeline:
     def forget(self, owners: Iterable[int]) -> None:
         """Forget lists and whatever fills are under way; call it after the commit."""
         redis.forget([self.key(owner) for owner in owners])
+
+
+class Runs(Read[Any]):
+    """The `want` entries after a cursor of some lists.
+
+    Lists that are `expect`ed are only asked for; those that are `need`ed are leased too, and read
+    from the database by subclasses.
+    """
+
+    _lease: Lease | None = None
+
+    def __init__(
+        self, lists: Timeline, cursor: Position | None, want: int, owners: Iterable[int] = ()
+    ) -> None:
+        self.cursor, self.want = cursor, want
+        self._lists = lists
+        # The runs by owner; none without Redis, or of a key that holds a lease.
+        self.found: dict[int, Run] = {}
+        self._wanted: set[int] = set()
+        self._missing: set[int] = set()
+        self._fresh: set[int] = set()
+        self._promises: list[tuple[int, redis.Promise[Run | None]]] = []
+        self.need(owners)
+
+    def expect(self, owners: Iterable[int]) -> None:
+        """Ask for some lists in the next round trip."""
+        self._fresh |= {*owners} - self._wanted
+        self._wanted |= self._fresh
+        self.is_asked = not self._fresh
+
+    def need(self, owners: Iterable[int]) -> None:
+        """Answer for some lists after the next `run`."""
+        missing = {*owners}.difference(self.found)
+        self._missing |= missing
+        self.expect(missing)
+
+    def ask(self, batch: redis.Batch) -> None:
+        """Ask for the lists that are new."""
+        cursor, key, want = self.cursor, self._lists.key, self.want
+        if cursor is None:
+            self._promises = [
+                (owner, batch.add("ZRANGE", key(owner), 0, want, "WITHSCORES", read=_run))
+                for owner in self._fresh
+            ]
+        else:
+            script = redis.script(__file__, "timeline_run")
+            # The colon sorts behind whatever digits follow an id in members that tell more.
+            last = member_of(max(cursor.id, MIN_ID)) + b":"
+            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
+            self._promises = [
+                (owner, batch.add(*script.command([key(owner)], place), read=_run))
+                for owner in self._fresh
+            ]
+        self._fresh = set()
+
+    def take(self) -> None:
+        """Take what is cached of them."""
+        for owner, promise in self._promises:
+            run = promise.known
+            if run is not None:
+                self.found[owner] = run
+        self._missing.difference_update(self.found)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether all lists that are needed are cached."""
+        return not self._missing
+
+    def lease(self, batch: redis.Batch) -> None:
+        """Take the leases."""
+        self._lease = self._lists.lease(batch, [*self._missing])
 
 
 def _batched(owners: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -27,14 +27,16 @@ from feeds.cache.timeline import (
     Entry,
     Newest,
     Run,
+    Runs,
     Timeline,
     entry_of,
     member_of,
 )
-from socialsite.core import redis
+from socialsite.core import reads, redis
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.leased import LEASE_MS, Lease
 from socialsite.core.pagination import NEWEST, Position
+from socialsite.core.tests.loading import lease_at_once
 
 LIST = Timeline("list", 60_000)
 OWNER = 1
@@ -52,7 +54,7 @@ def load(places: Sequence[Position], generation: int = 0, owner: int = OWNER) ->
 
 def fill(read: Callable[[int], Newest], owner: int = OWNER) -> Run:
     """Take the lease, read, fill in."""
-    lease = Lease.at_once([LIST.key(owner)])
+    lease = lease_at_once(LIST.key(owner))
     return LIST.fill(owner, lease, read(LIST.most))
 
 
@@ -61,9 +63,7 @@ def add(place: Position, owner: int = OWNER) -> int:
 
 
 def ask(cursor: Position | None = None, want: int = 1000, owner: int = OWNER) -> Run | None:
-    batch = redis.Batch()
-    asked = LIST.ask(batch, [owner], cursor, want)
-    batch.run()
+    reads.ask(asked := Runs(LIST, cursor, want, [owner]))
     return asked.found.get(owner)
 
 
@@ -472,7 +472,7 @@ class ListMachine(RuleBasedStateMachine):
     def begin_a_fill(self, is_lost: bool) -> None:
         if is_lost:
             lose()
-        lease = Lease.at_once([LIST.key(OWNER)])
+        lease = lease_at_once(LIST.key(OWNER))
         if lease.had:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP

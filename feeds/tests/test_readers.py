@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from accounts import actions as accounts
 from accounts import queries as people
 from accounts.models import User
-from feeds import actions, cache, cards, fanout, home, inbox, queries, readers, trim
+from feeds import actions, cache, cards, fanout, home, inbox, queries, readers, sources, trim
 from feeds.cache import timeline
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.readers import Reader
@@ -27,9 +27,11 @@ from feeds.tests.reads import at_a_read_of
 from feeds.tests.test_timeline import assert_exact
 from relations import actions as relations
 from relations import queries as relation_queries
-from socialsite.core import db, redis
+from socialsite.core import db, reads, redis
 from socialsite.core.ids import MAX_ID
+from socialsite.core.leased import Asked, _tag
 from socialsite.core.pagination import Position
+from socialsite.core.redis import Promise
 
 pytestmark = pytest.mark.django_db
 
@@ -49,10 +51,8 @@ A_READER = st.builds(
 
 def cached(viewer: User) -> Reader | None:
     """Return the reader as they are cached now, without reading the database."""
-    batch = redis.Batch()
-    asked = readers.AskedReader(batch, viewer.pk)
-    batch.run()
-    return asked.cached
+    reads.ask(asked := readers.ReaderRead(viewer.pk))
+    return asked.known
 
 
 @pytest.fixture
@@ -67,23 +67,27 @@ def author(make_user: Make) -> User:
 
 @given(A_READER, st.binary(min_size=1, max_size=40))
 def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: bytes) -> None:
-    packed = readers._pack(reader, standing)
-    assert readers._unpack(7, packed, standing) == reader
-    assert readers._unpack(7, packed, standing + b"x") is None
-    assert readers._unpack(7, packed, standing[:-1]) is None
-    assert readers._unpack(7, packed, b"y" * len(standing) if standing[0] != 121 else b"z") is None
+    packed = readers._pack(reader)
+    assert readers._unpack(7, packed) == reader
+    others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
+    for token in (standing, *others):
+        asked, present = Promise[Any](), Promise[bytes | None]()
+        asked.set([b"=" + _tag(standing) + packed])
+        present.set(token)
+        found = Asked([7], asked, present).found
+        assert found == ({7: packed} if token == standing else {})
 
 
 def test_a_process_forgets_readers_before_it_keeps_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed = readers._pack(Reader(7, frozenset(range(1, 101))), b"x")
+    packed = readers._pack(Reader(7, frozenset(range(1, 101))))
     monkeypatch.setattr(readers._unpacked, "max_bytes", 3 * len(packed))
     readers._unpacked.clear()
     for viewer_id in range(1, 9):
-        found = readers._unpack(viewer_id, packed, b"x")
+        found = readers._unpack(viewer_id, packed)
         assert found is not None
-        assert readers._unpack(viewer_id, packed, b"x") is found
+        assert readers._unpack(viewer_id, packed) is found
         assert len(readers._unpacked) <= 3
 
 
@@ -138,7 +142,7 @@ def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
     relations.follow(reader, author)
     relations.block(reader, blocked)
     accounts.ban(blocked)
-    reading = home.start(reader.pk, None, 20)
+    reading = home.Home(reader.pk, None, 20)
     assert reading.reader.follows == {author.pk}
     accounts.unban(User.objects.get(pk=blocked.pk))
     assert [card["ref_gone"] for card in reading.page().items] == [True]
@@ -368,15 +372,13 @@ def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
         drain()
     for _ in range(2):  # the first fills the lists
         assert_exact(reader, size)
-    batch = redis.Batch()
     owner = reader if kind in ("inbox", "own") else author
     cached_list = cache.INBOX if kind == "inbox" else cache.OUTBOX
-    asked = cached_list.ask(batch, [owner.pk], None, 100)
-    opened = cache.AskedOpen(batch, None)
-    batch.run()
+    asked = timeline.Runs(cached_list, None, 100, [owner.pk])
+    reads.ask(asked, opened := sources.OpenFanOuts(None))
     if kind == "open":
-        assert opened.found is not None
-        assert (len(opened.found[0]), opened.found[1]) == (3, False)
+        assert opened.is_cached
+        assert (len(opened.posts), opened.are_all) == (3, False)
     else:
         run = asked.found[owner.pk]
         assert (len(run.entries), run.ends) == (3, False)
@@ -637,14 +639,13 @@ def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
         make_post(author, at_ms=at)
     drain()
     InboxState.objects.filter(viewer_id=reader.pk).update(inbox_floor=700)
-    reading = home.Home(reader.pk, None, 20)
-    reading.reader  # noqa: B018
+    known = readers.one(reader.pk)
     with CaptureQueriesContext(connection) as captured:
-        found, floor = reading._inbox_rows(Position(7000, 10**18), 4)
+        found, floor = sources.rows_below(known, Position(7000, 10**18), 4)
     assert ([place.ts_ms for place in found], floor) == ([6000, 5000, 4000, 3000], 700)
     assert len(captured) == 1
     # Without a row there is nothing that could tell it.
-    assert reading._inbox_rows(Position(1000, 1), 4) == ([], 700)
+    assert sources.rows_below(known, Position(1000, 1), 4) == ([], 700)
 
 
 def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(

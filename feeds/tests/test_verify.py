@@ -307,7 +307,7 @@ def test_an_open_fan_out_that_the_cached_list_lacks_is_found(
     post = make_post(author)
     warm(reader)
     place = Position(post.position, post.pk)
-    cache._OPEN.remove([cache._ALL], cache._open_entry(place, author.pk)[1])
+    cache.OPEN.remove([cache.ALL], cache.open_entry(place, author.pk)[1])
     codes = ["followed", "pulled_fanout_open", "cached_fanouts_lack"]
     assert told(reader) == [("as served", "missing", post.pk, codes)]
 

@@ -11,10 +11,10 @@ from interactions.queries.likes import LikedComments
 from interactions.queries.reply_counts import ReplyCounts
 from interactions.queries.threads import Row, Sort, Thread, page_of, values
 from interactions.visibility import own_replies, shown_to, visible_to
+from socialsite.core import reads
 from socialsite.core.errors import NotFound
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position
-from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -183,18 +183,15 @@ def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[C
     """Hydrate rows of one subject: one round trip, and queries for what is not cached."""
     if not rows:
         return []
-    me, batch = _id(viewer), Batch()
+    me = _id(viewer)
     answered = _answered(me, rows)
     writers = {ident: author for ident, (author, deleted) in answered.items() if not deleted}
-    authors = accounts.ask_cards(
-        batch, {*(row["author_id"] for row in rows if not row["deleted"]), *writers.values()}
-    )
+    authors = {row["author_id"] for row in rows if not row["deleted"]}
+    found = accounts.Cards({*authors, *writers.values()})
     likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
-    likes.ask(batch)
     replies = ReplyCounts(me, thread, rows)
-    replies.ask(batch)
-    batch.run()
-    people, liked, counts = authors.cards(), likes.found(), replies.found()
+    reads.run(found, likes, replies)
+    people, liked, counts = found.value, likes.value, replies.value
     cards = []
     for row in rows:
         card = _card(row, people, row["id"] in liked, counts.get(row["id"], 0), me)

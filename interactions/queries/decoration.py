@@ -1,6 +1,6 @@
 """Counts of posts, and what the reader did to them, for post cards."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,8 @@ from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
-from socialsite.core.leased import Asked, Lease
 from socialsite.core.prepared import NOTHING, Together, prepared
+from socialsite.core.reads import Values, as_cached, run
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
@@ -20,50 +20,69 @@ if TYPE_CHECKING:
     from feeds.cards import Card
 
 
-class Decoration:
-    """Puts counts, and what the reader did, on post cards, from reads in batches of several apps.
+class Decoration(Values[bytes]):
+    """Puts counts, and what the reader did, on post cards.
 
-    `ask` as soon as ids of posts are known, again for further ones, and `apply` when those batches
-    have run. Cached values cost no query; what is lacking, also of posts that were never asked for,
-    is read in two queries at most.
+    Cached values cost no query; what is lacking is read in two queries at most.
     """
 
     def __init__(self, viewer_id: int | None) -> None:
         self._me = viewer_id
-        self._counts: list[Asked] = []
-        self._mine: list[cache.AskedMine] = []
-        self._leases: list[Lease] = []
-        self._mine_lease: Lease | None = None
+        user_id = viewer_id or 0
+        # The posts that are needed.
+        self._posts: set[int] = set()
+        self._mine = cache.Marked(cache.mine(user_id), cache.did, partial(_fields, user_id))
+        super().__init__(cache.COUNTS, None, as_cached)
 
-    def ask(self, batch: Batch, ids: Collection[int]) -> None:
-        """Add the reads for some posts to a batch: two commands, one for a guest."""
-        posts = list(ids)
-        if not posts:
-            return
-        self._counts.append(cache.COUNTS.ask(batch, posts))
+    def need(self, idents: Iterable[int]) -> None:
+        """Answer for some posts after the next `run`."""
+        posts = {*idents}
+        self._posts |= posts
+        super().need(posts)
+
+    def ask(self, batch: Batch) -> None:
+        """Ask for the posts that are new: two commands, one for a guest."""
         if self._me is not None:
-            self._mine.append(cache.ask_mine(batch, self._me, posts))
+            self._mine.expect(self._fresh)
+            self._mine.ask(batch)
+        super().ask(batch)
 
-    def prepare(self, batch: Batch, ids: Collection[int]) -> None:
-        """Add what is needed to cache what was not found of some posts to a batch."""
-        packed = self._packed()
-        self._leases.append(cache.COUNTS.lease(batch, [one for one in ids if one not in packed]))
-        is_lost = None in (asked.found for asked in self._mine)
-        if self._me is not None and is_lost and self._mine_lease is None:
-            self._mine_lease = cache.lease_mine(batch, self._me)
+    def take(self) -> None:
+        """Take what is cached of both."""
+        super().take()
+        self._mine.take()
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether everything about the posts that are needed is known."""
+        is_mine_known = self._me is None or self._mine.known.keys() >= self._posts
+        return not self._missing and is_mine_known
+
+    def lease(self, batch: Batch) -> None:
+        """Take the leases on the counts, and on what the reader did."""
+        super().lease(batch)
+        self._mine.lease(batch)
+
+    def query(self, union: Together) -> None:
+        """Read what the reader did as it is cached; then counts, with what that left unknown."""
+        self._mine.query(union)
+        self._missing |= self._mine.unknown & self._posts
+        super().query(union)
+
+    def fill(self) -> None:
+        """Cache both."""
+        super().fill()
+        self._mine.fill()
 
     def apply(self, cards: "Sequence[Card]") -> None:
         """Fill in the counts and what the reader did, of cards and of the posts in them."""
         every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
-        ids = {int(card["id"]) for card in every}
-        mine = self._known(ids)
-        packed = self._packed()
-        lacking = {ident for ident in ids if ident not in packed or ident not in mine}
-        packed.update(
-            cache.COUNTS.load(lacking, lambda some: self._read(some, mine), *self._leases)
-        )
-        for card in every:
-            ident = int(card["id"])
+        ids = [int(card["id"]) for card in every]
+        self.need(ids)
+        run(self)
+        packed = self.known
+        mine = dict.fromkeys(ids, 0) if self._me is None else self._mine.known
+        for ident, card in zip(ids, every, strict=True):
             likes, comments, reposts, bookmarks = packed[ident].split()
             card["like_count"], card["comment_count"] = int(likes), int(comments)
             card["repost_count"], card["bookmark_count"] = int(reposts), int(bookmarks)
@@ -72,26 +91,10 @@ class Decoration:
             card["bookmarked"] = bits & _BOOKMARKED != 0
             card["reposted"] = bits & _REPOSTED != 0
 
-    def _packed(self) -> dict[int, bytes]:
-        """Return the counts that are cached."""
-        return {ident: value for asked in self._counts for ident, value in asked.found.items()}
-
-    def _known(self, ids: Collection[int]) -> dict[int, int]:
-        """Return what the reader did to posts as far as that is, or can be, cached."""
-        if self._me is None:
-            return dict.fromkeys(ids, 0)
-        found = [asked.found for asked in self._mine]
-        mine = {ident: bits for some in found if some for ident, bits in some.items()}
-        unknown = [ident for ident in ids if ident not in mine]
-        if unknown and None in found:
-            lease, self._mine_lease = self._mine_lease, None
-            mine |= cache.load_mine(self._me, unknown, partial(_newest, self._me), lease)
-        return mine
-
-    def _read(self, ids: Collection[int], mine: dict[int, int]) -> dict[int, bytes]:
-        """Read counts as they are cached, and note in `mine` what the reader did, if unknown."""
-        is_known = self._me is None or all(ident in mine for ident in ids)
-        together = Together()
+    def _read(self, ids: Collection[int]) -> dict[int, bytes]:
+        """Read counts as they are cached, and what the reader did where that is unknown."""
+        mine, together = self._mine.known, Together()
+        is_known = self._me is None or mine.keys() >= {*ids}
         if is_known:
             rows = together.add(_counts, ids)
         else:
@@ -116,6 +119,10 @@ class Decoration:
 # Plain numbers: the bits of an enum cost more than the whole of a card.
 _LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.REPOSTED.value
 _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.REPOST.value
+
+
+def _fields(user_id: int) -> cache.Fields:
+    return cache.pack_mine(_newest(user_id, cache.MINE_MAX + 1))
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
@@ -194,9 +201,5 @@ def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
     """Fill in the counts of post cards and what the reader did, in two queries at most."""
-    decoration, batch = Decoration(None if viewer is None else viewer.pk), Batch()
-    every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
-    decoration.ask(batch, {int(card["id"]) for card in every})
-    batch.run()
-    decoration.apply(cards)
+    Decoration(None if viewer is None else viewer.pk).apply(cards)
     return cards

@@ -1,6 +1,6 @@
 """Which comments a reader likes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -9,8 +9,7 @@ from django.db.models.functions import Coalesce
 
 from interactions import cache
 from interactions.models import Comment, Like, SubjectType
-from socialsite.core.prepared import prepared
-from socialsite.core.redis import Batch
+from socialsite.core.prepared import Together, prepared
 
 
 @prepared
@@ -19,39 +18,34 @@ def _liked_of(ids: Iterable[int], user_id: int) -> "QuerySet[Like, Any]":
     return rows.values_list("subj_id", flat=True)
 
 
-class LikedComments:
-    """Which comments of one thread the reader likes: `ask` in a batch, `found` when it has run.
+class LikedComments(cache.Marked[bool]):
+    """Which comments of one thread the reader likes; a guest likes nothing.
 
-    A guest likes nothing. What no cache knows is read in one query, two while the cache is empty
-    and the reader likes more in this thread than it holds.
+    What no cache knows is read in one query, two while the cache is empty and the reader likes more
+    in this thread than it holds.
     """
 
-    def __init__(self, viewer_id: int | None, thread: int, ids: Sequence[int]) -> None:
-        self._me, self._thread, self._ids = viewer_id, thread, ids
-        self._asked: cache.AskedLiked | None = None
+    def __init__(self, viewer_id: int | None, thread: int, ids: Collection[int]) -> None:
+        self._me = viewer_id or 0
+        self._others: set[int] = set()
+        liked, fields = cache.liked(self._me, thread), partial(_fields, self._me, thread)
+        super().__init__(liked, cache.verdicts, fields, () if viewer_id is None else ids)
 
-    def ask(self, batch: Batch) -> None:
-        """Add the read to a batch: one command, none for a guest."""
-        if self._me is not None and self._ids:
-            self._asked = cache.ask_liked(batch, self._me, self._thread, self._ids)
+    def query(self, union: Together) -> None:
+        """Read the likes that the cache has place for, then what it does not know."""
+        super().query(union)
+        if self.unknown:
+            self._others.update(_liked_of(self.unknown, self._me))
 
-    def found(self) -> set[int]:
-        """Return the ids of those that the reader likes."""
-        if self._me is None or not self._ids:
-            return set()
-        known = None if self._asked is None else self._asked.found
-        if known is None:
-            most_liked = partial(_most_liked, self._me, self._thread)
-            known = cache.load_liked(self._me, self._thread, self._ids, most_liked)
-        unknown = [ident for ident in self._ids if ident not in known]
-        liked = {ident for ident, likes in known.items() if likes}
-        if unknown:
-            liked.update(_liked_of(unknown, self._me))
-        return liked
+    @property
+    def value(self) -> set[int]:
+        """The ids of the comments that the reader likes."""
+        return self._others.union(ident for ident, likes in self.known.items() if likes)
 
 
-def _most_liked(user_id: int, thread: int, limit: int) -> list[cache.LikedRow]:
-    return [cache.LikedRow(*row) for row in _liked_in(user_id, thread, limit=limit)]
+def _fields(user_id: int, thread: int) -> cache.Fields:
+    rows = _liked_in(user_id, thread, limit=cache.LIKED_MAX + 1)
+    return cache.pack_liked([cache.LikedRow(*row) for row in rows])
 
 
 @prepared

@@ -19,10 +19,10 @@ from interactions.models import Comment, Notification, NotificationCause, Notifi
 from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
 from interactions.visibility import shown_to, visible_to
 from relations import queries as relations
-from socialsite.core import redis, refill
+from socialsite.core import reads, refill
 from socialsite.core.json import iso
-from socialsite.core.leased import Asked
 from socialsite.core.pagination import Page, Position, before
+from socialsite.core.reads import Values, numbers
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -58,7 +58,8 @@ def notifications(viewer: "User", cursor: Position | None = None, size: int = 20
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
     """Return how many notifications are unread, up to 99, and if there are more."""
-    count = Unread(viewer.pk).count
+    reads.run(unread := Unread(viewer.pk))
+    count = unread.value
     return min(count, UNREAD_MAX), count > UNREAD_MAX
 
 
@@ -69,54 +70,25 @@ def preferences(viewer: "User") -> dict[str, Choice]:
     return {name: chosen.get(name, DEFAULT) for name in CHOOSABLE}
 
 
-class Unread:
-    """How much a reader has not read, from a read in a batch of several apps.
+class Unread(Values[int]):
+    """How much a reader has not read.
 
-    What is cached counts while nobody was banned or let in again since; the rest that it depends on
-    forgets it.
+    The cached number counts while nobody was banned or let in again since; whatever else it
+    depends on forgets it.
     """
 
     def __init__(self, user_id: int) -> None:
-        self._id = user_id
-        self._asked: Asked | None = None
-        self._standing: redis.Promise[bytes | None] = redis.Promise()
-        self._count: int | None = None
-
-    def ask(self, batch: redis.Batch) -> None:
-        """Add the read to a batch; `count` when it has run."""
-        self._asked = cache.UNREAD.ask(batch, [self._id])
-        self._standing = accounts.STANDING.ask(batch)
+        super().__init__(cache.UNREAD, _packed_counts, numbers, [user_id])
 
     @property
-    def count(self) -> int:
-        """How many are unread, UNREAD_MAX + 1 for more; from the database when it is not cached."""
-        if self._count is None:
-            if self._asked is None:
-                batch = redis.Batch()
-                self.ask(batch)
-                batch.run()
-            self._count = self._known()
-        return self._count
+    def value(self) -> int:
+        """How many are unread, UNREAD_MAX + 1 for more."""
+        (count,) = self.known.values()
+        return count
 
-    def _known(self) -> int:
-        try:
-            # A token from before the database is read: a later ban makes the answer stale.
-            standing = self._standing.value or accounts.STANDING.start()
-        except redis.RedisDown:
-            standing = None
-        if standing is None:
-            return count_unread(self._id)
-        found = {} if self._asked is None else self._asked.found
-        value = found.get(self._id, b"")
-        if not value.startswith(standing):
-            # It may be there and stale: then nothing is filled in over it.
-            if value:
-                cache.forget_unread([self._id])
-            filled = cache.UNREAD.load(
-                [self._id], lambda ids: {self._id: b"%b%d" % (standing, count_unread(self._id))}
-            )
-            value = filled[self._id]
-        return int(value[len(standing) :])
+
+def _packed_counts(user_ids: Collection[int]) -> dict[int, bytes]:
+    return {user_id: b"%d" % count_unread(user_id) for user_id in user_ids}
 
 
 def count_unread(user_id: int) -> int:

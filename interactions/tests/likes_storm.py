@@ -15,7 +15,7 @@ from interactions import actions, cache, queries
 from interactions.models import CountChange, Like, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.helpers import drift
-from socialsite.core import redis, relay
+from socialsite.core import reads, redis, relay
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -127,11 +127,9 @@ class Storm:
         if self.dice.random() < 0.1:
             page = queries.comments(reader, self.posts[number], None, 20, "hot")
             return shown | {(COMMENT, int(card["id"])): card["liked"] for card in page.items}
-        batch, ids = redis.Batch(), self.comments[number::2]
-        asked = LikedComments(reader and reader.pk, self.threads[number], ids)
-        asked.ask(batch)
-        batch.run()
-        liked = asked.found()
+        ids = self.comments[number::2]
+        reads.run(asked := LikedComments(reader and reader.pk, self.threads[number], ids))
+        liked = asked.value
         return shown | {(COMMENT, ident): ident in liked for ident in ids}
 
     @contextlib.contextmanager

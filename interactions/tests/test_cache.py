@@ -26,8 +26,9 @@ from interactions.events import (
     Unliked,
 )
 from interactions.models import Bookmark, Comment, Like, SubjectType
+from interactions.queries import decoration
 from relations.tests.helpers import at_once
-from socialsite.core import redis, relay
+from socialsite.core import reads, redis, relay
 from socialsite.core.registry import Stage, handlers
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
@@ -78,13 +79,12 @@ def shown_in_a_feed(viewer: Any, ids: Sequence[int]) -> Shown:
     decoration, made = queries.Decoration(None if viewer is None else viewer.pk), cards(ids)
     # Posts, then those that they repost.
     for step, some in (
-        (decoration.ask, ids),
-        (decoration.prepare, ids[:1]),
-        (decoration.prepare, ids[1:]),
+        (decoration.expect, ids),
+        (decoration.need, ids[:1]),
+        (decoration.need, ids[1:]),
     ):
-        batch = redis.Batch()
-        step(batch, some)
-        batch.run()
+        step(some)
+        reads.run(ahead=[decoration])
     decoration.apply(made)
     return values(made)
 
@@ -142,23 +142,20 @@ def deliver() -> None:
 
 def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen each time a reader has read the database and has not filled yet."""
-    read, load = queries.Decoration._read, cache.load_mine
+    read, newest = queries.Decoration._read, decoration._newest
 
-    def read_counts(self: Any, ids: Any, liked: Any) -> Any:
-        found = read(self, ids, liked)
+    def read_counts(self: Any, ids: Any) -> Any:
+        found = read(self, ids)
         act()
         return found
 
-    def load_likes(user_id: int, ids: Any, rows: Callable[[int], Any], lease: Any) -> Any:
-        def read_rows(limit: int) -> Any:
-            found = rows(limit)
-            act()
-            return found
-
-        return load(user_id, ids, read_rows, lease)
+    def read_rows(user_id: int, limit: int) -> Any:
+        found = newest(user_id, limit)
+        act()
+        return found
 
     patch.setattr(queries.Decoration, "_read", read_counts)
-    patch.setattr(cache, "load_mine", load_likes)
+    patch.setattr(decoration, "_newest", read_rows)
 
 
 # --- every writer -------------------------------------------------------------------------------
@@ -441,9 +438,8 @@ def test_posts_are_asked_for_in_several_batches_or_never(
     round_trips.clear()
     decoration = queries.Decoration(reader.pk)
     for ids in ([first], [], [second]):
-        batch = redis.Batch()
-        decoration.ask(batch, ids)
-        batch.run()
+        decoration.expect(ids)
+        reads.ask(decoration)
     assert len(round_trips) == 2
     outer = cards([first, second, never])
     outer[1]["ref"] = cards([inside])[0]

@@ -10,7 +10,7 @@ from interactions.models import Comment, Counted, Like, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.likes_storm import Storm
 from relations import actions as relations
-from socialsite.core import redis
+from socialsite.core import reads, redis
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -95,12 +95,10 @@ def test_flags_cost_no_query_when_all_likes_of_the_thread_are_cached(
         actions.like(reader, COMMENT, comment)
     thread = Subject.objects.get(subj_id=post).pk
     for expected in (queries_cold, queries_warm):
-        batch = redis.Batch()
         asked = LikedComments(reader.pk, thread, comments)
-        asked.ask(batch)
-        batch.run()
         with django_assert_num_queries(expected):
-            assert asked.found() == set(comments[:count])
+            reads.run(asked)
+            assert asked.value == set(comments[:count])
 
 
 def test_a_page_of_comments_asks_once_for_people_and_likes(

@@ -14,16 +14,16 @@ A value lives `ttl_ms` at most, which bounds what a process that died between it
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import itemgetter
-from typing import Self
 
 from socialsite.core import redis
 from socialsite.core.redis import Promise
 
 LEASE_MS = 5_000
 _LEASE, _VALUE = b"!", b"="
+_MARK = _VALUE[0]
 
 
 class Lease:
@@ -41,14 +41,6 @@ class Lease:
         if keys and not batch.in_transaction:
             script = redis.script(__file__, "leased_take")
             self._had = batch.add(*script.command(keys, [self.token, LEASE_MS]))
-
-    @classmethod
-    def at_once(cls, keys: Sequence[str]) -> Self:
-        """Return a lease that was asked for alone."""
-        batch = redis.Batch()
-        lease = cls(batch, keys)
-        batch.run()
-        return lease
 
     @cached_property
     def had(self) -> frozenset[str]:
@@ -74,28 +66,28 @@ class Asked:
     ) -> None:
         self._idents, self._promise, self.token = idents, promise, token
 
-    @cached_property
+    @property
     def found(self) -> dict[int, bytes]:
         """The values that are cached and count."""
+        present = self._present()
         if self.token is None:
-            return self._present
+            return present
         tag = _tag(self.token.known)
         if not tag:
             return {}
-        return {one: v[len(tag) :] for one, v in self._present.items() if v.startswith(tag)}
+        return {one: v[len(tag) :] for one, v in present.items() if v.startswith(tag)}
 
     @property
     def stale(self) -> list[int]:
         """The ids whose values are cached and do not count."""
-        return [ident for ident in self._present if ident not in self.found]
+        return [*(self._present().keys() - self.found.keys())]
 
-    @cached_property
     def _present(self) -> dict[int, bytes]:
         replies = self._promise.known or ()
         return {
             ident: reply[1:]
             for ident, reply in zip(self._idents, replies, strict=False)
-            if reply is not None and reply.startswith(_VALUE)
+            if reply and reply[0] == _MARK
         }
 
 
@@ -124,30 +116,6 @@ class LeasedCache:
     ) -> Lease:
         """Take leases on values that were `asked` for and are not cached, for `fill`."""
         return Lease(batch, [self.key(ident) for ident in idents])
-
-    def lease_anew(self, batch: redis.Batch, idents: Collection[int]) -> Lease:
-        """Do the same for values that are cached and of no use: they make room for others."""
-        batch.add("DEL", *(self.key(ident) for ident in idents))
-        return self.lease(batch, idents)
-
-    def load(
-        self,
-        idents: Collection[int],
-        read: Callable[[Collection[int]], Mapping[int, bytes]],
-        *leases: Lease,
-    ) -> Mapping[int, bytes]:
-        """Read facts that are not cached from the database and cache them.
-
-        `read` is called once, with all leases taken; what it does not return is not cached.
-        """
-        asked = {key for lease in leases for key in lease.keys}
-        others = [key for ident in idents if (key := self.key(ident)) not in asked]
-        if others:
-            leases = (*leases, Lease.at_once(others))
-        values = read(idents) if idents else {}
-        for lease in leases:
-            self.fill(lease, values)
-        return values
 
     def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
         """Cache values that were read under a lease, as far as that was had."""

@@ -34,6 +34,9 @@ class Read(Generic[T]):
     def ask(self, batch: Batch) -> None:
         """Add the commands that ask the caches."""
 
+    def take(self) -> None:
+        """Take the replies, if there are any."""
+
     @property
     def is_cached(self) -> bool:
         """Whether the caches gave the answer, so that no further stage is needed."""
@@ -59,10 +62,14 @@ class Read(Generic[T]):
 
 def ask(*reads: Read[Any]) -> None:
     """Ask the caches in one round trip, and leave the other stages to a later `run`."""
-    batch = Batch()
-    for read in reads:
-        _ask(read, batch)
-    batch.run()
+    fresh = [read for read in reads if not read.is_asked]
+    if fresh:
+        batch, asked = Batch(), fresh[:0]
+        for read in fresh:
+            _ask(read, batch, asked)
+        batch.run()
+        for read in asked:
+            read.take()
 
 
 def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
@@ -71,22 +78,27 @@ def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
     The reads `ahead` only join the two round trips: a later `run` finishes them.
     """
     ask(*reads, *ahead)
-    lacking = [read for read in reads if _is_lacking(read)]
-    _lease([*lacking, *(read for read in ahead if _is_lacking(read))])
-    _query(lacking)
-    _fill(lacking)
+    lacking = [read for read in reads if not read.is_cached or (read.after and _is_older(read))]
+    leasing = [read for read in ahead if not read.is_cached or (read.after and _is_older(read))]
+    if lacking or leasing:
+        _lease(lacking + leasing)
+    if lacking:
+        _query(lacking)
+        _fill(lacking)
 
 
-def _ask(read: Read[Any], batch: Batch) -> None:
+def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
+    for other in read.after:
+        _ask(other, batch, asked)
     if not read.is_asked:
-        for other in read.after:
-            _ask(other, batch)
         read.is_asked = True
         read.ask(batch)
+        asked.append(read)
 
 
-def _is_lacking(read: Read[Any]) -> bool:
-    return not read.is_cached or any(not other.is_cached for other in read.after)
+def _is_older(read: Read[Any]) -> bool:
+    """Tell whether the cached answer is older than one that must not be newer."""
+    return any(not other.is_cached for other in read.after)
 
 
 def _lease(reads: Sequence[Read[Any]]) -> None:
@@ -108,32 +120,32 @@ def _fill(reads: Sequence[Read[Any]]) -> None:
         read.fill()
 
 
-class Values(Read[dict[int, T]]):
-    """Facts of one cache by id.
+class Values(Read[Any], Generic[T]):
+    """Facts of one cache by id: those that are `known` so far.
 
     Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
-    too. `read` returns facts as the cache keeps them, `decode` makes answers of them.
+    too. `read`, or a subclass, returns facts as the cache keeps them; `decode` makes answers of
+    such facts.
     """
+
+    is_asked = True
+    _asked: Asked | None = None
+    _leases: tuple[Lease, ...] = ()
+    _leased: frozenset[int] = frozenset()
+    _rows: Mapping[int, bytes] = {}
 
     def __init__(
         self,
         cache: LeasedCache,
-        read: Callable[[Collection[int]], Mapping[int, bytes]],
-        decode: Callable[[int, bytes], T],
+        read: Callable[[Collection[int]], Mapping[int, bytes]] | None,
+        decode: Callable[[Mapping[int, bytes]], Mapping[int, T]],
         idents: Iterable[int] = (),
     ) -> None:
-        self._cache, self._read, self._decode = cache, read, decode
-        self._known: dict[int, T] = {}
+        self._cache, self._reading, self._decode = cache, read, decode
+        self.known: dict[int, T] = {}
         self._wanted: set[int] = set()
         self._fresh: set[int] = set()
         self._missing: set[int] = set()
-        # What was asked for in each round trip, and how much of that is known already.
-        self._asked: list[Asked] = []
-        self._taken = 0
-        self._leases: list[Lease] = []
-        self._leased: set[int] = set()
-        self._rows: Mapping[int, bytes] = {}
-        self.is_asked = True
         self.need(idents)
 
     def expect(self, idents: Iterable[int]) -> None:
@@ -146,34 +158,40 @@ class Values(Read[dict[int, T]]):
 
     def need(self, idents: Iterable[int]) -> None:
         """Answer for some ids after the next `run`."""
-        needed = {*idents}
-        self.expect(needed)
-        self._missing |= needed
+        missing = {*idents}.difference(self.known)
+        if missing:
+            self._missing |= missing
+            self.expect(missing)
 
     def ask(self, batch: Batch) -> None:
         """Ask for the ids that are new."""
-        self._asked.append(self._cache.ask(batch, list(self._fresh)))
-        self._fresh = set()
+        self._asked, self._fresh = self._cache.ask(batch, [*self._fresh]), set()
+
+    def take(self) -> None:
+        """Take what is cached of them."""
+        if self._asked is not None:
+            self._learn(self._asked.found)
 
     @property
     def is_cached(self) -> bool:
         """Whether all ids that are needed are known."""
-        for asked in self._asked[self._taken :]:
-            self._learn(asked.found)
-        self._taken = len(self._asked)
-        self._missing -= self._known.keys()
         return not self._missing
 
     def lease(self, batch: Batch) -> None:
         """Take leases on the missing ids that have none."""
-        fresh = list(self._missing - self._leased)
+        fresh = [*(self._missing - self._leased)]
         if fresh:
-            self._leased.update(fresh)
-            self._leases.append(self._cache.lease(batch, fresh, self._asked[-1]))
+            self._leased |= {*fresh}
+            self._leases += (self._cache.lease(batch, fresh, self._asked),)
 
     def query(self, union: Together) -> None:
         """Read the missing facts by a statement of their own."""
-        self._rows = self._read(self._missing)
+        self._rows = self._read(self._missing) if self._missing else {}
+
+    def _read(self, idents: Collection[int]) -> Mapping[int, bytes]:
+        if self._reading is None:
+            raise NotImplementedError
+        return self._reading(idents)
 
     def fill(self) -> None:
         """Cache what was read."""
@@ -182,10 +200,20 @@ class Values(Read[dict[int, T]]):
         self._learn(self._rows)
 
     def _learn(self, found: Mapping[int, bytes]) -> None:
-        for ident, value in found.items():
-            self._known[ident] = self._decode(ident, value)
+        self.known.update(self._decode(found))
+        self._missing.difference_update(found)
 
     @property
-    def value(self) -> dict[int, T]:
-        """What is known of the ids that were asked for."""
-        return self._known
+    def value(self) -> Any:
+        """The answers."""
+        return self.known
+
+
+def as_cached(found: Mapping[int, bytes]) -> Mapping[int, bytes]:
+    """Return facts as the cache keeps them, which need no decoding."""
+    return found
+
+
+def numbers(found: Mapping[int, bytes]) -> Mapping[int, int]:
+    """Return facts that are numbers."""
+    return {ident: int(value) for ident, value in found.items()}

@@ -26,7 +26,7 @@ LIFETIMES = {
     "feeds.cache.READERS.ttl_ms": HOUR_MS,
     "feeds.cache.READER_TTL_MS": HOUR_MS,
     "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,
-    "feeds.cache._OPEN.ttl_ms": HOUR_MS,
+    "feeds.cache.OPEN.ttl_ms": HOUR_MS,
     "feeds.fanout.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "relations.cache.LEASE_MS": HOUR_MS,

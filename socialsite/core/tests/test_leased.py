@@ -7,6 +7,7 @@ from django.db import transaction
 
 from socialsite.core import db, redis
 from socialsite.core.leased import Epoch, LeasedCache
+from socialsite.core.tests.loading import load
 
 CACHE = LeasedCache("test", ttl_ms=60_000)
 EPOCH = Epoch("test")
@@ -27,7 +28,7 @@ def reads(**values: bytes):
 
 
 def test_what_was_loaded_is_found() -> None:
-    assert CACHE.load([1, 2], reads(v1=b"one")) == {1: b"one", 2: b""}
+    assert load(CACHE, [1, 2], reads(v1=b"one")) == {1: b"one", 2: b""}
     assert found(1, 2, 3) == {1: b"one", 2: b""}
 
 
@@ -36,7 +37,7 @@ def test_a_change_while_the_database_is_read_refuses_the_fill() -> None:
         CACHE.forget([1])  # a writer commits
         return {1: b"old", 2: b"two"}
 
-    assert CACHE.load([1, 2], read) == {1: b"old", 2: b"two"}
+    assert load(CACHE, [1, 2], read) == {1: b"old", 2: b"two"}
     assert found(1, 2) == {2: b"two"}
 
 
@@ -45,60 +46,59 @@ def test_a_wipe_while_the_database_is_read_refuses_the_fill() -> None:
         redis.call(lambda connection: connection.flushdb())
         return {1: b"old"}
 
-    CACHE.load([1], read)
+    load(CACHE, [1], read)
     assert found(1) == {}
 
 
 def test_the_second_of_two_readers_does_not_fill() -> None:
     def read(idents: Collection[int]) -> dict[int, bytes]:
-        CACHE.load([1], reads(v1=b"second"))
+        load(CACHE, [1], reads(v1=b"second"))
         assert found(1) == {}  # a lease is no value
         return {1: b"first"}
 
-    CACHE.load([1], read)
+    load(CACHE, [1], read)
     assert found(1) == {1: b"first"}
 
 
 def test_a_lease_does_not_replace_a_value() -> None:
-    CACHE.load([1], reads(v1=b"one"))
-    CACHE.load([1], reads(v1=b"late"))
+    load(CACHE, [1], reads(v1=b"one"))
+    load(CACHE, [1], reads(v1=b"late"))
     assert found(1) == {1: b"one"}
 
 
 def test_leases_of_several_caches_come_in_one_round_trip_and_only_where_nothing_is() -> None:
     other, batch = LeasedCache("other", ttl_ms=60_000), redis.Batch()
-    CACHE.load([1], reads(v1=b"one"))
+    load(CACHE, [1], reads(v1=b"one"))
     lease, elsewhere = CACHE.lease(batch, [1, 2, 3]), other.lease(batch, [1])
     batch.run()
     assert lease.had == {CACHE.key(2), CACHE.key(3)}
     assert elsewhere.had == {other.key(1)}
     CACHE.forget([3])  # a writer commits before the database is read
-    values = reads(v1=b"late", v2=b"two", v3=b"old")
-    assert CACHE.load([1, 2, 3], values, lease) == {1: b"late", 2: b"two", 3: b"old"}
+    CACHE.fill(lease, {1: b"late", 2: b"two", 3: b"old"})
     assert found(1, 2, 3) == {1: b"one", 2: b"two"}
 
 
 @pytest.mark.django_db
 def test_a_transaction_neither_believes_the_cache_nor_fills_it() -> None:
-    CACHE.load([1], reads(v1=b"before"))
+    load(CACHE, [1], reads(v1=b"before"))
     with transaction.atomic():  # writes, and may be rolled back
         assert db.in_transaction()
         assert found(1) == {}
-        assert CACHE.load([1, 2], reads(v1=b"mine", v2=b"mine")) == {1: b"mine", 2: b"mine"}
+        assert load(CACHE, [1, 2], reads(v1=b"mine", v2=b"mine")) == {1: b"mine", 2: b"mine"}
     assert found(1, 2) == {1: b"before"}
 
 
 def test_without_redis_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis, "client", dead)
     assert found(1) == {}
-    assert CACHE.load([1], reads(v1=b"one")) == {1: b"one"}
+    assert load(CACHE, [1], reads(v1=b"one")) == {1: b"one"}
 
 
 def test_what_could_not_be_forgotten_is_forgotten_before_anything_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)  # this process asks first
-    CACHE.load([1, 2], reads(v1=b"old", v2=b"two"))
+    load(CACHE, [1, 2], reads(v1=b"old", v2=b"two"))
     with monkeypatch.context() as patch:
         patch.setattr(redis, "client", dead)
         CACHE.forget([1])

@@ -10,7 +10,7 @@ import pytest
 
 from socialsite.core import reads, redis
 from socialsite.core.leased import Epoch, LeasedCache, TaggedCache
-from socialsite.core.reads import Read, Values, run
+from socialsite.core.reads import Read, Values, as_cached, run
 
 HOUR_MS = 3_600_000
 CACHE = LeasedCache("test", ttl_ms=HOUR_MS)
@@ -31,7 +31,7 @@ class Table:
 
 
 def values(cache: LeasedCache, table: Table, *idents: int) -> Values[bytes]:
-    return Values(cache, table.read, lambda ident, value: value, idents)
+    return Values(cache, table.read, as_cached, idents)
 
 
 def cached(cache: LeasedCache, *idents: int) -> dict[int, bytes]:
@@ -42,8 +42,8 @@ def cached(cache: LeasedCache, *idents: int) -> dict[int, bytes]:
 
 
 @contextmanager
-def before(stage: str, act: Callable[[], Any]) -> Iterator[None]:
-    """Act once, just before the next run of a stage."""
+def before(stage: str, act: Callable[[], Any]) -> Iterator[list[Any]]:
+    """Act once, just before the next run of a stage; gives what still waits, if none was run."""
     real, waiting = getattr(reads, stage), [act]
 
     def late(*args: Any) -> Any:
@@ -52,8 +52,7 @@ def before(stage: str, act: Callable[[], Any]) -> Iterator[None]:
         return real(*args)
 
     with mock.patch.object(reads, stage, late):
-        yield
-    assert not waiting
+        yield waiting
 
 
 @contextmanager
@@ -77,8 +76,9 @@ def is_stale_after_a_write_before(stage: str, cache: LeasedCache) -> bool:
         else:
             cache.forget([1, 2])
 
-    with before(stage, write):
+    with before(stage, write) as waiting:
         run(values(cache, table, 1, 2))
+    assert not waiting
     return b"old" in cached(cache, 1, 2).values()
 
 
