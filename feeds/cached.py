@@ -78,7 +78,7 @@ class _Look:
         is_open = deliveries.exists()
         rows = InboxEntry.objects.filter(user_id=self.viewer_id, publish_time=self.place.ts_ms)
         has_row = rows.filter(post_id=self.post.pk, author_id=self.post.author_id).exists()
-        run = self._inbox.found.get(self.viewer_id)
+        run = self._inbox.known.get(self.viewer_id)
         if run is not None:
             in_cache = self._has(self._inbox, self.viewer_id)
             generation = readers.state(self.viewer_id)[0]
@@ -98,7 +98,7 @@ class _Look:
 
     def _has(self, asked: Runs, owner: int) -> bool | None:
         """Tell if a list has the post at its place; None where it does not reach so far."""
-        run = asked.found.get(owner)
+        run = asked.known.get(owner)
         if run is None or not (run.entries or run.ends):
             return None
         return run.positions() == [self.place]

@@ -124,7 +124,7 @@ class Home:
             return
         sources.outboxes.need(everybody)
         reads.run(sources.outboxes, ahead=self._likely(sources, authors, reach, other))
-        runs = sources.outboxes.found
+        runs = sources.outboxes.known
         below = [author for author in everybody if author not in runs]
         likely = []
         for author, run in runs.items():
@@ -150,7 +150,7 @@ class Home:
         guesses = [foresight.newest(author, reach, want) for author in authors]
         if cursor is not None:
             guesses = [[place for place in guess if place < cursor] for guess in guesses]
-        own = sources.outboxes.found.get(self.viewer_id)
+        own = sources.outboxes.known.get(self.viewer_id)
         known = [] if own is None else own.positions(reach, want)
         likely = merge([known, *other, *guesses], min(want, self.size + 1))
         return self.hydration.expect([place.id for place in likely])

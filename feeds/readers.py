@@ -49,31 +49,25 @@ class ReaderRead(Read[Reader]):
         self.known: Reader | None = None
 
     def ask(self, batch: redis.Batch) -> None:
-        """Ask for the reader, and for who is banned."""
         self._asked = cache.READERS.ask(batch, [self.id])
 
     def take(self) -> None:
-        """Take the reader as they are cached."""
         packed = self._asked.found.get(self.id)
         self.known = None if packed is None else _unpack(self.id, packed)
 
     @property
     def is_cached(self) -> bool:
-        """Whether the reader is known."""
         return self.known is not None
 
     def lease(self, batch: redis.Batch) -> None:
-        """Take the lease."""
         self._lease = cache.READERS.lease(batch, [self.id], self._asked)
 
     def query(self, union: Together) -> None:
-        """Add what makes a reader."""
         self._ties = union.add(_ties, self.id)
         self._complete = union.add(_complete, self.id)
         self._states = union.add(states_of, self.id)
 
     def fill(self) -> None:
-        """Make the reader of the rows, and cache them."""
         followed = frozenset(other for other, follows, *_ in self._ties if follows)
         blocked = frozenset(other for other, follows, *_ in self._ties if not follows)
         known = {author: below for author, below, *_ in self._complete}
@@ -86,7 +80,6 @@ class ReaderRead(Read[Reader]):
 
     @property
     def value(self) -> Reader:
-        """The reader."""
         if self.known is None:
             raise RuntimeError("the read of the reader was not run")
         return self.known

@@ -43,8 +43,6 @@ class Sources:
         self.inbox = Inbox(reader, self.opened, cursor, want, anew=anew)
         self.outboxes = Outboxes(cursor, want)
         self.outboxes.expect([reader.id])
-
-        # The outbox of the reader is asked for along with these.
         self.first = (self.reader, self.opened, self.pulled, self.inbox)
 
     def run(self) -> None:
@@ -65,11 +63,9 @@ class OpenFanOuts(Runs):
         self._rows: list[Any] = []
 
     def query(self, union: Together) -> None:
-        """Add the query of the newest."""
         self._rows = union.add(_open_rows, limit=cache.OPEN.most)
 
     def fill(self) -> None:
-        """Cache them."""
         self._posts = _open_posts(self._rows)
         entries = [cache.open_entry(place, author) for place, author in self._posts]
         self._ends = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
@@ -77,13 +73,13 @@ class OpenFanOuts(Runs):
     @cached_property
     def posts(self) -> list[cache.OpenPost]:
         """The posts and their authors; from the database also those above the cursor."""
-        run = self.found.get(cache.ALL)
+        run = self.known.get(cache.ALL)
         return self._posts if run is None else cache.open_posts(run)
 
     @property
     def are_all(self) -> bool:
         """Whether there are no others."""
-        run = self.found.get(cache.ALL)
+        run = self.known.get(cache.ALL)
         return self._ends if run is None else run.ends
 
     @property
@@ -104,7 +100,6 @@ class OpenOf(Read[Any]):
         self._rows: list[Any] = []
 
     def query(self, union: Together) -> None:
-        """Add the query."""
         if self._authors:
             self._rows = union.add(_open_of, self._authors, *self._place, limit=self._want)
 
@@ -129,7 +124,6 @@ class Pulled(Read[Any]):
         self._everybody: list[Any] | None = None
 
     def ask(self, batch: Batch) -> None:
-        """Ask for the epoch."""
         self._epoch = cache.PULLED.ask(batch)
 
     @cached_property
@@ -139,11 +133,9 @@ class Pulled(Read[Any]):
 
     @property
     def is_cached(self) -> bool:
-        """Whether they are kept in mind."""
         return self._present is not None and self._present[1] is not None
 
     def lease(self, batch: Batch) -> None:
-        """Begin an epoch where there is none."""
         if self._epoch.known is None and not batch.in_transaction:
             self._epoch = cache.PULLED.ask_start(batch)
 
@@ -154,7 +146,6 @@ class Pulled(Read[Any]):
             self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
 
     def fill(self) -> None:
-        """Keep in mind what was read."""
         if self._everybody is not None and (epoch := self._epoch.known) is not None:
             found = frozenset(author for author, *_ in self._everybody)
             Pulled._kept = epoch, found if len(found) <= PULLED_MAX else None
@@ -175,6 +166,9 @@ class Inbox(Runs):
     `anew` passes over the cache, which does not say whose posts they are.
     """
 
+    _rows: "InboxRows | None" = None
+    _is_filled = False
+
     def __init__(
         self,
         reader: ReaderRead,
@@ -187,8 +181,6 @@ class Inbox(Runs):
         super().__init__(cache.INBOX, cursor, want, [reader.id])
         self._reader, self._anew = reader, anew
         self.follow(opened)
-        self._rows: InboxRows | None = None
-        self._is_filled = False
 
     def follow(self, opened: OpenFanOuts | OpenOf) -> None:
         """Name the open fan-outs that must not be newer."""
@@ -196,13 +188,12 @@ class Inbox(Runs):
 
     @property
     def _is_below(self) -> bool:
-        """Whether the page is where everybody is pulled."""
-        reader = self._reader.known
-        return reader is not None and _is_below(reader, self.cursor)
+        """Whether the page is where everybody is pulled, as far as the reader is known."""
+        reader, cursor = self._reader.known, self.cursor
+        return reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
 
     @property
     def is_cached(self) -> bool:
-        """Whether the cached list will do."""
         return self._is_below or (super().is_cached and not self._anew)
 
     def lease(self, batch: Batch) -> None:
@@ -227,10 +218,10 @@ class Inbox(Runs):
     def followed(self) -> tuple[list[Position], int]:
         """Return those by people who are followed, and at or below which ms posts are lacking."""
         reader, cursor = self._reader.value, self.cursor
-        if _is_below(reader, cursor):
+        if self._is_below:
             return [], reader.inbox_floor
         found: list[Position] = []
-        run = self.found.get(self._reader.id) if self._rows is None else None
+        run = self.known.get(self._reader.id) if self._rows is None else None
         if run is not None and run.generation == reader.generation:
             found = run.positions(most=self.want)
             if len(found) >= self.want or run.ends:
@@ -240,10 +231,6 @@ class Inbox(Runs):
             cache.INBOX.forget([self._reader.id])
         rows, floor = rows_below(reader, cursor, self.want - len(found), self._rows)
         return found + rows, max(reader.inbox_floor, floor)
-
-
-def _is_below(reader: Reader, cursor: Position | None) -> bool:
-    return cursor is not None and cursor.ts_ms <= reader.inbox_floor
 
 
 def rows_below(
@@ -320,7 +307,6 @@ class Outboxes(Runs):
         return self.cursor is not None or not self._missing
 
     def lease(self, batch: Batch) -> None:
-        """Take the leases of a few."""
         self._missing = {*[*self._missing][:LOADS_MAX]}
         super().lease(batch)
 
@@ -330,10 +316,9 @@ class Outboxes(Runs):
         self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
 
     def fill(self) -> None:
-        """Cache them."""
         for author, places in self._places.items():
             newest = 0, [entry_of(place) for place in places]
-            self.found[author] = cache.OUTBOX.fill(author, self._lease, newest)
+            self.known[author] = cache.OUTBOX.fill(author, self._lease, newest)
 
 
 # --- statements ---------------------------------------------------------------------------------

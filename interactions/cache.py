@@ -20,7 +20,7 @@ comments (A35).
 import enum
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import transaction
 
@@ -28,7 +28,7 @@ from accounts import queries as accounts
 from socialsite.core import redis
 from socialsite.core.leased import Lease, LeasedCache, TaggedCache
 from socialsite.core.prepared import Together
-from socialsite.core.reads import Read
+from socialsite.core.reads import ById
 
 T = TypeVar("T")
 
@@ -152,7 +152,7 @@ def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None
     redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
 
 
-class Marked(Read[Any], Generic[T]):
+class Marked(ById[T]):
     """What a HASH knows of some ids. A lost one is filled in with the `fields` read from the table.
 
     `parse` makes answers of a reply about ids, None of the reply of a lost HASH. About ids that
@@ -172,54 +172,35 @@ class Marked(Read[Any], Generic[T]):
         idents: Collection[int] = (),
     ) -> None:
         self._cached, self._parse, self._read = cached, parse, fields
-        self.known: dict[int, T] = {}
-        self._idents: set[int] = set()
-        self._fresh: list[int] = []
-        self.expect(idents)
+        super().__init__(idents)
 
-    def expect(self, idents: Iterable[int]) -> None:
-        """Ask for some ids in the next round trip."""
-        fresh = {*idents} - self._idents
-        self._idents |= fresh
-        self._fresh += fresh
-        self.is_asked = not self._fresh
+    @property
+    def unknown(self) -> set[int]:
+        """The ids that are needed and of which nothing is known."""
+        return self._missing
 
     def ask(self, batch: redis.Batch) -> None:
-        """Ask for the ids that are new."""
-        self._asked, self._fresh = (self._fresh, self._cached.ask(batch, self._fresh)), []
+        fresh, self._fresh = [*self._fresh], set()
+        self._asked = fresh, self._cached.ask(batch, fresh)
 
     def take(self) -> None:
-        """Take what is cached of them."""
         if self._asked is not None:
             idents, promise = self._asked
             found = self._parse(idents, promise.known)
             self._is_lost = self._is_lost or found is None
-            self.known.update(found or {})
-
-    @property
-    def unknown(self) -> set[int]:
-        """The ids of which nothing is known."""
-        return self._idents.difference(self.known)
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether the HASH knows of all ids."""
-        return not self.unknown
+            self.learn(found or {})
 
     def lease(self, batch: redis.Batch) -> None:
-        """Take the lease of a lost HASH."""
         if self._is_lost and self._lease is None:
             self._lease = self._cached.lease(batch)
 
     def query(self, union: Together) -> None:
-        """Read the fields from the table, unless somebody else does."""
+        """Read the fields, unless somebody else does."""
         if self._lease is not None and self._lease.had and not self._fields:
-            self._fields, idents = self._read(), list(self.unknown)
-            found = self._parse(idents, self._cached.reply(self._fields, idents))
-            self.known.update(found or {})
+            self._fields, idents = self._read(), [*self._wanted]
+            self.learn(self._parse(idents, self._cached.reply(self._fields, idents)) or {})
 
     def fill(self) -> None:
-        """Cache the fields, once."""
         if self._lease is not None and self._fields:
             self._cached.fill(self._lease, self._fields)
             self._lease, self._is_lost = None, False

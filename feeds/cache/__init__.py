@@ -119,7 +119,6 @@ class Mark(Read[bytes | None]):
         self._key = _mark(viewer_id)
 
     def ask(self, batch: redis.Batch) -> None:
-        """Ask for it."""
         self._asked = batch.get([self._key], itemgetter(0))
 
     @property

@@ -17,7 +17,7 @@ A listpack of ids of one width takes about 21 bytes an entry: set `zset-max-list
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -25,7 +25,7 @@ from socialsite.core import redis
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.leased import Lease
 from socialsite.core.pagination import Position
-from socialsite.core.reads import Read
+from socialsite.core.reads import ById
 
 ID_DIGITS = 19
 _MIRROR = MIN_ID + MAX_ID
@@ -172,11 +172,10 @@ class Timeline:
         redis.forget([self.key(owner) for owner in owners])
 
 
-class Runs(Read[Any]):
-    """The `want` entries after a cursor of some lists.
+class Runs(ById[Run]):
+    """The `want` entries after a cursor of some lists, by owner; subclasses read the missing.
 
-    Lists that are `expect`ed are only asked for; those that are `need`ed are leased too, and read
-    from the database by subclasses.
+    None is known without Redis, or of a key that holds a lease.
     """
 
     _lease: Lease | None = None
@@ -184,62 +183,32 @@ class Runs(Read[Any]):
     def __init__(
         self, lists: Timeline, cursor: Position | None, want: int, owners: Iterable[int] = ()
     ) -> None:
-        self.cursor, self.want = cursor, want
-        self._lists = lists
-        # The runs by owner; none without Redis, or of a key that holds a lease.
-        self.found: dict[int, Run] = {}
-        self._wanted: set[int] = set()
-        self._missing: set[int] = set()
-        self._fresh: set[int] = set()
+        self._lists, self.cursor, self.want = lists, cursor, want
         self._promises: list[tuple[int, redis.Promise[Run | None]]] = []
-        self.need(owners)
-
-    def expect(self, owners: Iterable[int]) -> None:
-        """Ask for some lists in the next round trip."""
-        self._fresh |= {*owners} - self._wanted
-        self._wanted |= self._fresh
-        self.is_asked = not self._fresh
-
-    def need(self, owners: Iterable[int]) -> None:
-        """Answer for some lists after the next `run`."""
-        missing = {*owners}.difference(self.found)
-        self._missing |= missing
-        self.expect(missing)
+        super().__init__(owners)
 
     def ask(self, batch: redis.Batch) -> None:
-        """Ask for the lists that are new."""
-        cursor, key, want = self.cursor, self._lists.key, self.want
+        keys = [(owner, self._lists.key(owner)) for owner in self._fresh]
+        cursor, want, self._fresh = self.cursor, self.want, set()
         if cursor is None:
             self._promises = [
-                (owner, batch.add("ZRANGE", key(owner), 0, want, "WITHSCORES", read=_run))
-                for owner in self._fresh
+                (owner, batch.add("ZRANGE", key, 0, want, "WITHSCORES", read=_run))
+                for owner, key in keys
             ]
-        else:
-            script = redis.script(__file__, "timeline_run")
-            # The colon sorts behind whatever digits follow an id in members that tell more.
-            last = member_of(max(cursor.id, MIN_ID)) + b":"
-            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
-            self._promises = [
-                (owner, batch.add(*script.command([key(owner)], place), read=_run))
-                for owner in self._fresh
-            ]
-        self._fresh = set()
+            return
+        script = redis.script(__file__, "timeline_run")
+        # The colon sorts behind whatever digits follow an id in members that tell more.
+        last = member_of(max(cursor.id, MIN_ID)) + b":"
+        place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
+        self._promises = [
+            (owner, batch.add(*script.command([key], place), read=_run)) for owner, key in keys
+        ]
 
     def take(self) -> None:
-        """Take what is cached of them."""
-        for owner, promise in self._promises:
-            run = promise.known
-            if run is not None:
-                self.found[owner] = run
-        self._missing.difference_update(self.found)
-
-    @property
-    def is_cached(self) -> bool:
-        """Whether all lists that are needed are cached."""
-        return not self._missing
+        runs = ((owner, promise.known) for owner, promise in self._promises)
+        self.learn({owner: run for owner, run in runs if run is not None})
 
     def lease(self, batch: redis.Batch) -> None:
-        """Take the leases."""
         self._lease = self._lists.lease(batch, [*self._missing])
 
 

@@ -64,7 +64,7 @@ def add(place: Position, owner: int = OWNER) -> int:
 
 def ask(cursor: Position | None = None, want: int = 1000, owner: int = OWNER) -> Run | None:
     reads.ask(asked := Runs(LIST, cursor, want, [owner]))
-    return asked.found.get(owner)
+    return asked.known.get(owner)
 
 
 def cached(owner: int = OWNER) -> tuple[list[Position], bool] | None:

@@ -380,7 +380,7 @@ def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
         assert opened.is_cached
         assert (len(opened.posts), opened.are_all) == (3, False)
     else:
-        run = asked.found[owner.pk]
+        run = asked.known[owner.pk]
         assert (len(run.entries), run.ends) == (3, False)
 
 

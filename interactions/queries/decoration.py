@@ -29,16 +29,14 @@ class Decoration(Values[bytes]):
     def __init__(self, viewer_id: int | None) -> None:
         self._me = viewer_id
         user_id = viewer_id or 0
-        # The posts that are needed.
-        self._posts: set[int] = set()
         self._mine = cache.Marked(cache.mine(user_id), cache.did, partial(_fields, user_id))
         super().__init__(cache.COUNTS, None, as_cached)
 
     def need(self, idents: Iterable[int]) -> None:
-        """Answer for some posts after the next `run`."""
         posts = {*idents}
-        self._posts |= posts
         super().need(posts)
+        if self._me is not None:
+            self._mine.need(posts)
 
     def ask(self, batch: Batch) -> None:
         """Ask for the posts that are new: two commands, one for a guest."""
@@ -48,29 +46,24 @@ class Decoration(Values[bytes]):
         super().ask(batch)
 
     def take(self) -> None:
-        """Take what is cached of both."""
         super().take()
         self._mine.take()
 
     @property
     def is_cached(self) -> bool:
-        """Whether everything about the posts that are needed is known."""
-        is_mine_known = self._me is None or self._mine.known.keys() >= self._posts
-        return not self._missing and is_mine_known
+        return not self._missing and not self._mine.unknown
 
     def lease(self, batch: Batch) -> None:
-        """Take the leases on the counts, and on what the reader did."""
         super().lease(batch)
         self._mine.lease(batch)
 
     def query(self, union: Together) -> None:
         """Read what the reader did as it is cached; then counts, with what that left unknown."""
         self._mine.query(union)
-        self._missing |= self._mine.unknown & self._posts
+        self._missing |= self._mine.unknown
         super().query(union)
 
     def fill(self) -> None:
-        """Cache both."""
         super().fill()
         self._mine.fill()
 
@@ -93,13 +86,12 @@ class Decoration(Values[bytes]):
 
     def _read(self, ids: Collection[int]) -> dict[int, bytes]:
         """Read counts as they are cached, and what the reader did where that is unknown."""
-        mine, together = self._mine.known, Together()
-        is_known = self._me is None or mine.keys() >= {*ids}
+        mine, together = dict.fromkeys(ids, 0), Together()
+        is_known = self._me is None or self._mine.known.keys() >= mine.keys()
         if is_known:
             rows = together.add(_counts, ids)
         else:
             rows = together.add(_counts_and_mine, ids, self._me)
-            mine.update(dict.fromkeys(ids, 0))
         changes = together.add(_changes, ids)
         together.run()
         # To what has no subject nobody ever did anything.
@@ -113,6 +105,8 @@ class Decoration(Values[bytes]):
             found[ident] = b"%d %d %d %d" % (likes, comments, reposts, bookmarks)
             if not is_known:
                 mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
+        if not is_known:
+            self._mine.learn(mine)
         return found
 
 

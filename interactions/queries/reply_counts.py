@@ -38,7 +38,6 @@ class ReplyCounts(Values[int]):
 
     @property
     def is_cached(self) -> bool:
-        """Whether nothing is to be counted."""
         needs_no_query = self._me is None and self._thread.writers is None
         return super().is_cached and (needs_no_query or not self._kept)
 
@@ -52,7 +51,6 @@ class ReplyCounts(Values[int]):
 
     @property
     def value(self) -> dict[int, int]:
-        """Comment → number."""
         if self._thread.writers is not None:
             return self._picked
         gone, blocked = self.known, self._blocked

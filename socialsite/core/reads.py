@@ -120,28 +120,16 @@ def _fill(reads: Sequence[Read[Any]]) -> None:
         read.fill()
 
 
-class Values(Read[Any], Generic[T]):
-    """Facts of one cache by id: those that are `known` so far.
+class ById(Read[Any], Generic[T]):
+    """Answers by id: those that are `known` so far.
 
     Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
-    too. `read`, or a subclass, returns facts as the cache keeps them; `decode` makes answers of
-    such facts.
+    too.
     """
 
     is_asked = True
-    _asked: Asked | None = None
-    _leases: tuple[Lease, ...] = ()
-    _leased: frozenset[int] = frozenset()
-    _rows: Mapping[int, bytes] = {}
 
-    def __init__(
-        self,
-        cache: LeasedCache,
-        read: Callable[[Collection[int]], Mapping[int, bytes]] | None,
-        decode: Callable[[Mapping[int, bytes]], Mapping[int, T]],
-        idents: Iterable[int] = (),
-    ) -> None:
-        self._cache, self._reading, self._decode = cache, read, decode
+    def __init__(self, idents: Iterable[int] = ()) -> None:
         self.known: dict[int, T] = {}
         self._wanted: set[int] = set()
         self._fresh: set[int] = set()
@@ -163,29 +151,58 @@ class Values(Read[Any], Generic[T]):
             self._missing |= missing
             self.expect(missing)
 
-    def ask(self, batch: Batch) -> None:
-        """Ask for the ids that are new."""
-        self._asked, self._fresh = self._cache.ask(batch, [*self._fresh]), set()
-
-    def take(self) -> None:
-        """Take what is cached of them."""
-        if self._asked is not None:
-            self._learn(self._asked.found)
+    def learn(self, found: Mapping[int, T]) -> None:
+        """Take answers."""
+        self.known.update(found)
+        self._missing.difference_update(found)
 
     @property
     def is_cached(self) -> bool:
         """Whether all ids that are needed are known."""
         return not self._missing
 
+    @property
+    def value(self) -> Any:
+        """The answers."""
+        return self.known
+
+
+class Values(ById[T]):
+    """Facts of one cache.
+
+    `read`, or a subclass, returns facts as the cache keeps them; `decode` makes answers of such
+    facts.
+    """
+
+    _asked: Asked | None = None
+    _leases: tuple[Lease, ...] = ()
+    _leased: frozenset[int] = frozenset()
+    _rows: Mapping[int, bytes] = {}
+
+    def __init__(
+        self,
+        cache: LeasedCache,
+        read: Callable[[Collection[int]], Mapping[int, bytes]] | None,
+        decode: Callable[[Mapping[int, bytes]], Mapping[int, T]],
+        idents: Iterable[int] = (),
+    ) -> None:
+        self._cache, self._reading, self._decode = cache, read, decode
+        super().__init__(idents)
+
+    def ask(self, batch: Batch) -> None:
+        self._asked, self._fresh = self._cache.ask(batch, [*self._fresh]), set()
+
+    def take(self) -> None:
+        if self._asked is not None:
+            self.learn(self._decode(self._asked.found))
+
     def lease(self, batch: Batch) -> None:
-        """Take leases on the missing ids that have none."""
         fresh = [*(self._missing - self._leased)]
         if fresh:
             self._leased |= {*fresh}
             self._leases += (self._cache.lease(batch, fresh, self._asked),)
 
     def query(self, union: Together) -> None:
-        """Read the missing facts by a statement of their own."""
         self._rows = self._read(self._missing) if self._missing else {}
 
     def _read(self, idents: Collection[int]) -> Mapping[int, bytes]:
@@ -194,19 +211,9 @@ class Values(Read[Any], Generic[T]):
         return self._reading(idents)
 
     def fill(self) -> None:
-        """Cache what was read."""
         for lease in self._leases:
             self._cache.fill(lease, self._rows)
-        self._learn(self._rows)
-
-    def _learn(self, found: Mapping[int, bytes]) -> None:
-        self.known.update(self._decode(found))
-        self._missing.difference_update(found)
-
-    @property
-    def value(self) -> Any:
-        """The answers."""
-        return self.known
+        self.learn(self._decode(self._rows))
 
 
 def as_cached(found: Mapping[int, bytes]) -> Mapping[int, bytes]:
