@@ -103,23 +103,24 @@ def moderates(user: User) -> bool:
 class Cards(Values[Card | None]):
     """Cards of people; None for an account that is not open. To be changed in a copy only."""
 
-    def __init__(self, ids: Iterable[int] = ()) -> None:
-        super().__init__(cache.PEOPLE, _packed_cards, _unpacked_cards, ids)
+    cache = cache.PEOPLE
+
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
+        return _packed_cards(idents)
+
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, Card | None]:
+        cards = {}
+        for ident, packed in found.items():
+            known = _unpacked.get(ident)
+            if known is None or known[0] != packed:
+                known = packed, orjson.loads(packed) if packed else None
+                _unpacked.keep(ident, *known)
+            cards[ident] = known[1]
+        return cards
 
 
 # Many pages show the same people (E10).
 _unpacked: Unpacked[Card | None] = Unpacked(1_000_000)
-
-
-def _unpacked_cards(packed: Mapping[int, bytes]) -> dict[int, Card | None]:
-    found = {}
-    for ident, text in packed.items():
-        known = _unpacked.get(ident)
-        if known is None or known[0] != text:
-            known = text, orjson.loads(text) if text else None
-            _unpacked.keep(ident, *known)
-        found[ident] = known[1]
-    return found
 
 
 def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:

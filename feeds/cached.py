@@ -15,7 +15,6 @@ from feeds.reasons import Code, Reason
 from feeds.sources import OpenFanOuts
 from socialsite.core import db, reads
 from socialsite.core.pagination import Position
-from socialsite.core.reads import Values, as_cached
 
 
 def doubts(viewer_id: int, post_id: int) -> list[Reason]:
@@ -40,17 +39,17 @@ class _Look:
         self._inbox = Runs(cache.INBOX, above, 1, [viewer_id])
         self._outbox = Runs(cache.OUTBOX, above, 1, [post.author_id])
         self._fanouts = OpenFanOuts(above)
-        self._card = Values(cache.CARDS, cards.read_facts, as_cached, [post.pk])
+        self._posts = cards.Posts([post.pk])
         self._person = accounts.Cards([post.author_id])
         lists = (self._inbox, self._outbox, self._fanouts)
-        reads.ask(self._reader, *lists, self._card, self._person)
+        reads.ask(self._reader, *lists, self._posts, self._person)
 
     def doubts(self) -> Iterator[tuple[Code, dict[str, str]]]:
         """Yield what is wrong."""
         if what := ", ".join(self._stale_of_reader()):
             yield Code.CACHED_READER, {"what": what}
-        card = self._card.known.get(self.post.pk)
-        if card is not None and card != cards.read_facts([self.post.pk])[self.post.pk]:
+        posts = self._posts
+        if posts.known and posts.known != posts.decode(posts.read([self.post.pk])):
             yield Code.CACHED_POST, {}
         authors = User.objects.active().filter(pk=self.post.author_id)
         known, author = self._person.known, self.post.author_id
@@ -92,8 +91,8 @@ class _Look:
         if self._has(self._outbox, self.post.author_id) is False:
             yield Code.CACHED_OUTBOX_LACKS
         fanouts = self._fanouts
-        posts = fanouts.posts if fanouts.is_cached and fanouts.are_all else None
-        if is_open and posts is not None and (self.place, self.post.author_id) not in posts:
+        is_listed = (self.place, self.post.author_id) in fanouts.posts
+        if is_open and fanouts.are_all and not is_listed:
             yield Code.CACHED_FANOUTS_LACK
 
     def _has(self, asked: Runs, owner: int) -> bool | None:

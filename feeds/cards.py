@@ -104,7 +104,7 @@ class Hydration:
         self._reader, self._companion = reader, companion
         self._followed_only = followed_only
         self._likely: set[int] = set()
-        self._posts = Values(cache.CARDS, read_facts, _learn)
+        self._posts = Posts()
         self._people = accounts.Cards()
         self._faces: dict[int, dict[str, Any]] = {}
         # What goes with the posts: it shares their round trips, and is read when they are known.
@@ -198,24 +198,27 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
     )
 
 
-def read_facts(ids: Collection[int]) -> dict[int, bytes]:
-    """Read packed Facts of posts from the database in one query; b"" for those that are gone."""
-    found = {row[0]: _pack(*row) for row in _rows(ids)}
-    return {ident: found.get(ident, b"") for ident in ids}
+class Posts(Values[Facts | None]):
+    """Facts of posts, None for one that is gone; keeps in mind who wrote them."""
+
+    cache = cache.CARDS
+
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
+        """Read packed Facts in one query; b"" for posts that are gone."""
+        rows = {row[0]: _pack(*row) for row in _rows(idents)}
+        return {ident: rows.get(ident, b"") for ident in idents}
+
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, Facts | None]:
+        learned: dict[int, Facts | None] = {}
+        for ident, packed in found.items():
+            learned[ident] = facts = _unpack(ident, packed) if packed else None
+            if facts is not None:
+                foresight.wrote(ident, facts["author"])
+        return learned
 
 
 # What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
 _unpacked: Unpacked[Facts] = Unpacked(4_000_000)
-
-
-def _learn(found: Mapping[int, bytes]) -> dict[int, Facts | None]:
-    """Return the facts of posts, None for one that is gone, and keep in mind who wrote them."""
-    learned: dict[int, Facts | None] = {}
-    for ident, packed in found.items():
-        learned[ident] = facts = _unpack(ident, packed) if packed else None
-        if facts is not None:
-            foresight.wrote(ident, facts["author"])
-    return learned
 
 
 def _unpack(ident: int, packed: bytes) -> Facts:

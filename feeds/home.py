@@ -53,13 +53,13 @@ class Home:
         self._companion = companion
         self._reader, self._mark = ReaderRead(viewer_id), cache.Mark(viewer_id)
         self._first: Sources | None = None
-        self._rounds = 0
+        self._is_further = False
 
     def first(self) -> list[Read[Any]]:
         """Return all reads that can be asked at once."""
         self._first = Sources(self._reader, self.cursor, self.size + 1 + SLACK)
         marks = [self._mark] if self.cursor is None else []
-        return [*self._first.first, self._first.outboxes, *marks]
+        return [*self._first.first, *marks]
 
     def page(self) -> Page[Card]:
         """Return the page."""
@@ -78,7 +78,7 @@ class Home:
     @property
     def known_mark(self) -> bytes | None:
         """What is known to be marked as shown, where the reads of a first page were asked."""
-        return self._mark.value if self._mark.is_asked else None
+        return self._mark.value
 
     @cached_property
     def hydration(self) -> Hydration:
@@ -86,30 +86,24 @@ class Home:
         return Hydration(self.reader, self._companion, followed_only=True)
 
     def run(self, cursor: Position | None, want: int) -> list[Position]:
-        """Return the first `want` positions after the cursor."""
-        self._rounds += 1
-        first, self._first = self._first, None
-        # In a further round most posts were hidden.
-        sources = first or Sources(self._reader, cursor, want, anew=self._rounds > 1)
-        sources.run()
-        follows = self._reader.value.follows
-        unfinished = [place for place, author in sources.opened.posts if author in follows]
-        if cursor is not None:
-            unfinished = [place for place in unfinished if place < cursor]
+        """Return the first `want` positions after the cursor: the merge of all sources."""
+        sources = self._sources(cursor, want)
         pushed, floor = sources.inbox.followed()
+        unfinished = sources.unfinished()
         # With a full run of the inbox, nothing older than its end is among the wanted.
         reach = pushed[-1].ts_ms if len(pushed) >= want else 0
-        authors = self._pulled_authors(sources, max(reach, 1), floor)
-        pulled = list(self._pull(sources, authors, reach, [pushed, unfinished]))
+        authors = sources.pulled_authors(max(reach, 1), floor)
+        pulled = self._pull(sources, authors, reach, [pushed, unfinished])
         return merge([pushed, unfinished, *pulled], want)
 
-    def _pulled_authors(self, sources: Sources, reach: int, floor: int) -> set[int]:
-        """Return followed authors who may have a post at or above `reach` that was not pushed."""
-        reader = self._reader.value
-        if floor >= reach:
-            return set(reader.follows)
-        authors = {author for author, below in reader.incomplete.items() if below >= reach}
-        return authors | (reader.follows & sources.pulled.authors(reach))
+    def _sources(self, cursor: Position | None, want: int) -> Sources:
+        """Return the sources of the next round, all read but for the outboxes of others."""
+        first, self._first = self._first, None
+        # The posts of a round before were mostly hidden: the inbox is read anew.
+        sources = first or Sources(self._reader, cursor, want, anew=self._is_further)
+        self._is_further = True
+        sources.run()
+        return sources
 
     def _pull(
         self, sources: Sources, authors: set[int], reach: int, other: Sequence[list[Position]]

@@ -5,7 +5,7 @@ What says "the inbox has it", the reader and the open fan-outs, must not be newe
 database is told by its generation (docs/decisions/0005).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -38,75 +38,78 @@ class Sources:
         self, reader: ReaderRead, cursor: Position | None, want: int, *, anew: bool = False
     ) -> None:
         self.reader, self.cursor, self.want = reader, cursor, want
-        self.opened: OpenFanOuts | OpenOf = OpenFanOuts(cursor)
+        self.opened = OpenFanOuts(cursor)
         self.pulled = Pulled(reader.id, self.opened)
         self.inbox = Inbox(reader, self.opened, cursor, want, anew=anew)
         self.outboxes = Outboxes(cursor, want)
         self.outboxes.expect([reader.id])
-        self.first = (self.reader, self.opened, self.pulled, self.inbox)
+        self.first = (reader, self.opened, self.pulled, self.inbox, self.outboxes)
 
     def run(self) -> None:
         """Read all but the outboxes of others."""
-        reads.run(*self.first, ahead=[self.outboxes])
+        reads.run(*self.first)
         if not self.opened.are_all:
-            follows = self.reader.value.follows
-            self.opened = OpenOf(follows, self.cursor, self.want)
-            self.inbox.follow(self.opened)
+            self.opened.narrow(self.reader.value.follows, self.want)
             reads.run(self.opened, self.inbox)
+
+    def unfinished(self) -> list[Position]:
+        """Return the posts of followed authors whose fan-out is not done."""
+        follows, cursor = self.reader.value.follows, self.cursor
+        mine = [place for place, author in self.opened.posts if author in follows]
+        return mine if cursor is None else [place for place in mine if place < cursor]
+
+    def pulled_authors(self, reach: int, floor: int) -> set[int]:
+        """Return followed authors who may have a post at or above `reach` that was not pushed."""
+        reader = self.reader.value
+        if floor >= reach:
+            return set(reader.follows)
+        authors = {author for author, below in reader.incomplete.items() if below >= reach}
+        return authors | (reader.follows & self.pulled.authors(reach))
 
 
 class OpenFanOuts(Runs):
-    """The newest open fan-outs, of all authors: `posts`, and whether they `are_all`."""
+    """The newest open fan-outs, of all authors: `posts`, and whether they `are_all`.
+
+    Where they are not all, `narrow` leaves those of some authors to be read.
+    """
+
+    # Posts and their authors; those from the database may be above the cursor.
+    posts: Sequence[cache.OpenPost] = ()
+    are_all = False
+    # Whose are to be read, and how many.
+    _narrowed: tuple[Collection[int], int] | None = None
+    _rows: Sequence[Any] = ()
 
     def __init__(self, cursor: Position | None) -> None:
         super().__init__(cache.OPEN, cursor, 10**6, [cache.ALL])
-        self._rows: list[Any] = []
+
+    def take(self) -> None:
+        super().take()
+        if (run := self.known.get(cache.ALL)) is not None:
+            self.posts, self.are_all = cache.open_posts(run), run.ends
+
+    def narrow(self, authors: Collection[int], most: int) -> None:
+        """Read the first of some authors after the cursor in the next run."""
+        self._narrowed = authors, most
+
+    @property
+    def is_cached(self) -> bool:
+        return not self.missing and self._narrowed is None
 
     def query(self, union: Together) -> None:
-        self._rows = union.add(_open_rows, limit=cache.OPEN.most)
+        if self._narrowed is None:
+            self._rows = union.add(_open_rows, limit=cache.OPEN.most)
+            return
+        authors, most = self._narrowed
+        place = self.cursor or NEWEST
+        self._rows = union.add(_open_of, authors, *place, limit=most) if authors else ()
 
     def fill(self) -> None:
-        self._posts = _open_posts(self._rows)
-        entries = [cache.open_entry(place, author) for place, author in self._posts]
-        self._ends = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
-
-    @cached_property
-    def posts(self) -> list[cache.OpenPost]:
-        """The posts and their authors; from the database also those above the cursor."""
-        run = self.known.get(cache.ALL)
-        return self._posts if run is None else cache.open_posts(run)
-
-    @property
-    def are_all(self) -> bool:
-        """Whether there are no others."""
-        run = self.known.get(cache.ALL)
-        return self._ends if run is None else run.ends
-
-    @property
-    def is_partial(self) -> bool:
-        """Whether some are cached, and not all."""
-        return self.is_cached and not self.are_all
-
-
-class OpenOf(Read[Any]):
-    """The first open fan-outs of some authors after a place, where not all are cached."""
-
-    is_cached = False
-    are_all = True
-    is_partial = False
-
-    def __init__(self, authors: Collection[int], cursor: Position | None, want: int) -> None:
-        self._authors, self._place, self._want = authors, cursor or NEWEST, want
-        self._rows: list[Any] = []
-
-    def query(self, union: Together) -> None:
-        if self._authors:
-            self._rows = union.add(_open_of, self._authors, *self._place, limit=self._want)
-
-    @cached_property
-    def posts(self) -> list[cache.OpenPost]:
-        """The posts and their authors."""
-        return _open_posts(self._rows)
+        rows = sorted(self._rows, reverse=True)
+        self.posts = [(Position(ts, post), author) for ts, post, author, _ in rows]
+        if self._narrowed is None:
+            entries = [cache.open_entry(place, author) for place, author in self.posts]
+            self.are_all = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
 
 
 class Pulled(Read[Any]):
@@ -116,24 +119,29 @@ class Pulled(Read[Any]):
     """
 
     # The epoch, and the authors; None for too many.
-    _kept: ClassVar[tuple[bytes, frozenset[int] | None] | None] = None
+    _kept: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
+
+    # Of this process: whether it read them under the present epoch, and kept them.
+    _is_kept = False
+    _known: frozenset[int] | None = None
+    # From the database.
+    _of_follows: Sequence[Any] = ()
+    _everybody: list[Any] | None = None
 
     def __init__(self, viewer_id: int, opened: Read[Any]) -> None:
         self._viewer_id, self.after = viewer_id, (opened,)
-        self._of_follows: list[Any] | None = None
-        self._everybody: list[Any] | None = None
 
     def ask(self, batch: Batch) -> None:
         self._epoch = cache.PULLED.ask(batch)
 
-    @cached_property
-    def _present(self) -> tuple[bytes, frozenset[int] | None] | None:
-        kept = Pulled._kept  # once: another thread may keep others
-        return kept if kept is not None and kept[0] == self._epoch.known else None
+    def take(self) -> None:
+        epoch, authors = Pulled._kept  # once: another thread may keep others
+        if epoch is not None and epoch == self._epoch.known:
+            self._is_kept, self._known = True, authors
 
     @property
     def is_cached(self) -> bool:
-        return self._present is not None and self._present[1] is not None
+        return self._known is not None
 
     def lease(self, batch: Batch) -> None:
         if self._epoch.known is None and not batch.in_transaction:
@@ -141,22 +149,23 @@ class Pulled(Read[Any]):
 
     def query(self, union: Together) -> None:
         """Add the query of those among the follows, and of everybody for later pages."""
+        self._known = None
         self._of_follows = union.add(_pulled_follows, self._viewer_id)
-        if self._epoch.known is not None and self._present is None:
+        if self._epoch.known is not None and not self._is_kept:
             self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
 
     def fill(self) -> None:
-        if self._everybody is not None and (epoch := self._epoch.known) is not None:
+        if self._everybody is not None:
             found = frozenset(author for author, *_ in self._everybody)
-            Pulled._kept = epoch, found if len(found) <= PULLED_MAX else None
+            Pulled._kept = self._epoch.known, found if len(found) <= PULLED_MAX else None
 
     def authors(self, reach: int) -> frozenset[int]:
         """Return who may have a post at or above `reach` (ms) that is not pushed to all.
 
         Of those whom the reader follows everybody, and some others.
         """
-        if self._of_follows is None:
-            return (self._present and self._present[1]) or frozenset()
+        if self._known is not None:
+            return self._known
         return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
 
 
@@ -167,24 +176,19 @@ class Inbox(Runs):
     """
 
     _rows: "InboxRows | None" = None
-    _is_filled = False
 
     def __init__(
         self,
         reader: ReaderRead,
-        opened: OpenFanOuts | OpenOf,
+        opened: OpenFanOuts,
         cursor: Position | None,
         want: int,
         *,
         anew: bool,
     ) -> None:
         super().__init__(cache.INBOX, cursor, want, [reader.id])
-        self._reader, self._anew = reader, anew
-        self.follow(opened)
-
-    def follow(self, opened: OpenFanOuts | OpenOf) -> None:
-        """Name the open fan-outs that must not be newer."""
-        self._opened, self.after = opened, (opened,)
+        self._reader, self._opened, self._anew = reader, opened, anew
+        self.after = (opened,)
 
     @property
     def _is_below(self) -> bool:
@@ -194,26 +198,28 @@ class Inbox(Runs):
 
     @property
     def is_cached(self) -> bool:
-        return self._is_below or (super().is_cached and not self._anew)
+        return self._is_below or not (self.missing or self._anew)
 
     def lease(self, batch: Batch) -> None:
         """Take the lease; a reader far down would fill a list that does not reach it."""
-        if self.cursor is None and self._missing and not self._is_filled:
+        if self.cursor is None:
             super().lease(batch)
 
     def query(self, union: Together) -> None:
         """Add the query, unless the open fan-outs are left to a later statement."""
-        if not self._is_below and not self._opened.is_partial:
-            held = cache.INBOX.held(self._lease, [self._reader.id])
-            limit = cache.INBOX.most if held else self.want + SPARE
-            self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
+        opened = self._opened
+        if self._is_below or (opened.is_cached and not opened.are_all):
+            return
+        to_fill = cache.INBOX.held(self._lease, self.missing)
+        limit = cache.INBOX.most if to_fill else self.want + SPARE
+        self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
 
     def fill(self) -> None:
         """Cache the rows with the generation that they came with."""
-        if self._rows is not None and self._lease is not None:
-            newest = self._rows.state[0], self._rows.entries
-            cache.INBOX.fill(self._reader.id, self._lease, newest)
-            self._lease, self._is_filled = None, True
+        rows = self._rows
+        if rows is not None and cache.INBOX.held(self._lease, self.missing):
+            cache.INBOX.fill(self._reader.id, self._lease, (rows.state[0], rows.entries))
+            self.missing.clear()
 
     def followed(self) -> tuple[list[Position], int]:
         """Return those by people who are followed, and at or below which ms posts are lacking."""
@@ -297,22 +303,23 @@ class InboxRows:
 class Outboxes(Runs):
     """The posts of some authors, by author. On a first page a few that are lost are cached."""
 
+    _places: Mapping[int, list[Position]] = {}
+
     def __init__(self, cursor: Position | None, want: int) -> None:
         super().__init__(cache.OUTBOX, cursor, want)
-        self._places: dict[int, list[Position]] = {}
 
     @property
     def is_cached(self) -> bool:
         """Whether there is none to be cached; a reader far down would not fill a whole list."""
-        return self.cursor is not None or not self._missing
+        return self.cursor is not None or not self.missing
 
     def lease(self, batch: Batch) -> None:
-        self._missing = {*[*self._missing][:LOADS_MAX]}
+        self.missing = {*[*self.missing][:LOADS_MAX]}
         super().lease(batch)
 
     def query(self, union: Together) -> None:
         """Read the lists on which leases were had."""
-        authors = cache.OUTBOX.held(self._lease, self._missing)
+        authors = cache.OUTBOX.held(self._lease, self.missing)
         self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
 
     def fill(self) -> None:
@@ -349,10 +356,6 @@ def _open_of(
 def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut, Any]":
     rows = rows.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
     return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
-
-
-def _open_posts(rows: list[Any]) -> list[cache.OpenPost]:
-    return [(Position(ts, post), author) for ts, post, author, _ in sorted(rows, reverse=True)]
 
 
 @prepared

@@ -50,7 +50,7 @@ def home(request: HttpRequest) -> HttpResponse:
     cursor = _cursor(request)
     decoration = interactions.Decoration(request.user.pk)
     reading = queries.HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
-    request.unread = interactions.Unread(request.user.pk)
+    request.unread = interactions.Unread([request.user.pk])
     reads.ask(*reading.first(), request.visitor.cards, request.unread)
     page = reading.page()
     if cursor is None:

@@ -122,41 +122,18 @@ Fields = Mapping[Any, Any]
 
 
 class Hash(NamedTuple):
-    """One HASH, which whoever has its lease fills in from the table."""
+    """One HASH. `parse` makes answers of a reply about ids, None where there is no HASH."""
 
     key: str
     ttl_ms: int
     marks: tuple[str, ...]
-
-    def ask(self, batch: redis.Batch, idents: Collection[int]) -> redis.Promise[Reply]:
-        """Add the read of some ids to a batch."""
-        if batch.in_transaction:  # as in `core.leased`
-            return redis.Promise()
-        return batch.add("HMGET", self.key, *self.marks, *idents)
-
-    def lease(self, batch: redis.Batch) -> Lease:
-        """Take the lease, before the table is read."""
-        return Lease(batch, [self.key])
-
-    def fill(self, lease: Lease, fields: Fields) -> None:
-        """Cache what was read under the lease."""
-        _fill(self.key, lease, self.ttl_ms, [one for pair in fields.items() for one in pair])
-
-    def reply(self, fields: Fields, idents: Collection[int]) -> Reply:
-        """Return what `ask` would answer after the fill."""
-        return [fields.get(name) for name in (*self.marks, *idents)]
-
-
-def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None:
-    script = redis.script(__file__, "hash_fill")
-    redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
+    parse: Callable[[Collection[int], Reply], dict[int, Any] | None]
 
 
 class Marked(ById[T]):
-    """What a HASH knows of some ids. A lost one is filled in with the `fields` read from the table.
+    """What a HASH knows of some ids; a subclass says how a lost one is read from the table.
 
-    `parse` makes answers of a reply about ids, None of the reply of a lost HASH. About ids that
-    stay `unknown` the database is to be asked.
+    About ids that stay `missing` the database is to be asked.
     """
 
     _asked: tuple[list[int], redis.Promise[Reply]] | None = None
@@ -164,57 +141,59 @@ class Marked(ById[T]):
     _lease: Lease | None = None
     _fields: Fields = {}
 
-    def __init__(
-        self,
-        cached: Hash,
-        parse: Callable[[Collection[int], Reply | None], dict[int, T] | None],
-        fields: Callable[[], Fields],
-        idents: Collection[int] = (),
-    ) -> None:
-        self._cached, self._parse, self._read = cached, parse, fields
+    def __init__(self, cached: Hash, idents: Iterable[int] = ()) -> None:
+        self._hash = cached
         super().__init__(idents)
 
-    @property
-    def unknown(self) -> set[int]:
-        """The ids that are needed and of which nothing is known."""
-        return self._missing
+    def read(self) -> Fields:
+        """Read the fields of the HASH from the table."""
+        raise NotImplementedError
 
     def ask(self, batch: redis.Batch) -> None:
         fresh, self._fresh = [*self._fresh], set()
-        self._asked = fresh, self._cached.ask(batch, fresh)
+        if not batch.in_transaction:  # as in `core.leased`
+            names = (*self._hash.marks, *fresh)
+            self._asked = fresh, batch.add("HMGET", self._hash.key, *names)
 
     def take(self) -> None:
         if self._asked is not None:
             idents, promise = self._asked
-            found = self._parse(idents, promise.known)
+            found = None if promise.known is None else self._hash.parse(idents, promise.known)
             self._is_lost = self._is_lost or found is None
             self.learn(found or {})
 
     def lease(self, batch: redis.Batch) -> None:
         if self._is_lost and self._lease is None:
-            self._lease = self._cached.lease(batch)
+            self._lease = Lease(batch, [self._hash.key])
 
     def query(self, union: Together) -> None:
         """Read the fields, unless somebody else does."""
         if self._lease is not None and self._lease.had and not self._fields:
-            self._fields, idents = self._read(), [*self._wanted]
-            self.learn(self._parse(idents, self._cached.reply(self._fields, idents)) or {})
+            self._fields, idents = self.read(), [*self._wanted]
+            reply = [self._fields.get(name) for name in (*self._hash.marks, *idents)]
+            self.learn(self._hash.parse(idents, reply) or {})
 
     def fill(self) -> None:
         if self._lease is not None and self._fields:
-            self._cached.fill(self._lease, self._fields)
+            values = [one for pair in self._fields.items() for one in pair]
+            _fill(self._hash.key, self._lease, self._hash.ttl_ms, values)
             self._lease, self._is_lost = None, False
+
+
+def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None:
+    script = redis.script(__file__, "hash_fill")
+    redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
 
 
 # --- what a person did --------------------------------------------------------------------------
 def mine(user_id: int) -> Hash:
     """Return the HASH of what a person did to posts."""
-    return Hash(_mine(user_id), MINE_TTL_MS, (_THRESHOLD,))
+    return Hash(_mine(user_id), MINE_TTL_MS, (_THRESHOLD,), _did)
 
 
-def did(post_ids: Collection[int], reply: Reply | None) -> dict[int, int] | None:
-    """Return bits of `Mine` of the posts of which the HASH knows; None where there is no HASH."""
-    if reply is None or reply[0] is None:
+def _did(post_ids: Collection[int], reply: Reply) -> dict[int, int] | None:
+    """Return bits of `Mine` of the posts of which the HASH knows."""
+    if reply[0] is None:
         return None
     known = int(reply[0])
     return {
@@ -269,12 +248,13 @@ def forget_liked(user_id: int, thread: int) -> None:
 
 def liked(user_id: int, thread: int) -> Hash:
     """Return the HASH of the comments of a thread that a person likes."""
-    return Hash(_liked(user_id, thread), LIKED_TTL_MS, (_THRESHOLD_LIKE, _THRESHOLD_ID))
+    marks = (_THRESHOLD_LIKE, _THRESHOLD_ID)
+    return Hash(_liked(user_id, thread), LIKED_TTL_MS, marks, _verdicts)
 
 
-def verdicts(comment_ids: Collection[int], reply: Reply | None) -> dict[int, bool] | None:
-    """Return whether they are liked, of comments of which the HASH knows; None for no HASH."""
-    if reply is None or None in reply[:2]:
+def _verdicts(comment_ids: Collection[int], reply: Reply) -> dict[int, bool] | None:
+    """Return whether they are liked, of the comments of which the HASH knows."""
+    if None in reply[:2]:
         return None
     is_complete = int(reply[0]) == int(reply[1]) == 0
     found = zip(comment_ids, reply[2:], strict=True)

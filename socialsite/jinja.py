@@ -204,7 +204,7 @@ def unread(request: HttpRequest) -> int:
     visitor = request.visitor  # type: ignore[attr-defined]
     found: interactions.Unread | None = getattr(request, "unread", None)
     if found is None:
-        found = interactions.Unread(visitor.user.pk)
+        found = interactions.Unread([visitor.user.pk])
     reads.run(found, visitor.cards)
     return found.value
 

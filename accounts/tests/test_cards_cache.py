@@ -12,7 +12,7 @@ from accounts.models import User
 from socialsite.core import reads, redis, relay
 from socialsite.core.models import Media
 from socialsite.core.registry import Stage, handlers
-from socialsite.core.tests.loading import load
+from socialsite.core.tests.loading import load, start
 
 pytestmark = pytest.mark.django_db
 
@@ -236,10 +236,10 @@ def test_a_ban_and_its_end_renew_the_standing(make_user, act) -> None:
     user = make_user()
     if act is actions.unban:
         actions.ban(user)
-    queries.STANDING.start()
+    start(queries.STANDING)
     act(user)
     assert standing() is None
-    token = queries.STANDING.start()
+    token = start(queries.STANDING)
     act(user)  # changes nothing
     actions.edit_profile(user, nickname="Renamed")
     assert standing() == token
@@ -247,7 +247,7 @@ def test_a_ban_and_its_end_renew_the_standing(make_user, act) -> None:
 
 @pytest.mark.parametrize("event", [UserBanned, UserUnbanned])
 def test_the_event_renews_the_standing_once_more(event) -> None:
-    queries.STANDING.start()
+    start(queries.STANDING)
     for handler in handlers(event, Stage.AFTER):
         handler(event(1))
     assert standing() is None

@@ -113,7 +113,9 @@ def changed_inbox(viewer_id: int) -> None:
 
 # --- read marks ---------------------------------------------------------------------------------
 class Mark(Read[bytes | None]):
-    """What was last marked as shown, as far as Redis knows."""
+    """What was last marked as shown, as far as Redis knows and was asked."""
+
+    _asked: redis.Promise[bytes | None] = redis.Promise()
 
     def __init__(self, viewer_id: int) -> None:
         self._key = _mark(viewer_id)

@@ -178,38 +178,40 @@ class Runs(ById[Run]):
     None is known without Redis, or of a key that holds a lease.
     """
 
+    _promises: Sequence[tuple[int, redis.Promise[Run | None]]] = ()
     _lease: Lease | None = None
 
     def __init__(
         self, lists: Timeline, cursor: Position | None, want: int, owners: Iterable[int] = ()
     ) -> None:
         self._lists, self.cursor, self.want = lists, cursor, want
-        self._promises: list[tuple[int, redis.Promise[Run | None]]] = []
         super().__init__(owners)
 
     def ask(self, batch: redis.Batch) -> None:
-        keys = [(owner, self._lists.key(owner)) for owner in self._fresh]
-        cursor, want, self._fresh = self.cursor, self.want, set()
+        key, cursor, want = self._lists.key, self.cursor, self.want
+        fresh, self._fresh = self._fresh, set()
         if cursor is None:
-            self._promises = [
-                (owner, batch.add("ZRANGE", key, 0, want, "WITHSCORES", read=_run))
-                for owner, key in keys
-            ]
-            return
-        script = redis.script(__file__, "timeline_run")
-        # The colon sorts behind whatever digits follow an id in members that tell more.
-        last = member_of(max(cursor.id, MIN_ID)) + b":"
-        place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
+            commands = [("ZRANGE", key(owner), 0, want, "WITHSCORES") for owner in fresh]
+        else:
+            script = redis.script(__file__, "timeline_run")
+            # The colon sorts behind whatever digits follow an id in members that tell more.
+            last = member_of(max(cursor.id, MIN_ID)) + b":"
+            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
+            commands = [script.command([key(owner)], place) for owner in fresh]
         self._promises = [
-            (owner, batch.add(*script.command([key], place), read=_run)) for owner, key in keys
+            (owner, batch.add(*command, read=_run))
+            for owner, command in zip(fresh, commands, strict=True)
         ]
 
     def take(self) -> None:
-        runs = ((owner, promise.known) for owner, promise in self._promises)
-        self.learn({owner: run for owner, run in runs if run is not None})
+        for owner, promise in self._promises:
+            if (run := promise.known) is not None:
+                self.known[owner] = run
+                self.missing.discard(owner)
 
     def lease(self, batch: redis.Batch) -> None:
-        self._lease = self._lists.lease(batch, [*self._missing])
+        if self.missing and self._lease is None:
+            self._lease = self._lists.lease(batch, [*self.missing])
 
 
 def _batched(owners: Sequence[int]) -> Iterator[Sequence[int]]:

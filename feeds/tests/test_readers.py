@@ -31,7 +31,6 @@ from socialsite.core import db, reads, redis
 from socialsite.core.ids import MAX_ID
 from socialsite.core.leased import Asked, _tag
 from socialsite.core.pagination import Position
-from socialsite.core.redis import Promise
 
 pytestmark = pytest.mark.django_db
 
@@ -71,11 +70,9 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
     assert readers._unpack(7, packed) == reader
     others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
     for token in (standing, *others):
-        asked, present = Promise[Any](), Promise[bytes | None]()
-        asked.set([b"=" + _tag(standing) + packed])
-        present.set(token)
-        found = Asked([7], asked, present).found
-        assert found == ({7: packed} if token == standing else {})
+        asked = Asked([7])
+        asked.take_tagged([token, b"=" + _tag(standing) + packed])
+        assert asked.found == ({7: packed} if token == standing else {})
 
 
 def test_a_process_forgets_readers_before_it_keeps_too_many(

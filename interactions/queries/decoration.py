@@ -1,7 +1,6 @@
 """Counts of posts, and what the reader did to them, for post cards."""
 
-from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Sum, Value
@@ -12,12 +11,23 @@ from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
 from socialsite.core.prepared import NOTHING, Together, prepared
-from socialsite.core.reads import Values, as_cached, run
+from socialsite.core.reads import Values, run
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
     from accounts.models import User
     from feeds.cards import Card
+
+
+class Did(cache.Marked[int]):
+    """What a person did to posts, as bits of `Mine`."""
+
+    def __init__(self, user_id: int) -> None:
+        self._id = user_id
+        super().__init__(cache.mine(user_id))
+
+    def read(self) -> cache.Fields:
+        return cache.pack_mine(_newest(self._id, cache.MINE_MAX + 1))
 
 
 class Decoration(Values[bytes]):
@@ -26,11 +36,11 @@ class Decoration(Values[bytes]):
     Cached values cost no query; what is lacking is read in two queries at most.
     """
 
+    cache = cache.COUNTS
+
     def __init__(self, viewer_id: int | None) -> None:
-        self._me = viewer_id
-        user_id = viewer_id or 0
-        self._mine = cache.Marked(cache.mine(user_id), cache.did, partial(_fields, user_id))
-        super().__init__(cache.COUNTS, None, as_cached)
+        self._me, self._mine = viewer_id, Did(viewer_id or 0)
+        super().__init__()
 
     def need(self, idents: Iterable[int]) -> None:
         posts = {*idents}
@@ -51,7 +61,7 @@ class Decoration(Values[bytes]):
 
     @property
     def is_cached(self) -> bool:
-        return not self._missing and not self._mine.unknown
+        return not self.missing and not self._mine.missing
 
     def lease(self, batch: Batch) -> None:
         super().lease(batch)
@@ -60,7 +70,7 @@ class Decoration(Values[bytes]):
     def query(self, union: Together) -> None:
         """Read what the reader did as it is cached; then counts, with what that left unknown."""
         self._mine.query(union)
-        self._missing |= self._mine.unknown
+        self.missing |= self._mine.missing
         super().query(union)
 
     def fill(self) -> None:
@@ -84,18 +94,18 @@ class Decoration(Values[bytes]):
             card["bookmarked"] = bits & _BOOKMARKED != 0
             card["reposted"] = bits & _REPOSTED != 0
 
-    def _read(self, ids: Collection[int]) -> dict[int, bytes]:
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Read counts as they are cached, and what the reader did where that is unknown."""
-        mine, together = dict.fromkeys(ids, 0), Together()
+        mine, together = dict.fromkeys(idents, 0), Together()
         is_known = self._me is None or self._mine.known.keys() >= mine.keys()
         if is_known:
-            rows = together.add(_counts, ids)
+            rows = together.add(_counts, idents)
         else:
-            rows = together.add(_counts_and_mine, ids, self._me)
-        changes = together.add(_changes, ids)
+            rows = together.add(_counts_and_mine, idents, self._me)
+        changes = together.add(_changes, idents)
         together.run()
         # To what has no subject nobody ever did anything.
-        found = dict.fromkeys(ids, b"0 0 0 0")
+        found = dict.fromkeys(idents, b"0 0 0 0")
         pending = {(ident, counted): by for ident, counted, by, *_ in changes}
         for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, _ in rows:
             if pending:
@@ -109,14 +119,13 @@ class Decoration(Values[bytes]):
             self._mine.learn(mine)
         return found
 
+    def decode(self, found: Mapping[int, bytes]) -> Mapping[int, bytes]:
+        return found
+
 
 # Plain numbers: the bits of an enum cost more than the whole of a card.
 _LIKED, _BOOKMARKED, _REPOSTED = Mine.LIKED.value, Mine.BOOKMARKED.value, Mine.REPOSTED.value
 _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.REPOST.value
-
-
-def _fields(user_id: int) -> cache.Fields:
-    return cache.pack_mine(_newest(user_id, cache.MINE_MAX + 1))
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:

@@ -1,7 +1,6 @@
 """Which comments a reader likes."""
 
 from collections.abc import Collection, Iterable
-from functools import partial
 from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
@@ -26,26 +25,24 @@ class LikedComments(cache.Marked[bool]):
     """
 
     def __init__(self, viewer_id: int | None, thread: int, ids: Collection[int]) -> None:
-        self._me = viewer_id or 0
+        self._me, self._thread = viewer_id or 0, thread
         self._others: set[int] = set()
-        liked, fields = cache.liked(self._me, thread), partial(_fields, self._me, thread)
-        super().__init__(liked, cache.verdicts, fields, () if viewer_id is None else ids)
+        super().__init__(cache.liked(self._me, thread), () if viewer_id is None else ids)
+
+    def read(self) -> cache.Fields:
+        rows = _liked_in(self._me, self._thread, limit=cache.LIKED_MAX + 1)
+        return cache.pack_liked([cache.LikedRow(*row) for row in rows])
 
     def query(self, union: Together) -> None:
         """Read the likes that the cache has place for, then what it does not know."""
         super().query(union)
-        if self.unknown:
-            self._others.update(_liked_of(self.unknown, self._me))
+        if self.missing:
+            self._others.update(_liked_of(self.missing, self._me))
 
     @property
     def value(self) -> set[int]:
         """The ids of the comments that the reader likes."""
         return self._others.union(ident for ident, likes in self.known.items() if likes)
-
-
-def _fields(user_id: int, thread: int) -> cache.Fields:
-    rows = _liked_in(user_id, thread, limit=cache.LIKED_MAX + 1)
-    return cache.pack_liked([cache.LikedRow(*row) for row in rows])
 
 
 @prepared

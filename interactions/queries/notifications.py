@@ -22,7 +22,7 @@ from relations import queries as relations
 from socialsite.core import reads, refill
 from socialsite.core.json import iso
 from socialsite.core.pagination import Page, Position, before
-from socialsite.core.reads import Values, numbers
+from socialsite.core.reads import Numbers
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -58,7 +58,7 @@ def notifications(viewer: "User", cursor: Position | None = None, size: int = 20
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
     """Return how many notifications are unread, up to 99, and if there are more."""
-    reads.run(unread := Unread(viewer.pk))
+    reads.run(unread := Unread([viewer.pk]))
     count = unread.value
     return min(count, UNREAD_MAX), count > UNREAD_MAX
 
@@ -70,25 +70,23 @@ def preferences(viewer: "User") -> dict[str, Choice]:
     return {name: chosen.get(name, DEFAULT) for name in CHOOSABLE}
 
 
-class Unread(Values[int]):
+class Unread(Numbers):
     """How much a reader has not read.
 
     The cached number counts while nobody was banned or let in again since; whatever else it
     depends on forgets it.
     """
 
-    def __init__(self, user_id: int) -> None:
-        super().__init__(cache.UNREAD, _packed_counts, numbers, [user_id])
+    cache = cache.UNREAD
+
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
+        return {user_id: b"%d" % count_unread(user_id) for user_id in idents}
 
     @property
     def value(self) -> int:
         """How many are unread, UNREAD_MAX + 1 for more."""
         (count,) = self.known.values()
         return count
-
-
-def _packed_counts(user_ids: Collection[int]) -> dict[int, bytes]:
-    return {user_id: b"%d" % count_unread(user_id) for user_id in user_ids}
 
 
 def count_unread(user_id: int) -> int:

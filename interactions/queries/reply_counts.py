@@ -17,14 +17,16 @@ from interactions.queries.threads import Row, Thread
 from interactions.visibility import by_shown_authors
 from relations import queries as relations
 from socialsite.core.prepared import Together
-from socialsite.core.reads import Values, numbers
+from socialsite.core.reads import Numbers
 
 
-class ReplyCounts(Values[int]):
+class ReplyCounts(Numbers):
     """Live replies that a reader sees, by comment; comments without replies are missing.
 
     Of a root those of its whole thread, of a reply its direct answers; `rows` are either.
     """
+
+    cache = cache.GONE
 
     def __init__(self, viewer_id: int | None, thread: Thread, rows: Sequence[Row]) -> None:
         self._me, self._thread = viewer_id, thread
@@ -33,8 +35,7 @@ class ReplyCounts(Values[int]):
         self._field = "root_id" if are_roots else "parent_id"
         self._picked: dict[int, int] = {}
         self._blocked: dict[int, int] = {}
-        idents = self._kept if thread.writers is None else ()
-        super().__init__(cache.GONE, None, numbers, idents)
+        super().__init__(self._kept if thread.writers is None else ())
 
     @property
     def is_cached(self) -> bool:
@@ -79,7 +80,7 @@ class ReplyCounts(Values[int]):
         rows = self._live(self._kept).filter(author_id__in=relations.blocked_ids(me))
         return self._count(rows.filter(author__banned_at=None, author__deleted_at=None))
 
-    def _read(self, idents: Collection[int]) -> dict[int, bytes]:
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Count the live replies by people who are banned or gone, as they are cached."""
         closed = Q(author__banned_at__isnull=False) | Q(author__deleted_at__isnull=False)
         counts = self._count(self._live(idents).filter(closed))

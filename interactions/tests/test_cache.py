@@ -142,7 +142,7 @@ def deliver() -> None:
 
 def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
     """Let something happen each time a reader has read the database and has not filled yet."""
-    read, newest = queries.Decoration._read, decoration._newest
+    read, newest = queries.Decoration.read, decoration._newest
 
     def read_counts(self: Any, ids: Any) -> Any:
         found = read(self, ids)
@@ -154,7 +154,7 @@ def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
         act()
         return found
 
-    patch.setattr(queries.Decoration, "_read", read_counts)
+    patch.setattr(queries.Decoration, "read", read_counts)
     patch.setattr(decoration, "_newest", read_rows)
 
 

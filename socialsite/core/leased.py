@@ -48,47 +48,34 @@ class Lease:
         return frozenset(self.keys[number - 1] for number in self._had.known or ())
 
 
-def _same(values: list[bytes | None]) -> list[bytes | None]:
-    return values
-
-
 class Asked:
-    """Values asked for in a batch: `found` after it has run, empty without Redis.
+    """Values asked for in a batch: `found` after it has run, empty without Redis."""
 
-    With the token of an epoch only the values that carry it are found, the others are `stale`.
-    """
+    def __init__(self, idents: Collection[int]) -> None:
+        self._idents = idents
+        self.found: dict[int, bytes] = {}
+        # Of a `TaggedCache`: the token of the epoch, and the ids whose values carry another.
+        self.token: bytes | None = None
+        self.stale: list[int] = []
 
-    def __init__(
-        self,
-        idents: Collection[int],
-        promise: Promise[list[bytes | None]],
-        token: Promise[bytes | None] | None = None,
-    ) -> None:
-        self._idents, self._promise, self.token = idents, promise, token
-
-    @property
-    def found(self) -> dict[int, bytes]:
-        """The values that are cached and count."""
-        present = self._present()
-        if self.token is None:
-            return present
-        tag = _tag(self.token.known)
-        if not tag:
-            return {}
-        return {one: v[len(tag) :] for one, v in present.items() if v.startswith(tag)}
-
-    @property
-    def stale(self) -> list[int]:
-        """The ids whose values are cached and do not count."""
-        return [*(self._present().keys() - self.found.keys())]
-
-    def _present(self) -> dict[int, bytes]:
-        replies = self._promise.known or ()
-        return {
+    def take(self, replies: Sequence[bytes | None]) -> None:
+        """Take what the keys hold."""
+        self.found = {
             ident: reply[1:]
-            for ident, reply in zip(self._idents, replies, strict=False)
+            for ident, reply in zip(self._idents, replies, strict=True)
             if reply and reply[0] == _MARK
         }
+
+    def take_tagged(self, replies: Sequence[bytes | None]) -> None:
+        """Take the token of the epoch, and what the keys hold: only values that carry it count."""
+        self.token, *values = replies
+        self.take(values)
+        tag, present, self.found = _tag(self.token), self.found, {}
+        for ident, value in present.items():
+            if tag and value.startswith(tag):
+                self.found[ident] = value[len(tag) :]
+            else:
+                self.stale.append(ident)
 
 
 class LeasedCache:
@@ -103,13 +90,11 @@ class LeasedCache:
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values, at least one, to a batch."""
-        return Asked(idents, self._get(batch, idents))
-
-    def _get(self, batch: redis.Batch, idents: Collection[int]) -> Promise[list[bytes | None]]:
-        if batch.in_transaction:
-            return Promise()
-        prefix = self._prefix
-        return batch.get([prefix + str(ident) for ident in idents], _same)
+        asked = Asked(idents)
+        if not batch.in_transaction:
+            prefix = self._prefix
+            batch.get([prefix + str(ident) for ident in idents], asked.take)
+        return asked
 
     def lease(
         self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
@@ -145,8 +130,10 @@ class TaggedCache(LeasedCache):
 
     def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
         """Add the read of some values and of the token to a batch."""
-        token = Promise[bytes | None]() if batch.in_transaction else self._epoch.ask(batch)
-        return Asked(idents, self._get(batch, idents), token)
+        asked = Asked(idents)
+        if not batch.in_transaction:
+            batch.get([self._epoch.key, *map(self.key, idents)], asked.take_tagged)
+        return asked
 
     def lease(
         self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
@@ -155,8 +142,8 @@ class TaggedCache(LeasedCache):
         if asked is not None and asked.stale:
             batch.add("DEL", *(self.key(ident) for ident in asked.stale))
         lease = super().lease(batch, idents)
-        if asked is not None and asked.token is not None and asked.token.known is not None:
-            lease.epoch = asked.token
+        if asked is not None and asked.token is not None:
+            lease.epoch.set(asked.token)
         elif not batch.in_transaction:
             lease.epoch = self._epoch.ask_start(batch)
         return lease
@@ -184,23 +171,13 @@ class Epoch:
         self.key = f"epoch:{name}"
 
     def ask(self, batch: redis.Batch) -> Promise[bytes | None]:
-        """Add the read of the token to a batch; None when there is none, then start one."""
+        """Add the read of the token to a batch; None when there is none, then `ask_start`."""
         return batch.get([self.key], itemgetter(0))
 
     def ask_start(self, batch: redis.Batch) -> Promise[bytes | None]:
         """Add the read of the token to a batch, made when there is none."""
         batch.add("SET", self.key, secrets.token_bytes(12), "NX")
         return batch.add("GET", self.key)
-
-    def start(self) -> bytes | None:
-        """Return the present token, made when there is none; None without Redis: cache nothing."""
-        batch = redis.Batch()
-        present = self.ask_start(batch)
-        batch.run()
-        try:
-            return present.value
-        except redis.RedisDown:
-            return None
 
     def renew(self) -> None:
         """Make everything that carries the present token stale; call it after the commit."""

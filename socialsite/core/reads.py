@@ -13,7 +13,7 @@ only place that knows it (docs/decisions/0001):
   them comes from the database, the read does too, by the same statement and so of one moment.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from socialsite.core.leased import Asked, Lease, LeasedCache
@@ -64,7 +64,8 @@ def ask(*reads: Read[Any]) -> None:
     """Ask the caches in one round trip, and leave the other stages to a later `run`."""
     fresh = [read for read in reads if not read.is_asked]
     if fresh:
-        batch, asked = Batch(), fresh[:0]
+        batch = Batch()
+        asked: list[Read[Any]] = []
         for read in fresh:
             _ask(read, batch, asked)
         batch.run()
@@ -78,10 +79,10 @@ def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
     The reads `ahead` only join the two round trips: a later `run` finishes them.
     """
     ask(*reads, *ahead)
-    lacking = [read for read in reads if not read.is_cached or (read.after and _is_older(read))]
-    leasing = [read for read in ahead if not read.is_cached or (read.after and _is_older(read))]
-    if lacking or leasing:
-        _lease(lacking + leasing)
+    lacking = [read for read in reads if _is_lacking(read)]
+    leasing = lacking + [read for read in ahead if _is_lacking(read)]
+    if leasing:
+        _lease(leasing)
     if lacking:
         _query(lacking)
         _fill(lacking)
@@ -96,9 +97,12 @@ def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
         asked.append(read)
 
 
-def _is_older(read: Read[Any]) -> bool:
-    """Tell whether the cached answer is older than one that must not be newer."""
-    return any(not other.is_cached for other in read.after)
+def _is_lacking(read: Read[Any]) -> bool:
+    """Tell whether the caches have no answer, or one older than another that comes later."""
+    for other in read.after:
+        if not other.is_cached:
+            return True
+    return not read.is_cached
 
 
 def _lease(reads: Sequence[Read[Any]]) -> None:
@@ -121,20 +125,18 @@ def _fill(reads: Sequence[Read[Any]]) -> None:
 
 
 class ById(Read[Any], Generic[T]):
-    """Answers by id: those that are `known` so far.
+    """Answers by id: those that are `known` so far, and the ids that are needed and `missing`.
 
     Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
     too.
     """
 
-    is_asked = True
-
     def __init__(self, idents: Iterable[int] = ()) -> None:
         self.known: dict[int, T] = {}
-        self._wanted: set[int] = set()
-        self._fresh: set[int] = set()
-        self._missing: set[int] = set()
-        self.need(idents)
+        self.missing = {*idents}
+        self._wanted = {*self.missing}
+        self._fresh = {*self.missing}
+        self.is_asked = not self.missing
 
     def expect(self, idents: Iterable[int]) -> None:
         """Ask for some ids in the next round trip, whether they are needed or not."""
@@ -148,18 +150,18 @@ class ById(Read[Any], Generic[T]):
         """Answer for some ids after the next `run`."""
         missing = {*idents}.difference(self.known)
         if missing:
-            self._missing |= missing
+            self.missing |= missing
             self.expect(missing)
 
     def learn(self, found: Mapping[int, T]) -> None:
         """Take answers."""
         self.known.update(found)
-        self._missing.difference_update(found)
+        self.missing.difference_update(found)
 
     @property
     def is_cached(self) -> bool:
         """Whether all ids that are needed are known."""
-        return not self._missing
+        return not self.missing
 
     @property
     def value(self) -> Any:
@@ -168,59 +170,48 @@ class ById(Read[Any], Generic[T]):
 
 
 class Values(ById[T]):
-    """Facts of one cache.
+    """Facts of one cache; a subclass names it, and says how they are read."""
 
-    `read`, or a subclass, returns facts as the cache keeps them; `decode` makes answers of such
-    facts.
-    """
+    cache: LeasedCache
 
     _asked: Asked | None = None
     _leases: tuple[Lease, ...] = ()
     _leased: frozenset[int] = frozenset()
     _rows: Mapping[int, bytes] = {}
 
-    def __init__(
-        self,
-        cache: LeasedCache,
-        read: Callable[[Collection[int]], Mapping[int, bytes]] | None,
-        decode: Callable[[Mapping[int, bytes]], Mapping[int, T]],
-        idents: Iterable[int] = (),
-    ) -> None:
-        self._cache, self._reading, self._decode = cache, read, decode
-        super().__init__(idents)
+    def read(self, idents: Collection[int]) -> Mapping[int, bytes]:
+        """Read facts from the database, as the cache keeps them."""
+        raise NotImplementedError
+
+    def decode(self, found: Mapping[int, bytes]) -> Mapping[int, T]:
+        """Return the answers that facts stand for."""
+        raise NotImplementedError
 
     def ask(self, batch: Batch) -> None:
-        self._asked, self._fresh = self._cache.ask(batch, [*self._fresh]), set()
+        self._asked, self._fresh = self.cache.ask(batch, [*self._fresh]), set()
 
     def take(self) -> None:
         if self._asked is not None:
-            self.learn(self._decode(self._asked.found))
+            self.learn(self.decode(self._asked.found))
 
     def lease(self, batch: Batch) -> None:
-        fresh = [*(self._missing - self._leased)]
+        fresh = [*(self.missing - self._leased)]
         if fresh:
             self._leased |= {*fresh}
-            self._leases += (self._cache.lease(batch, fresh, self._asked),)
+            self._leases += (self.cache.lease(batch, fresh, self._asked),)
 
     def query(self, union: Together) -> None:
-        self._rows = self._read(self._missing) if self._missing else {}
-
-    def _read(self, idents: Collection[int]) -> Mapping[int, bytes]:
-        if self._reading is None:
-            raise NotImplementedError
-        return self._reading(idents)
+        self._rows = self.read(self.missing) if self.missing else {}
 
     def fill(self) -> None:
         for lease in self._leases:
-            self._cache.fill(lease, self._rows)
-        self.learn(self._decode(self._rows))
+            self.cache.fill(lease, self._rows)
+        self.learn(self.decode(self._rows))
 
 
-def as_cached(found: Mapping[int, bytes]) -> Mapping[int, bytes]:
-    """Return facts as the cache keeps them, which need no decoding."""
-    return found
+class Numbers(Values[int]):
+    """Facts that are numbers."""
 
-
-def numbers(found: Mapping[int, bytes]) -> Mapping[int, int]:
-    """Return facts that are numbers."""
-    return {ident: int(value) for ident, value in found.items()}
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, int]:
+        """Return the numbers."""
+        return {ident: int(value) for ident, value in found.items()}

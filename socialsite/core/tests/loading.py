@@ -2,21 +2,33 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from socialsite.core.leased import Lease, LeasedCache
-from socialsite.core.reads import Values, as_cached, run
+from socialsite.core.leased import Epoch, Lease, LeasedCache
+from socialsite.core.reads import Values, run
 from socialsite.core.redis import Batch
 
+Reading = Callable[[Collection[int]], Mapping[int, bytes]]
 
-def load(
-    cache: LeasedCache,
-    idents: Collection[int],
-    read: Callable[[Collection[int]], Mapping[int, bytes]],
-) -> Mapping[int, bytes]:
+
+class Facts(Values[bytes]):
+    """Facts of any cache, as it keeps them."""
+
+    def __init__(self, cache: LeasedCache, read: Reading, idents: Collection[int]) -> None:
+        self.cache, self._reading = cache, read
+        super().__init__(idents)
+
+    def read(self, idents: Collection[int]) -> Mapping[int, bytes]:
+        return self._reading(idents)
+
+    def decode(self, found: Mapping[int, bytes]) -> Mapping[int, bytes]:
+        return found
+
+
+def load(cache: LeasedCache, idents: Collection[int], read: Reading) -> Mapping[int, bytes]:
     """Take leases on facts, read them and fill them in; returns what was read."""
-    values = Values(cache, read, as_cached, idents)
-    values.is_asked = True
-    run(values)
-    return values.known
+    facts = Facts(cache, read, idents)
+    facts.is_asked = True
+    run(facts)
+    return facts.known
 
 
 def lease_at_once(*keys: str) -> Lease:
@@ -25,3 +37,11 @@ def lease_at_once(*keys: str) -> Lease:
     lease = Lease(batch, keys)
     batch.run()
     return lease
+
+
+def start(epoch: Epoch) -> bytes | None:
+    """Return the present token of an epoch, made when there is none; None without Redis."""
+    batch = Batch()
+    present = epoch.ask_start(batch)
+    batch.run()
+    return present.known

@@ -10,7 +10,8 @@ import pytest
 
 from socialsite.core import reads, redis
 from socialsite.core.leased import Epoch, LeasedCache, TaggedCache
-from socialsite.core.reads import Read, Values, as_cached, run
+from socialsite.core.reads import Read, run
+from socialsite.core.tests.loading import Facts
 
 HOUR_MS = 3_600_000
 CACHE = LeasedCache("test", ttl_ms=HOUR_MS)
@@ -30,8 +31,8 @@ class Table:
         return dict.fromkeys(idents, self.value)
 
 
-def values(cache: LeasedCache, table: Table, *idents: int) -> Values[bytes]:
-    return Values(cache, table.read, as_cached, idents)
+def values(cache: LeasedCache, table: Table, *idents: int) -> Facts:
+    return Facts(cache, table.read, idents)
 
 
 def cached(cache: LeasedCache, *idents: int) -> dict[int, bytes]:
