@@ -381,6 +381,31 @@ def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
         assert (len(run.entries), run.ends) == (3, False)
 
 
+def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
+    reader: User,
+    author: User,
+    make_post: Make,
+    drain: Make,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.MAX_CACHED_POST_SIZE, settings.MIN_CACHED_POST_SECONDS = 3, 0
+    monkeypatch.setattr(timeline, "CAP", 4)
+    relations.follow(reader, author)
+    make_post(author)
+    drain()
+    for _ in range(12):
+        make_post(author)
+    assert_exact(reader, 20)
+    reads.ask(opened := sources.OpenFanOuts(None))
+    assert opened.is_cached
+    assert not opened.are_all
+    cache.INBOX.forget([reader.pk])
+    assert_exact(reader, 20)
+    reads.ask(inbox := timeline.Runs(cache.INBOX, None, 100, [reader.pk]))
+    assert inbox.known.keys() == {reader.pk}
+
+
 # --- generations --------------------------------------------------------------------------------
 def backfill(viewer_id: int) -> None:
     """Bring an inbox in line with all follows of its reader."""
