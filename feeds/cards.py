@@ -84,7 +84,7 @@ class Companion(Protocol):
     def expect(self, idents: Iterable[int]) -> None:
         """Ask for some posts in the next round trip, whether they are needed or not."""
 
-    def need(self, idents: Iterable[int]) -> None:
+    def need(self, idents: Collection[int]) -> None:
         """Answer for some posts after the next `run`."""
 
     def apply(self, cards: Sequence[Card]) -> None:
@@ -128,7 +128,9 @@ class Hydration:
         In three runs: the posts; the posts that they repost, and people; then the companion.
         """
         facts = self._posts.known
-        self._need(ids, foresight.writers(ids))
+        self._need(ids)
+        if self._posts.missing:
+            self._people.need(foresight.writers(ids))
         if not self._posts.is_asked:
             self._people.expect(self._likely)
         run(self._posts, ahead=self._along)
@@ -138,7 +140,8 @@ class Hydration:
             found = [one for one in found if one["author"] in followed or one["author"] == mine]
         people = {one["author"] for one in found}
         people |= {one["ref_author"] for one in found if one["ref_author"]}
-        self._need([one["ref"] for one in found if one["ref"] is not None], people)
+        self._need([one["ref"] for one in found if one["ref"] is not None])
+        self._people.need(people)
         run(self._posts, self._people, ahead=self._along[1:])
         for author, person in self._people.known.items():
             if person is not None and author in people:
@@ -160,9 +163,8 @@ class Hydration:
             self._companion.apply(list(cards.values()))
         return cards
 
-    def _need(self, ids: Sequence[int], authors: Iterable[int]) -> None:
+    def _need(self, ids: Sequence[int]) -> None:
         self._posts.need(ids)
-        self._people.need(authors)
         if self._companion is not None:
             self._companion.need(ids)
 

@@ -191,16 +191,17 @@ class Runs(ById[Run]):
         key, cursor, want = self._lists.key, self.cursor, self.want
         fresh, self._fresh = self._fresh, set()
         if cursor is None:
-            commands = [("ZRANGE", key(owner), 0, want, "WITHSCORES") for owner in fresh]
-        else:
-            script = redis.script(__file__, "timeline_run")
-            # The colon sorts behind whatever digits follow an id in members that tell more.
-            last = member_of(max(cursor.id, MIN_ID)) + b":"
-            place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
-            commands = [script.command([key(owner)], place) for owner in fresh]
+            self._promises = [
+                (owner, batch.add("ZRANGE", key(owner), 0, want, "WITHSCORES", read=_run))
+                for owner in fresh
+            ]
+            return
+        script = redis.script(__file__, "timeline_run")
+        # The colon sorts behind whatever digits follow an id in members that tell more.
+        last = member_of(max(cursor.id, MIN_ID)) + b":"
+        place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
         self._promises = [
-            (owner, batch.add(*command, read=_run))
-            for owner, command in zip(fresh, commands, strict=True)
+            (owner, batch.add(*script.command([key(owner)], place), read=_run)) for owner in fresh
         ]
 
     def take(self) -> None:

@@ -1,6 +1,6 @@
 """Counts of posts, and what the reader did to them, for post cards."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Sum, Value
@@ -42,11 +42,10 @@ class Decoration(Values[bytes]):
         self._me, self._mine = viewer_id, Did(viewer_id or 0)
         super().__init__()
 
-    def need(self, idents: Iterable[int]) -> None:
-        posts = {*idents}
-        super().need(posts)
+    def need(self, idents: Collection[int]) -> None:
+        super().need(idents)
         if self._me is not None:
-            self._mine.need(posts)
+            self._mine.need(idents)
 
     def ask(self, batch: Batch) -> None:
         """Ask for the posts that are new: two commands, one for a guest."""

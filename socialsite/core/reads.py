@@ -79,8 +79,8 @@ def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
     The reads `ahead` only join the two round trips: a later `run` finishes them.
     """
     ask(*reads, *ahead)
-    lacking = [read for read in reads if _is_lacking(read)]
-    leasing = lacking + [read for read in ahead if _is_lacking(read)]
+    lacking = [*filter(_is_lacking, reads)]
+    leasing = [*lacking, *filter(_is_lacking, ahead)]
     if leasing:
         _lease(leasing)
     if lacking:
@@ -146,11 +146,12 @@ class ById(Read[Any], Generic[T]):
             self._fresh |= fresh
             self.is_asked = False
 
-    def need(self, idents: Iterable[int]) -> None:
+    def need(self, idents: Collection[int]) -> None:
         """Answer for some ids after the next `run`."""
-        missing = {*idents}.difference(self.known)
+        known = self.known
+        missing = [ident for ident in idents if ident not in known]
         if missing:
-            self.missing |= missing
+            self.missing.update(missing)
             self.expect(missing)
 
     def learn(self, found: Mapping[int, T]) -> None:
