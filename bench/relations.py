@@ -194,7 +194,7 @@ class Bench:
         """Time follows of people with no, some and a million followers, in turn.
 
         Each is by somebody who follows nobody yet, so that both rows are new. Later deliveries
-        (counters, inbox, cached lists) and the unfollow that resets the state are timed apart.
+        (counters, inbox) and the unfollow that resets the state are timed apart.
         """
         from accounts.models import User
         from relations import actions

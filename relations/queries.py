@@ -2,7 +2,7 @@
 
 Every query names the person whose rows it reads (`from_user`), so that the table can be sharded by
 person. Lists are newest first, by (time of the follow, id of the other person), and come from
-covering indexes; the newest rows of big people's lists come from `cache`.
+covering indexes without a cache (docs/decisions/0012).
 """
 
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
-from relations import cache, states
+from relations import states
 from relations.models import (
     BLOCKED,
     FOLLOWS_ME,
@@ -161,7 +161,7 @@ def following(
     That person also sees banned and closed accounts, by name: they count towards the cap, so it
     must be possible to unfollow them.
     """
-    listing = _big_list("following", user_id, viewer_id)
+    listing = _Listing(_following_rows(user_id), "followed_at", viewer_id)
     return _people(listing, cursor, size, show_closed=user_id == viewer_id)
 
 
@@ -169,7 +169,8 @@ def followers(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return a person's followers, friends included, the latest follower first."""
-    return _people(_big_list("followers", user_id, viewer_id), cursor, size)
+    listing = _Listing(_dated_rows(user_id, "fan_since"), "fan_since", viewer_id)
+    return _people(listing, cursor, size)
 
 
 def friends(
@@ -248,74 +249,6 @@ class _Listing:
 
     def _table(self, place: Position | None, want: int) -> list[Position]:
         return [Position(*row) for row in page_rows(self.rows, self.time, place)[:want]]
-
-
-class _BigListing(_Listing):
-    """The same rows from the cache where possible; the reader's own follow is in them at once.
-
-    The cache lags a little behind the commit. So the reader's own place in the list is taken from
-    the reader's row, which is read for the relations anyway.
-    """
-
-    def __init__(
-        self, kind: cache.Kind, owner: int, rows: "QuerySet[Relationship]", viewer_id: int | None
-    ) -> None:
-        super().__init__(rows, cache.TIME[kind], viewer_id)
-        self.kind, self.owner = kind, owner
-        # A follow has the same time in both rows of the pair.
-        self.mirror = "followed_at" if kind == "followers" else "fan_since"
-
-    def read(self, place: Position | None, want: int) -> _Round:
-        """Return the next `want` rows, give or take the reader's own; `last` is None at the end."""
-        found, lease = cache.page(self.kind, self.owner, place, want)
-        if found is None:
-            answer = super().read(place, want)
-            if lease:
-                self._fill(lease, full=answer.last is not None)
-            return answer
-        last = found[-1] if len(found) == want else None
-        if self.viewer_id is None:
-            return _Round(found, relations_of(None, [row.id for row in found]), last)
-        ids = {row.id for row in found} | {self.owner}
-        mine = Relationship.objects.filter(from_user=self.viewer_id, to_user__in=ids)
-        seen = {row[0]: row[1:] for row in mine.values_list("to_user_id", "relation", self.mirror)}
-        relations = {row.id: states.read(seen.get(row.id, (None,))[0]) for row in found}
-        relations[self.viewer_id] = None
-        since = seen.get(self.owner, (None, None))[1]
-        return _Round(self._with_viewer(found, since, place, last), relations, last)
-
-    def _with_viewer(
-        self,
-        found: list[Position],
-        since: int | None,
-        place: Position | None,
-        last: Position | None,
-    ) -> list[Position]:
-        """Insert the reader where their own row says, if that is between `place` and `last`."""
-        viewer = self.viewer_id or 0
-        others = [row for row in found if row.id != viewer]
-        if since is None:
-            return others
-        own = Position(since, viewer)
-        if (place is not None and own >= place) or (last is not None and own < last):
-            return others
-        return sorted([*others, own], reverse=True)
-
-    def _fill(self, lease: str, *, full: bool) -> None:
-        """Fill the cached list of a person with many followers; the lease precedes these reads."""
-        if full and follower_count(self.owner) >= cache.BIG_FROM:
-            cache.fill(self.kind, self.owner, lease, self._table(None, cache.CAP + 1))
-        else:
-            cache.decline(self.kind, self.owner)
-
-
-def _big_list(kind: cache.Kind, owner: int, viewer_id: int | None) -> _Listing:
-    """Return the cached listing for big people; owners read their own lists from the table."""
-    time = cache.TIME[kind]
-    rows = _dated_rows(owner, time)
-    if viewer_id == owner:
-        return _Listing(rows, time, viewer_id)
-    return _BigListing(kind, owner, rows, viewer_id)
 
 
 def _people(

@@ -29,8 +29,6 @@ LIFETIMES = {
     "feeds.cache.OPEN.ttl_ms": HOUR_MS,
     "feeds.fanout.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
-    "relations.cache.LEASE_MS": HOUR_MS,
-    "relations.cache.TTL_MS": HOUR_MS,
     "socialsite.core.leased.LEASE_MS": HOUR_MS,
     "socialsite.core.redis.BREAK_SECONDS": 3600.0,
     "socialsite.core.relay.LEASE_MS": HOUR_MS,
