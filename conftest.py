@@ -17,7 +17,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
 from rest_framework.test import APIClient
 
-from socialsite.core import db, doorbell
+from socialsite.core import db
+from socialsite.core.events import enqueue
 from socialsite.tests import standstill
 
 _numbers = itertools.count(1)
@@ -84,10 +85,11 @@ def _english() -> None:
 @pytest.fixture(autouse=True)
 def _empty_redis() -> None:
     """Every test starts with an empty Redis, a closed breaker, full budgets and no guesses."""
-    from feeds import foresight
-    from socialsite.core import local, redis
+    from feeds.home import prefetch
+    from socialsite.core import redis
+    from socialsite.core.rate_limits import local
 
-    foresight.forget()
+    prefetch.forget()
     local.forget()
     redis.breaker.reset()
     redis.owed.clear()
@@ -169,7 +171,7 @@ def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         connection = transaction.get_connection(self.using)
         if db.is_test_transaction() and not connection.needs_rollback:
             waiting, connection.run_on_commit = connection.run_on_commit, []
-            with doorbell.silence():
+            with enqueue.silence():
                 for _sids, function, _robust in waiting:
                     function()
 
@@ -225,12 +227,12 @@ def api_for(db: None) -> Callable[..., APIClient]:
 @pytest.fixture
 def drain(db: None) -> Callable[[], None]:
     """Return a function that delivers all events, runs all fan-outs and folds all notifications."""
-    from feeds import fanout
+    from feeds.fanout import deliver
     from interactions.notifying import fold
-    from socialsite.core import relay
+    from socialsite.core.events import relay
 
     def run() -> None:
-        while relay.relay() + fanout.sweep() + fold.sweep():
+        while relay.relay() + deliver.sweep() + fold.sweep():
             pass
 
     return run

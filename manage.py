@@ -13,7 +13,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     from django.core.management import execute_from_command_line
 
-    from socialsite.core import data_dir, embedded
+    from socialsite.core.runtime import data_dir, embedded
 
     if not SOURCES.intersection(sys.argv[1:2]):
         os.umask(data_dir.UMASK)

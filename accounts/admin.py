@@ -24,11 +24,13 @@ from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions as accounts
-from accounts import addresses, queries, second_factor, staff
-from accounts.devices import Client, address_of
+from accounts import queries
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.sign_in import two_factor
+from accounts.sign_in.devices import Client, address_of
+from accounts.staff import addresses, descriptions
 from socialsite.core.admin import ReadOnlyAdmin
-from socialsite.core.errors import Forbidden
+from socialsite.core.http.errors import Forbidden
 from socialsite.core.ids import MAX_ID
 
 admin.site.unregister(Group)  # rights follow from the role, not from groups
@@ -121,7 +123,7 @@ class UserAdmin(ReadOnlyAdmin):
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
     def second_factor(self, user: User) -> bool:
         """Return whether log-in asks for a code."""
-        return second_factor.is_on(user)
+        return two_factor.is_on(user)
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
         """Hide the address from moderators: it serves recovery only."""
@@ -237,9 +239,9 @@ class UserAdmin(ReadOnlyAdmin):
             extra_context = {
                 "may_act": may_act,
                 "may_administer": request.user.is_superuser and not yourself,
-                "has_second_factor": second_factor.is_on(user),
-                "devices": staff.devices_of(user, request.user),
-                "acts": staff.acts_about(user, request.user),
+                "has_second_factor": two_factor.is_on(user),
+                "devices": descriptions.devices_of(user, request.user),
+                "acts": descriptions.acts_about(user, request.user),
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
 
@@ -361,22 +363,22 @@ class AuditEntryAdmin(AddressAdmin):
     @admin.display(description=gettext_lazy("who"))
     def who(self, entry: AuditEntry) -> SafeString | str:
         """Link to the actor."""
-        return staff.actor_link(entry)
+        return descriptions.actor_link(entry)
 
     @admin.display(description=gettext_lazy("what"))
     def what(self, entry: AuditEntry) -> str:
         """Return the name of the act."""
-        return staff.act_name(entry)
+        return descriptions.act_name(entry)
 
     @admin.display(description=gettext_lazy("to whom"))
     def whom(self, entry: AuditEntry) -> SafeString | str:
         """Link to the person or the thing."""
-        return staff.subject_link(entry, entry.subject_name)  # type: ignore[attr-defined]
+        return descriptions.subject_link(entry, entry.subject_name)  # type: ignore[attr-defined]
 
     @admin.display(description=gettext_lazy("more"))
     def more(self, entry: AuditEntry) -> str:
         """Return the detail as text."""
-        return staff.detail_text(entry)
+        return descriptions.detail_text(entry)
 
 
 class KindFilter(admin.SimpleListFilter):

@@ -69,7 +69,7 @@ class TokensRevoked(_UserEvent):
 
 @dataclass(frozen=True, slots=True)
 class MailWanted(DomainEvent):
-    """A mail is to be sent: its kind (see `accounts.mail`) and its language.
+    """A mail is to be sent: its kind (see `accounts.mail.messages`) and its language.
 
     `user_id` is 0 if the mail is for every account of the address. A mail that failed is published
     again for a later time, with the number of `tries` so far. `counted`: its budget tokens are

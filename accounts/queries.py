@@ -9,17 +9,19 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts import cache, rules, second_factor
-from accounts import devices as device_names
+from accounts import cache
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
+from accounts.sign_in import devices as device_names
+from accounts.sign_in import rules, two_factor
 from socialsite.core import ids as core_ids
-from socialsite.core import media, reads
-from socialsite.core.errors import UserNotFound
-from socialsite.core.json import iso
-from socialsite.core.pagination import Page, Position, cut
-from socialsite.core.prepared import prepared
-from socialsite.core.reads import Values
-from socialsite.core.unpacked import Unpacked
+from socialsite.core import media
+from socialsite.core.cache import reads
+from socialsite.core.cache.reads import Values
+from socialsite.core.cache.unpacked import Unpacked
+from socialsite.core.db.compiled import prepared
+from socialsite.core.http.errors import UserNotFound
+from socialsite.core.http.json import iso
+from socialsite.core.http.pagination import Page, Position, cut
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
@@ -96,7 +98,7 @@ def noted(action: str, subject_type: str, subject_id: int) -> dict[str, Any] | N
 
 def moderates(user: User) -> bool:
     """True for staff; TwoFactorNeeded when they lack the second factor the site asks of staff."""
-    second_factor.check_staff(user)
+    two_factor.check_staff(user)
     return user.is_staff
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from accounts import devices
 from accounts.actions import BIO_MAX
-from accounts.devices import Client
+from accounts.sign_in import devices
+from accounts.sign_in.devices import Client
 from relations.serializers import RelationSerializer
 from socialsite.core.ids import MAX_ID
 

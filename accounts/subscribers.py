@@ -12,20 +12,21 @@ from accounts.events import (
     UserUnbanned,
 )
 from accounts.models import User
-from socialsite.core import doorbell, media_use
-from socialsite.core.errors import Unavailable
+from socialsite.core.events import enqueue
+from socialsite.core.events.registry import on
+from socialsite.core.http.errors import Unavailable
+from socialsite.core.media import usage
 from socialsite.core.models import Media
-from socialsite.core.registry import on
 
 
-@media_use.asked_before_sweeping
+@usage.asked_before_sweeping
 def is_avatar(picture: Media) -> bool:
     """Return whether a person uses this picture as their avatar."""
     people = User.objects.filter(pk=picture.owner_id)
     return people.filter(avatar_name__in=(picture.name, picture.thumb_name)).exists()
 
 
-@media_use.seen_by_all
+@usage.seen_by_all
 def avatars(pictures: Sequence[Media]) -> set[str]:
     """Return the files that are avatars of open accounts; these are public."""
     people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
@@ -41,7 +42,7 @@ def avatars(pictures: Sequence[Media]) -> set[str]:
 @on(UserBanned, UserUnbanned, after=True)
 def arrange_pictures(event: UserBanned | UserUnbanned) -> None:
     """Make the pictures of a banned person private, and public again when the ban is lifted."""
-    media_use.arrange_all(event.user_id)
+    usage.arrange_all(event.user_id)
 
 
 @on(TokensRevoked, after=True)
@@ -78,5 +79,5 @@ def hand_to_worker(event: MailWanted) -> None:
     is being sent, it is lost if the worker is killed or the broker is emptied.
     """
     message = (event.kind, event.user_id, event.address, event.language)
-    if not doorbell.ring("accounts.send_mail", *message, event.tries, event.counted):
+    if not enqueue.ring("accounts.send_mail", *message, event.tries, event.counted):
         raise Unavailable

@@ -5,8 +5,10 @@ from smtplib import SMTPException
 
 from celery import shared_task
 
-from accounts import addresses, attempts, mail
 from accounts.events import MailWanted
+from accounts.mail import messages
+from accounts.sign_in import attempts
+from accounts.staff import addresses
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id
@@ -43,13 +45,13 @@ def send_mail(
     a worker's memory, where a restart would lose it.
     """
     try:
-        mail.send(kind, user_id, address, language, counted=counted)
+        messages.send(kind, user_id, address, language, counted=counted)
         return
     except (SMTPException, OSError) as error:
         failure: Exception = error
         # Waiting for the site's budget used none of the tries at the mail server.
         tries, counted, most, pause = tries if counted else 0, True, MAIL_TRIES, 0
-    except mail.Later as error:
+    except messages.Later as error:
         failure, most, pause = error, LATER_TRIES, error.seconds
     tries += 1
     if tries >= most:

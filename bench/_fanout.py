@@ -83,7 +83,7 @@ class World:
         from feeds.cache import timeline
         from feeds.cache.timeline import ABOVE, BOTTOM, CAP, MORE, SLACK, TOP, entry_of
         from socialsite.core import redis
-        from socialsite.core.pagination import Position
+        from socialsite.core.http.pagination import Position
 
         redis.call(lambda connection: connection.flushdb())
         if not entries:
@@ -121,14 +121,14 @@ class World:
 
     def planned(self, count: int) -> list[int]:
         """Publish posts and write their plans; return the ids of their chunks."""
-        from feeds import fanout
-        from socialsite.core import doorbell, relay
+        from feeds.fanout import deliver
+        from socialsite.core.events import enqueue, relay
 
-        with doorbell.silence():
+        with enqueue.silence():
             posts = self.publish(count)
             while relay.relay():
                 pass
-        return [chunk for post in posts for chunk in fanout.open_chunks(post)]
+        return [chunk for post in posts for chunk in deliver.open_chunks(post)]
 
 
 class Floor:
@@ -187,26 +187,26 @@ class Parts:
 
     def run(self, chunk: int) -> None:
         """Run one chunk, then the trims that it enqueued."""
-        from feeds import fanout
-        from socialsite.core import doorbell
+        from feeds.fanout import deliver
+        from socialsite.core.events import enqueue
 
         marks = [time.perf_counter()]
-        real = fanout.failpoint
-        fanout.failpoint = lambda name: (  # type: ignore[assignment]
+        real = deliver.failpoint
+        deliver.failpoint = lambda name: (  # type: ignore[assignment]
             marks.append(time.perf_counter()) if name in self.ENDS else None
         )
         try:
-            with patch.object(doorbell, "ring_last") as ring:
-                if not fanout.run_chunk(chunk):
+            with patch.object(enqueue, "ring_last") as ring:
+                if not deliver.run_chunk(chunk):
                     raise RuntimeError(f"chunk {chunk} was not delivered")
         finally:
-            fanout.failpoint = real  # type: ignore[assignment]
+            deliver.failpoint = real  # type: ignore[assignment]
         marks.append(time.perf_counter())
         for name, (began, ended) in zip(self.NAMES, itertools.pairwise(marks), strict=True):
             self.times[name].times.append(ended - began)
         self.times["all of it"].times.append(marks[-1] - marks[0])
         if ring.called:
-            fanout.trim_chunk(chunk)
+            deliver.trim_chunk(chunk)
         self.times[TRIMS].times.append(time.perf_counter() - marks[-1])
 
 
@@ -214,7 +214,7 @@ def rate(posts: Sequence[int]) -> float:
     """Return the deliveries a second of finished posts, from the first lease to the end."""
     from django.db.models import Max, Min, Sum
 
-    from feeds.fanout import LEASE_MS
+    from feeds.fanout.deliver import LEASE_MS
     from feeds.models import FanOut, FanOutChunk
 
     chunks = FanOutChunk.objects.filter(fanout_id__in=posts)
@@ -236,7 +236,7 @@ def wait_for(check: Callable[[], bool], seconds: float, what: str) -> None:
 def sql_alone() -> Iterator[None]:
     """Within the block chunks skip Redis and enqueue no trims."""
     from feeds import cache
-    from socialsite.core import doorbell
+    from socialsite.core.events import enqueue
 
-    with patch.object(cache, "deliver", lambda *_args: 0), doorbell.silence():
+    with patch.object(cache, "deliver", lambda *_args: 0), enqueue.silence():
         yield

@@ -15,8 +15,8 @@ from django.db import connection
 
 FIRST_ID = 10**18
 BATCH = 5000
-FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # as in `relations.states`
-# The counts that a row in this state adds to for its owner (relations.counts).
+FOLLOWING, FOLLOWED, BLOCKING, BLOCKED_BY, FRIENDS = range(5)  # as in `relations.pairs.states`
+# The counts that a row in this state adds to for its owner (relations.counters.counts).
 _COUNTED = {FOLLOWING: 1, FOLLOWED: 2, BLOCKING: 8, BLOCKED_BY: 0, FRIENDS: 1 | 2 | 4}
 _COLUMNS = (
     "from_user_id, to_user_id, relation, followed_at, fan_since, blocked_at, version, counted"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bench import _harness as harness
 from bench import _http as http
-from socialsite.core import keys
+from socialsite.core.runtime import keys
 
 KINDS = {"HS256": "secret", "EdDSA": "ed25519", "RS256": "rsa"}
 CONNECTIONS = 8
@@ -63,7 +63,8 @@ def main() -> int:
 
     from django.conf import settings
 
-    from accounts import actions, authentication, cache, tokens
+    from accounts import actions, cache, tokens
+    from accounts.tokens import authentication
     from socialsite.core import redis
 
     report = harness.Report("auth", options)

@@ -30,7 +30,7 @@ from bench import _fanout
 from bench import _harness as harness
 from deploy import services
 from deploy.stack import SERVICE_URLS, Stack
-from socialsite.core import keys
+from socialsite.core.runtime import keys
 
 SETTLE_SECONDS = 0.3
 PATIENCE_SECONDS = 60
@@ -78,7 +78,7 @@ def two_processes(world: _fanout.World, posts: int) -> float:
     """
     from django.db import connections
 
-    from feeds import fanout
+    from feeds.fanout import deliver
     from feeds.models import FanOutChunk
 
     first, chunks = world.planned(1), world.planned(posts)
@@ -90,10 +90,10 @@ def two_processes(world: _fanout.World, posts: int) -> float:
             try:
                 with _fanout.sql_alone():
                     for chunk in first[number::2]:
-                        fanout.run_chunk(chunk)
+                        deliver.run_chunk(chunk)
                     ready.wait()
                     for chunk in chunks[number::2]:
-                        fanout.run_chunk(chunk)
+                        deliver.run_chunk(chunk)
             finally:
                 os._exit(0)
         children.append(child)

@@ -54,13 +54,13 @@ def _write(pipe: Any, people: Sequence[int], seed: int) -> None:
     from accounts.models import User
     from interactions import actions
     from interactions.models import SubjectType
-    from socialsite.core import doorbell
+    from socialsite.core.events import enqueue
 
     connection.connect()
     users = list(User.objects.filter(pk__in=people))
     dice = random.Random(seed)
     state: dict[tuple[int, int], bool] = {}
-    with doorbell.silence():
+    with enqueue.silence():
         while (asked := pipe.recv()) is not None:
             posts, seconds, locked = asked
             done, end = 0, time.monotonic() + seconds
@@ -185,7 +185,7 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
     from interactions import actions, queries
     from interactions.models import Comment
     from relations import actions as relations
-    from socialsite.core.pagination import Position
+    from socialsite.core.http.pagination import Position
 
     author = User.objects.get(pk=people[0])
     wide, deep = (feeds.publish(author, content="hello").pk for _ in range(2))

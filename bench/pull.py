@@ -99,8 +99,8 @@ class Bench:
         """Time one reader at every place."""
         from feeds.models import Post
         from relations import queries as relations
-        from socialsite.core.pagination import Position
-        from socialsite.core.refill import newest
+        from socialsite.core.db.page_filling import newest
+        from socialsite.core.http.pagination import Position
 
         authors = {viewer, *relations.following_ids(viewer)}
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)
@@ -116,9 +116,9 @@ class Bench:
         from django.db import connection
         from django.test.utils import CaptureQueriesContext
 
-        from feeds import pull
+        from feeds.home import pull
         from feeds.models import Post
-        from socialsite.core.refill import newest
+        from socialsite.core.db.page_filling import newest
 
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)
         works: dict[str, Callable[[], Any]] = {

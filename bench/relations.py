@@ -184,7 +184,7 @@ class Bench:
 
     @staticmethod
     def _position(rows: Any, time: str, after: int) -> Any:
-        from socialsite.core.pagination import Position
+        from socialsite.core.http.pagination import Position
 
         found = rows.order_by(f"-{time}", "-to_user_id").values_list(time, "to_user_id")
         return Position(*found[after : after + 1][0])
@@ -198,7 +198,7 @@ class Bench:
         """
         from accounts.models import User
         from relations import actions
-        from socialsite.core import doorbell, relay
+        from socialsite.core.events import enqueue, relay
 
         ids = {"0": self.nobody, "1,000": self.known, "1,000,000": self.author}
         if self.options.followers != 1_000_000:
@@ -226,7 +226,7 @@ class Bench:
         works: dict[str, Callable[[], Any]] = {"SELECT 1": harness.database_ping}
         for name in targets:
             works[name] = lambda name=name: actions.follow(actors[name], targets[name])
-        with doorbell.silence():
+        with enqueue.silence():
             times = harness.interleave(
                 works, rounds=self.options.writes, seed=self.options.seed, between=put_back
             )

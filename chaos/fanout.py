@@ -88,10 +88,11 @@ class Trial:
 
     def publish_first(self) -> None:
         """Publish and deliver the post that the first round can delete."""
-        from feeds import actions, fanout
-        from socialsite.core import doorbell, relay
+        from feeds import actions
+        from feeds.fanout import deliver as fanout
+        from socialsite.core.events import enqueue, relay
 
-        with doorbell.silence():
+        with enqueue.silence():
             actions.publish(self.author, content="first")
             while relay.relay() + fanout.sweep():
                 pass
@@ -101,7 +102,7 @@ class Trial:
         from django.conf import settings
         from django.db import connections
 
-        from socialsite.core import doorbell
+        from socialsite.core.events import enqueue
 
         passage = self.dice.randint(1, 8) if point.startswith("chunk") else 1
         connections.close_all()
@@ -111,7 +112,7 @@ class Trial:
         code = 1
         try:
             settings.FAILPOINT = f"{point}:{passage}"
-            with doorbell.silence():
+            with enqueue.silence():
                 work()
             code = 0
         finally:
@@ -122,7 +123,7 @@ class Trial:
         from feeds import queries
         from feeds.models import Post
         from relations import actions as relations
-        from socialsite.core import doorbell
+        from socialsite.core.events import enqueue
 
         before = set(Post.objects.values_list("pk", flat=True))
         readers = self.dice.sample(self.fans, READERS)
@@ -130,7 +131,7 @@ class Trial:
             queries.home_feed(reader, None, 20)
 
         children: dict[int, str] = {}
-        with doorbell.silence():
+        with enqueue.silence():
             for point in points:
                 children[self.victim(point, self.work(point, before))] = point
             left = self.dice.sample(self.fans, TOGGLES)
@@ -141,7 +142,7 @@ class Trial:
             self.fans = [fan for fan in self.fans if fan not in left] + self.gone
             self.gone = left
         spared = [point for child, point in children.items() if not self.is_killed(child, point)]
-        with doorbell.silence():
+        with enqueue.silence():
             for point in spared:
                 for _ in range(TRIES):
                     if self.is_killed(self.victim(point, self.work(point, before)), point):
@@ -162,9 +163,10 @@ class Trial:
 
     def work(self, point: str, before: set[int]) -> Callable[[], Any]:
         """Return the work of a process that reaches a failpoint, after doing the work before it."""
-        from feeds import actions, fanout
+        from feeds import actions
+        from feeds.fanout import deliver as fanout
         from feeds.models import Post
-        from socialsite.core import relay
+        from socialsite.core.events import relay
 
         def publish() -> int:
             return actions.publish(self.author, content=point).pk

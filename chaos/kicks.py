@@ -17,8 +17,9 @@ from playwright.sync_api import Browser
 
 from bench import _harness as harness
 from deploy.stack import Stack
-from socialsite.tests import kicking, stacks
-from socialsite.tests.kicking import Member, seconds_until_told
+from socialsite.tests import stacks
+from socialsite.tests.browser import kicking
+from socialsite.tests.browser.kicking import Member, seconds_until_told
 
 EXPECTED = "You signed in on another Chrome (Chrome, Windows)."
 # A socket polls every four seconds: the login comes at a random time within that interval.

@@ -35,7 +35,7 @@ def main() -> int:
     from bench._harness import lines
     from feeds import actions as feeds
     from interactions import cache
-    from interactions.tests.likes_storm import Storm
+    from interactions.tests.likes.likes_storm import Storm
 
     cache.LIKED_MAX = cache.MINE_MAX = options.kept
     people = [

@@ -28,12 +28,12 @@ def main() -> int:
     from django.conf import settings
     from django.test import override_settings
 
-    from socialsite.core import doorbell
+    from socialsite.core.events import enqueue
 
     logging.disable(logging.WARNING)  # Redis is down now and then, on purpose
     report = harness.Report("model", options)
     cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    with override_settings(PASSWORD_HASHERS=cheap), doorbell.silence():
+    with override_settings(PASSWORD_HASHERS=cheap), enqueue.silence():
         wrong = _lives(options.runs, options.steps, options.seed, report)
         if not wrong and options.storm_seconds:
             settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = PUSH_ALL_MAX, PUSH_ACTIVE_MAX

@@ -32,7 +32,7 @@ def main() -> int:
 
     from accounts import actions as accounts
     from bench._harness import lines
-    from interactions.tests.notification_storm import Findings, scene, storm
+    from interactions.tests.notifying.notification_storm import Findings, scene, storm
 
     given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
     print(f"# storm on notifications: {given}", flush=True)

@@ -118,7 +118,7 @@ class Trial:
 def measure(options: argparse.Namespace, path: str) -> int:
     """Run the phases and print the table; return 1 if a bound was exceeded."""
     from accounts import actions
-    from accounts.tests.ways_out import PASSWORD, cut_off, killed, ways
+    from accounts.tests.sign_in.ways_out import PASSWORD, cut_off, killed, ways
 
     people = [
         actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD) for number in range(20)

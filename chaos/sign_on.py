@@ -1,7 +1,7 @@
 """Races of sign-on by real threads on MariaDB: `make chaos ARGS="sign_on --rounds 1000"`.
 
-Runs each race of `accounts/tests/races.py` this often and prints illegal outcomes. A race without a
-failure in n rounds fails in fewer than 3/n of the cases, at 95 %.
+Runs each race of `accounts/tests/sign_in/races.py` this often and prints illegal outcomes. A race
+without a failure in n rounds fails in fewer than 3/n of the cases, at 95 %.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def main() -> int:
     django.setup()
     from django.test import override_settings
 
-    from accounts.tests.races import RACES
+    from accounts.tests.sign_in.races import RACES
 
     failed = 0
     print(f"{'race':34} {'rounds':>7} {'illegal':>8} {'at most':>9} {'seconds':>8}")

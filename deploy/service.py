@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from socialsite.core import data_dir
-from socialsite.core.redaction import redact
+from socialsite.core.runtime import data_dir
+from socialsite.core.runtime.redaction import redact
 
 POLL_SECONDS = 0.03
 TAIL_LINES = 25

@@ -17,8 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from deploy.service import Service, ServiceError, give, group_of, unprivileged_account
-from socialsite.core import bodies
-from socialsite.core.transport import HSTS
+from socialsite.core.http import bodies
+from socialsite.core.http.hsts import HSTS
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
@@ -301,8 +301,8 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
         name="sockets",
         argv=python(
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--http", "socialsite.core.protocols:BoundedHttp"),
-            *("--ws", "socialsite.core.protocols:BoundedSocket"),
+            *("--http", "socialsite.core.http.protocols:BoundedHttp"),
+            *("--ws", "socialsite.core.http.protocols:BoundedSocket"),
             *("--ws-max-size", "65536", "--lifespan", "off"),
             *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),

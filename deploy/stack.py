@@ -29,7 +29,7 @@ from typing import Self
 
 from deploy import services
 from deploy.service import Echo, Service, ServiceError, free_port, group_of, unprivileged_account
-from socialsite.core import data_dir
+from socialsite.core.runtime import data_dir
 
 SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
 BACKOFF_SECONDS = (0.5, 1, 2, 5, 10, 30)

@@ -34,15 +34,15 @@ from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core import db, media
-from socialsite.core.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.db.compiled import prepared
 from socialsite.core.events import publish as tell
-from socialsite.core.pagination import Position
-from socialsite.core.prepared import prepared
+from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.http.pagination import Position
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from feeds.cards import Card
+    from feeds.home.hydration import Card
 
 TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOST: 2000}
 TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, video.URL_MAX

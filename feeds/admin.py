@@ -19,10 +19,12 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts
-from accounts.devices import address_of
 from accounts.models import User
-from feeds import actions, progress, rebuild
-from feeds.explain import explain, find_id, find_reader
+from accounts.sign_in.devices import address_of
+from feeds import actions
+from feeds.audit.explain import explain, find_id, find_reader
+from feeds.fanout import progress
+from feeds.inbox import rebuild
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
 

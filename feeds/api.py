@@ -11,11 +11,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
-from accounts.authentication import ApiUser
-from accounts.budgeting import READS
-from accounts.devices import address_of
+from accounts.rate_limits import READS
+from accounts.sign_in.devices import address_of
+from accounts.tokens.authentication import ApiUser
 from feeds import actions, queries
-from feeds.cards import Card
+from feeds.home.hydration import Card
 from feeds.serializers import (
     NewCountSerializer,
     NewPostSerializer,
@@ -25,11 +25,14 @@ from feeds.serializers import (
 )
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, budgets, errors, reads, redis
-from socialsite.core.idempotency import Made, idempotent
-from socialsite.core.json import dumps
-from socialsite.core.pagination import Page
-from socialsite.core.parameters import FEED_PAGE, IDEMPOTENCY_KEY
+from socialsite.core import redis
+from socialsite.core.cache import reads
+from socialsite.core.http import api, errors
+from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.json import dumps
+from socialsite.core.http.pagination import Page
+from socialsite.core.http.parameters import FEED_PAGE, IDEMPOTENCY_KEY
+from socialsite.core.rate_limits import budgets
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,

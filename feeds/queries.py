@@ -4,14 +4,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from feeds import home, readers
-from feeds.cards import Card, Companion, Hydration
+from feeds.home import page as home
+from feeds.home import viewer as readers
+from feeds.home.hydration import Card, Companion, Hydration
 from feeds.models import AuthorHead, Kind, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
-from socialsite.core import refill
-from socialsite.core.errors import NotFound
-from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.db import page_filling
+from socialsite.core.http.errors import NotFound
+from socialsite.core.http.pagination import Page, Position, before, cut
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -63,8 +64,8 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
     picked = list(RecommendedAuthor.objects.values_list("author_id", flat=True))
     if picked:
         posts = posts.filter(author_id__in=picked)
-    runs = refill.walk(partial(refill.newest, posts, "id"), cursor, size + 1)
-    return refill.fill(Hydration(readers.one(_id(viewer))).cards, runs, size)
+    runs = page_filling.walk(partial(page_filling.newest, posts, "id"), cursor, size + 1)
+    return page_filling.fill(Hydration(readers.one(_id(viewer))).cards, runs, size)
 
 
 def page_of(
@@ -80,7 +81,7 @@ def page_of(
     post's.
     """
     hydration = Hydration(readers.one(viewer.pk), companion)
-    return refill.fill(hydration.cards, refill.walk(run, cursor, size + 1), size)
+    return page_filling.fill(hydration.cards, page_filling.walk(run, cursor, size + 1), size)
 
 
 def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:

@@ -5,9 +5,9 @@ from typing import Any
 from rest_framework import serializers
 
 from feeds.actions import IMAGES_MAX, TEXT_MAX, TITLE_MAX, URL_MAX
-from feeds.cards import Card
+from feeds.home.hydration import Card
 from feeds.models import Kind, Visibility
-from socialsite.core.fields import ShortListField
+from socialsite.core.http.fields import ShortListField
 from socialsite.core.ids import MAX_ID
 
 

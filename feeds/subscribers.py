@@ -6,28 +6,30 @@ from functools import partial
 from django.db import transaction
 
 from accounts.models import User
-from feeds import cache, fanout, hints, inbox, queries
+from feeds import cache, queries
 from feeds.events import PostDeleted, PostPublished
+from feeds.fanout import deliver, live_hints
+from feeds.inbox import sync
 from feeds.models import InboxEntry, Mode, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
 from relations import queries as relations
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
-from socialsite.core import media_use
-from socialsite.core.failpoints import failpoint
+from socialsite.core.events.registry import on
+from socialsite.core.http.pagination import Position
+from socialsite.core.media import usage
 from socialsite.core.models import Media
-from socialsite.core.pagination import Position
-from socialsite.core.registry import on
+from socialsite.core.runtime.failpoints import failpoint
 
 BATCH = 1000
 
 
-@media_use.asked_before_sweeping
+@usage.asked_before_sweeping
 def is_in_a_post(picture: Media) -> bool:
     """Return whether a post shows a picture."""
     return PostImage.objects.filter(media_id=picture.pk, post__is_deleted=False).exists()
 
 
-@media_use.seen_by_all
+@usage.seen_by_all
 def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     """Return the files of pictures in posts that guests may see."""
     ids = [picture.pk for picture in pictures]
@@ -36,7 +38,7 @@ def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     return {name for picture in found for name in (picture.name, picture.thumb_name)}
 
 
-@media_use.shows_to_reader
+@usage.shows_to_reader
 def is_in_a_visible_post(picture: Media, viewer_id: int) -> bool:
     """Return whether a reader may see a post with this picture, by the visibility of posts."""
     return posts_with([picture.pk], viewer_id).exists()
@@ -50,7 +52,7 @@ def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
 @on(FollowCreated, FollowCanceled, within=True)
 def forget_edge(event: FollowCreated | FollowCanceled) -> None:
     """From this commit on the author is pulled completely or not at all: exact at once."""
-    inbox.forget(event.from_user_id, event.to_user_id)
+    sync.forget(event.from_user_id, event.to_user_id)
     transaction.on_commit(partial(forget_readers, event), robust=True)
 
 
@@ -69,13 +71,13 @@ def forget_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) 
 @on(FollowCreated, FollowCanceled)
 def sync_inbox(event: FollowCreated | FollowCanceled) -> None:
     """Backfill or purge, as the current relation requires."""
-    inbox.sync_inbox(event.from_user_id, event.to_user_id)
+    sync.sync_inbox(event.from_user_id, event.to_user_id)
 
 
 @on(PostPublished)
 def plan_fanout(event: PostPublished) -> None:
     """Write the plan, committed together with the mark that this event is applied."""
-    fanout.plan(event.id)
+    deliver.plan(event.id)
 
 
 @on(PostPublished, after=True)
@@ -99,7 +101,7 @@ def tell_caches_of_deletion(event: PostDeleted) -> None:
 @on(PostPublished, after=True)
 def start_fanout(event: PostPublished) -> None:
     """Enqueue the chunks."""
-    fanout.call_workers(event.id)
+    deliver.call_workers(event.id)
 
 
 @on(PostPublished, after=True)
@@ -108,11 +110,11 @@ def hint_followers(event: PostPublished) -> None:
     mode = Post.objects.values_list("mode", flat=True).get(pk=event.id)
     if mode == Mode.ALL:
         return
-    for batch in hints.online_followers(event.author_id):
+    for batch in live_hints.online_followers(event.author_id):
         people = User.objects.filter(pk__in=batch)
         if mode == Mode.ACTIVE:
-            people = people.filter(last_seen__lt=fanout.active_since())
-        hints.tell(people.values_list("pk", flat=True))
+            people = people.filter(last_seen__lt=deliver.active_since())
+        live_hints.tell(people.values_list("pk", flat=True))
 
 
 @on(PostDeleted)

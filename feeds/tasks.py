@@ -4,32 +4,34 @@ from collections.abc import Sequence
 
 from celery import shared_task
 
-from feeds import fanout, trim, verify
+from feeds.audit import verify
+from feeds.fanout import deliver
+from feeds.inbox import trim
 
 
 @shared_task(name="feeds.run_chunks")
 def run_chunks(post_id: int, chunk_ids: Sequence[int]) -> None:
     """Deliver some chunks of a post's fan-out."""
-    fanout.run_chunks((chunk_id, post_id) for chunk_id in chunk_ids)
+    deliver.run_chunks((chunk_id, post_id) for chunk_id in chunk_ids)
 
 
 @shared_task(name="feeds.trim_chunk")
 def trim_chunk(chunk_id: int) -> None:
     """Trim the sampled inboxes of a delivered chunk."""
-    fanout.trim_chunk(chunk_id)
+    deliver.trim_chunk(chunk_id)
 
 
 @shared_task(name="feeds.purge_fanouts")
 def purge_fanouts() -> None:
     """Delete deliveries that were finished more than a week ago."""
-    while fanout.purge():
+    while deliver.purge():
         pass
 
 
 @shared_task(name="feeds.sweep_fanouts")
 def sweep_fanouts() -> None:
     """Deliver chunks whose message was lost or whose worker died."""
-    fanout.sweep()
+    deliver.sweep()
 
 
 @shared_task(name="feeds.trim_inboxes")

@@ -9,16 +9,19 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import budgeting
 from accounts import queries as accounts
-from accounts.budgeting import READS, takes
-from accounts.devices import address_of
+from accounts import rate_limits
+from accounts.rate_limits import READS, takes
+from accounts.sign_in.devices import address_of
 from feeds import actions, queries
-from feeds.cards import Card
+from feeds.home.hydration import Card
 from interactions import queries as interactions
 from relations import queries as relations
-from socialsite.core import api, budgets, errors, media, ratelimit, reads
-from socialsite.core.pagination import Page, Position
+from socialsite.core import media
+from socialsite.core.cache import reads
+from socialsite.core.http import api, errors
+from socialsite.core.http.pagination import Page, Position
+from socialsite.core.rate_limits import buckets, budgets
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
@@ -148,9 +151,9 @@ def post_create(request: HttpRequest) -> HttpResponse:
         if values["kind"] == "video":
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
-        budgeting.spend(request)
+        rate_limits.spend(request)
         if files:
-            ratelimit.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
+            buckets.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
         images = _store_pictures(request, files)
         actions.publish(request.user, images=images, **values)
     except (

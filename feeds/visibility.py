@@ -2,8 +2,8 @@
 
 from django.db.models import Q
 
+from feeds.home.viewer import Reader
 from feeds.models import Post, PostQuerySet, Visibility
-from feeds.readers import Reader
 from relations import queries as relations
 
 

@@ -8,7 +8,7 @@ from feeds.serializers import AuthorSerializer
 from interactions.models import Reason
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
-from socialsite.core.fields import ShortListField
+from socialsite.core.http.fields import ShortListField
 
 
 class LikeSerializer(serializers.Serializer[Any]):

@@ -23,7 +23,7 @@ from interactions.events import (
 from interactions.models import ReportedKind, SubjectType
 from interactions.notifying import causes
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
-from socialsite.core.registry import on
+from socialsite.core.events.registry import on
 
 
 @on(PostDeleted)

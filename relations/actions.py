@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from django.conf import settings
 
 from accounts.models import User
-from relations import counts, locks, states
+from relations.counters import counts
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from relations.models import Relation, RelationCount, RelationLog, Relationship
-from relations.states import Action
+from relations.pairs import locks, states
+from relations.pairs.states import Action
 from socialsite.core import db
-from socialsite.core.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 from socialsite.core.events import publish
+from socialsite.core.http.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 
 _WRITTEN = ["relation", "followed_at", "fan_since", "blocked_at", "version", "counted"]
 

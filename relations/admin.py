@@ -15,8 +15,8 @@ from django.utils.safestring import SafeString
 from accounts import queries as accounts
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.http.json import iso
 from socialsite.core.ids import MAX_ID
-from socialsite.core.json import iso
 
 HISTORY = 100
 NOBODY = -1

@@ -11,8 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts
-from accounts.budgeting import PEOPLE
 from accounts.models import User
+from accounts.rate_limits import PEOPLE
 from relations import actions, queries
 from relations.models import Relation
 from relations.serializers import (
@@ -20,9 +20,10 @@ from relations.serializers import (
     RelationSerializer,
     UserRelationListSerializer,
 )
-from socialsite.core import api, budgets, errors
-from socialsite.core.api import ErrorSerializer as Errors
-from socialsite.core.parameters import LIST_PAGE
+from socialsite.core.http import api, errors
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.rate_limits import budgets
 
 IDS_MAX = 100
 CHANGED = {

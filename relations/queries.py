@@ -14,7 +14,6 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts import queries as accounts
 from accounts.models import User
-from relations import states
 from relations.models import (
     BLOCKED,
     FOLLOWS_ME,
@@ -23,9 +22,10 @@ from relations.models import (
     RelationCount,
     Relationship,
 )
+from relations.pairs import states
 from socialsite.core import db
-from socialsite.core.errors import UserNotFound
-from socialsite.core.pagination import Page, Position, before, cut
+from socialsite.core.http.errors import UserNotFound
+from socialsite.core.http.pagination import Page, Position, before, cut
 
 Person = dict[str, Any]
 

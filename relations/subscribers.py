@@ -1,8 +1,8 @@
 """Event handlers of relations."""
 
-from relations import counts
+from relations.counters import counts
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
-from socialsite.core.registry import on
+from socialsite.core.events.registry import on
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked)

@@ -4,7 +4,7 @@ import logging
 
 from celery import shared_task
 
-from relations import recount
+from relations.counters import recount
 
 logger = logging.getLogger(__name__)
 

@@ -21,11 +21,13 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts
-from accounts.budgeting import PEOPLE, READS, takes
 from accounts.models import User
-from relations import actions, queries, states
+from accounts.rate_limits import PEOPLE, READS, takes
+from relations import actions, queries
 from relations.models import Relation
-from socialsite.core import addresses, api, budgets, errors
+from relations.pairs import states
+from socialsite.core.http import addresses, api, errors
+from socialsite.core.rate_limits import budgets
 
 PAGE_SIZE = 20
 

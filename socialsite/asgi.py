@@ -8,7 +8,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
 from django.urls import re_path
 
-from socialsite.core import data_dir
+from socialsite.core.runtime import data_dir
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
@@ -18,10 +18,11 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 
 django_application = get_asgi_application()
 
-from accounts.ws_urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
-from socialsite.core import memory, turns  # noqa: E402
-from socialsite.core.bodies import Gate  # noqa: E402
-from socialsite.core.headers import Bounded  # noqa: E402
+from accounts.live.urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
+from socialsite.core.http import turns  # noqa: E402
+from socialsite.core.http.bodies import Gate  # noqa: E402
+from socialsite.core.http.headers import Bounded  # noqa: E402
+from socialsite.core.runtime import memory  # noqa: E402
 
 memory.tune()
 
@@ -33,7 +34,7 @@ async def nothing_here(scope: Any, receive: Any, send: Any) -> None:
 
 
 routes = [*sockets, re_path("", nothing_here)]  # type: ignore[arg-type]
-# `accounts.handshake` decides which pages may open a socket, by the credential.
+# `accounts.live.handshake` decides which pages may open a socket, by the credential.
 places = turns.Places(turns.SLOW_ASGI, turns.LINE_ASGI)
 application = Bounded(
     ProtocolTypeRouter(

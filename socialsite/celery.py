@@ -8,7 +8,7 @@ from celery.signals import task_postrun, task_prerun, user_preload_options
 from django.db import close_old_connections
 from kombu.transport.virtual import Channel
 
-from socialsite.core import data_dir
+from socialsite.core.runtime import data_dir
 
 # When a connection is lost, Kombu sends messages that no task has begun back over it. It has no
 # address then, and Celery takes the AttributeError for the end of the worker. A message is only a

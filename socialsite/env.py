@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from socialsite.core import budgets, data_dir, keys, services
+from socialsite.core.rate_limits import budgets
+from socialsite.core.runtime import data_dir, keys, service_keys
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
@@ -175,7 +176,7 @@ class Env(BaseSettings):
     @field_validator("SERVICE_KEYS")
     @classmethod
     def _services(cls, value: list[str]) -> list[str]:
-        services.read(value)
+        service_keys.read(value)
         return value
 
     @field_validator("SITE_URL")
@@ -238,9 +239,9 @@ class Env(BaseSettings):
         return not self.DATABASE_URL
 
     @property
-    def services(self) -> list[services.Service]:
+    def services(self) -> list[service_keys.Service]:
         """Services that may introspect tokens, with their keys."""
-        return services.read(self.SERVICE_KEYS)
+        return service_keys.read(self.SERVICE_KEYS)
 
     @property
     def rates(self) -> dict[str, budgets.Rate | None]:

@@ -12,12 +12,14 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from accounts import addresses
-from feeds import verify
+from accounts.staff import addresses
+from feeds.audit import verify
 from feeds.models import FanOut, FanOutChunk
 from interactions import recount as interactions
-from relations import counts, recount
-from socialsite.core import errors, media_space, relay
+from relations.counters import counts, recount
+from socialsite.core.events import relay
+from socialsite.core.http import errors
+from socialsite.core.media import space
 from socialsite.core.models import Event
 
 
@@ -125,7 +127,7 @@ def _feed_differences(registry: CollectorRegistry) -> None:
 def _disk(registry: CollectorRegistry) -> None:
     """Add the free share of the disk of pictures, as this process sees it."""
     text = "share of the disk of MEDIA_ROOT that is free, 0 to 1"
-    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(media_space.free_share())
+    Gauge("socialsite_media_disk_free_ratio", text, registry=registry).set(space.free_share())
     text = "1 while uploads are refused because that is below MEDIA_MIN_FREE_PERCENT"
     refused = Gauge("socialsite_uploads_refused_disk_full", text, registry=registry)
-    refused.set(media_space.is_disk_full())
+    refused.set(space.is_disk_full())

@@ -18,7 +18,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from socialsite.core import api, budgets
+from socialsite.core.http import api
+from socialsite.core.rate_limits import budgets
 
 FRESH = "public, max-age=300"
 

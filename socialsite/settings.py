@@ -14,14 +14,15 @@ from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite.core import bodies, data_dir, keys, redaction
-from socialsite.core.transport import HSTS_SECONDS
+from socialsite.core.http import bodies
+from socialsite.core.http.hsts import HSTS_SECONDS
+from socialsite.core.runtime import data_dir, keys, redaction
 from socialsite.env import PROJECT_DIR, load
 
 ENV = load()
 EMBEDDED = ENV.embedded
 BASE_DIR = PROJECT_DIR
-DATA_DIR = ENV.DATA_DIR  # `core.data_dir` created it, with the media and static directories
+DATA_DIR = ENV.DATA_DIR  # `core.runtime.data_dir` created it, with the media and static directories
 FILES_GROUP = ENV.files_group
 
 # --- identity and hosts -------------------------------------------------------------------------
@@ -61,19 +62,19 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "socialsite.middleware.SecurityHeaders",
+    "socialsite.pages.middleware.SecurityHeaders",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "socialsite.middleware.AdminOnlySession",
+    "socialsite.pages.middleware.AdminOnlySession",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "accounts.middleware.TokenMiddleware",
+    "accounts.tokens.middleware.TokenMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "socialsite.middleware.ErrorPages",
-    "socialsite.middleware.RequestGuard",
+    "socialsite.pages.middleware.ErrorPages",
+    "socialsite.pages.middleware.RequestGuard",
 ]
 
 TEMPLATES: list[dict[str, Any]] = [
@@ -83,8 +84,8 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": False,
         "OPTIONS": {
-            "environment": "socialsite.jinja.environment",
-            "context_processors": ["socialsite.jinja.page_context"],
+            "environment": "socialsite.pages.jinja.environment",
+            "context_processors": ["socialsite.pages.jinja.page_context"],
         },
     },
     {
@@ -117,7 +118,7 @@ if EMBEDDED:
     }
 else:
     DATABASES = {
-        "default": dict(dj_database_url.parse(ENV.DATABASE_URL, engine="socialsite.core.mysql"))
+        "default": dict(dj_database_url.parse(ENV.DATABASE_URL, engine="socialsite.core.db.mysql"))
     }
     DATABASES["default"].update(
         CONN_MAX_AGE=None,
@@ -277,7 +278,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 STAFF_TOTP = ENV.STAFF_TOTP
 OTP_TOTP_ISSUER = "socialsite"
 
-# --- budgets: socialsite.core.budgets has the table ---------------------------------------------
+# --- budgets: socialsite.core.rate_limits.budgets has the table ----------------------------------
 BUDGETS = ENV.rates
 
 # --- mail ---------------------------------------------------------------------------------------
@@ -307,12 +308,12 @@ FAILPOINT = ENV.FAILPOINT
 
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.TokenAuthentication"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.budgeting.Throttle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.tokens.authentication.TokenAuthentication"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.rate_limits.Throttle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.json.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["socialsite.core.json.OrjsonParser"],
-    "EXCEPTION_HANDLER": "socialsite.core.api.exception_handler",
+    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.http.json.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["socialsite.core.http.json.OrjsonParser"],
+    "EXCEPTION_HANDLER": "socialsite.core.http.api.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
     "URL_FORMAT_OVERRIDE": None,
@@ -330,16 +331,16 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "socialsite.core.openapi.add_budgets",
+        "socialsite.core.http.openapi.add_budgets",
     ],
     "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
     "ENUM_NAME_OVERRIDES": {
-        "ClientEnum": "accounts.devices.Client",  # fields client and kind
+        "ClientEnum": "accounts.sign_in.devices.Client",  # fields client and kind
         "WhoseEnum": "interactions.notifying.kinds.CHOICES",
         "KindEnum": "feeds.models.Kind",
     },
 }
-# For form fields, not files. `core.bodies` limits the whole body first, by its address.
+# For form fields, not files. `core.http.bodies` limits the whole body first, by its address.
 DATA_UPLOAD_MAX_MEMORY_SIZE = bodies.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
@@ -380,7 +381,7 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
-CSRF_FAILURE_VIEW = "socialsite.views.csrf_failure"
+CSRF_FAILURE_VIEW = "socialsite.pages.views.csrf_failure"
 SESSION_COOKIE_SECURE = HTTPS
 SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
@@ -400,8 +401,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "filters": {
-        "one_line": {"()": "socialsite.core.logs.OneLine"},
-        "sparing": {"()": "socialsite.core.logs.Sparing"},
+        "one_line": {"()": "socialsite.core.runtime.logs.OneLine"},
+        "sparing": {"()": "socialsite.core.runtime.logs.Sparing"},
     },
     "handlers": {
         "stderr": {

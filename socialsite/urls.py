@@ -6,13 +6,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
 
-from accounts.budgeting import takes
-from socialsite import views
-from socialsite.core import budgets
+from accounts.rate_limits import takes
+from socialsite.core.rate_limits import budgets
 from socialsite.metrics import metrics
+from socialsite.pages import views
+from socialsite.pages.security_txt import security_txt
+from socialsite.pages.uploads import uploaded
 from socialsite.schema import DocsView, SchemaView
-from socialsite.security_txt import security_txt
-from socialsite.uploads import uploaded
 
 handler400 = views.bad_request
 handler403 = views.permission_denied
@@ -25,7 +25,7 @@ api_v1 = [
     path("", include("accounts.api_urls")),
     path("", include("relations.api_urls")),
     path("", include("interactions.api_urls")),
-    path("", include("socialsite.core.api_urls")),
+    path("", include("socialsite.core.http.urls")),
 ]
 
 choose_language = require_POST(takes(POST=(budgets.LANGUAGE,))(set_language))

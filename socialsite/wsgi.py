@@ -6,7 +6,8 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core import bodies, data_dir, headers, memory
+from socialsite.core.http import bodies, headers
+from socialsite.core.runtime import data_dir, memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)

@@ -15,15 +15,15 @@ from accounts.actions.people import BIO_MAX, edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.recovery import ask_recovery, recover
 from accounts.actions.revocation import announce
-from accounts.actions.second_factor import (
+from accounts.actions.signing_in import Shown, check_password, login, refresh, sign_in
+from accounts.actions.signing_out import kick, kick_others, log_out
+from accounts.actions.two_factor import (
     begin_second_factor,
     check_second_factor,
     confirm_second_factor,
     end_second_factor,
     renew_recovery_codes,
 )
-from accounts.actions.signing_in import Shown, check_password, login, refresh, sign_in
-from accounts.actions.signing_out import kick, kick_others, log_out
 
 __all__ = [
     "BIO_MAX",

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from accounts import addresses
 from accounts.models import AuditEntry, User
+from accounts.staff import addresses
 
 
 class Act(models.TextChoices):

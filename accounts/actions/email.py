@@ -6,13 +6,14 @@ One of two concurrent links wins: the link's data is compared with the account a
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import links, passwords, rules
 from accounts.actions.audit import Act, note
 from accounts.events import MailWanted
+from accounts.mail import links
 from accounts.models import User
+from accounts.sign_in import passwords, rules
 from socialsite.core import db
-from socialsite.core.errors import InvalidInput, PasswordNotCorrected, WrongLink
 from socialsite.core.events import publish
+from socialsite.core.http.errors import InvalidInput, PasswordNotCorrected, WrongLink
 from socialsite.core.ids import new_id
 
 

@@ -9,14 +9,15 @@
 
 from django.utils import timezone
 
-from accounts import cache, second_factor
+from accounts import cache
 from accounts.actions.audit import Act, note
 from accounts.actions.email import write_of
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.events import RolesChanged, UserBanned, UserUnbanned
 from accounts.models import STAFF_ROLES, Role, User
-from socialsite.core.errors import Forbidden
+from accounts.sign_in import two_factor
 from socialsite.core.events import publish
+from socialsite.core.http.errors import Forbidden
 
 
 @fenced
@@ -90,7 +91,7 @@ def reset_second_factor(user: User, actor: User | None = None, address: str = ""
     """
     locked_batch(user)
     _check_authority(actor, user, as_admin=True)
-    if second_factor.forget(user):
+    if two_factor.forget(user):
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
         write_of(Act.OTP_RESET, user)
 
@@ -112,4 +113,4 @@ def _check_authority(actor: User | None, user: User, *, as_admin: bool = False) 
     as_admin = as_admin or bool(people[user.pk].roles & STAFF_ROLES)
     if not (now.is_superuser if as_admin else now.is_staff):
         raise Forbidden
-    second_factor.check_staff(now)
+    two_factor.check_staff(now)

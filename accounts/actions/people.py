@@ -3,13 +3,14 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, passwords, queries, rules
+from accounts import cache, queries
 from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
+from accounts.sign_in import passwords, rules
 from socialsite.core import db, media
-from socialsite.core.errors import DuplicatedUser, InvalidInput
 from socialsite.core.events import publish
+from socialsite.core.http.errors import DuplicatedUser, InvalidInput
 
 BIO_MAX = 200
 

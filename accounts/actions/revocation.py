@@ -12,8 +12,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import transaction
 
-from accounts import cache, sockets
+from accounts import cache
 from accounts.events import TokensRevoked
+from accounts.live import hints
 from accounts.models import TokenBatch, TokenVersion, User
 from socialsite.core import db
 from socialsite.core.events import publish
@@ -100,4 +101,4 @@ def announce(event: TokensRevoked) -> None:
         cache.raise_floors(event.user_id, event.floor, {})
     else:
         cache.raise_floors(event.user_id, None, {event.client: event.floor})
-    sockets.kick(event)
+    hints.kick(event)

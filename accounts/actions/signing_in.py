@@ -7,22 +7,24 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts import addresses, cache, devices, passwords, queries, second_factor, tokens
+from accounts import cache, queries, tokens
 from accounts.actions.clients import take_place
 from accounts.actions.presence import touch
 from accounts.actions.revocation import fenced, locked_batch, revoke_version
 from accounts.events import UserSignedIn
 from accounts.models import TokenBatch, TokenVersion, User
+from accounts.sign_in import devices, passwords, two_factor
+from accounts.staff import addresses
 from accounts.tokens import Mark, Principal, TokenPair
 from socialsite.core import db
-from socialsite.core.errors import (
+from socialsite.core.events import publish
+from socialsite.core.http.errors import (
     BannedRefreshToken,
     OtpRequired,
     PasswordNotCorrected,
     UserNotFound,
 )
-from socialsite.core.errors import UserBanned as UserBannedError
-from socialsite.core.events import publish
+from socialsite.core.http.errors import UserBanned as UserBannedError
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +86,7 @@ def sign_in(
         raise UserBannedError
     if current.deleted_at or (shown and shown.password != current.password):
         raise PasswordNotCorrected
-    if shown and not shown.code and second_factor.is_on(current):
+    if shown and not shown.code and two_factor.is_on(current):
         raise OtpRequired
     row.user_agent = user_agent[:300]
     row.address, row.address_at = addresses.stored(address)

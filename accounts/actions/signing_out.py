@@ -4,7 +4,7 @@ from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_rows
 from accounts.actions.revocation import fenced, is_live, locked_batch, revoke_version
 from accounts.models import TokenBatch, TokenVersion, User
-from socialsite.core.errors import NotFound
+from socialsite.core.http.errors import NotFound
 
 
 @fenced

@@ -5,10 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import entry, queries, serializers
-from accounts.authentication import signed_in
-from socialsite.core import budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts import queries, serializers
+from accounts.sign_in import flow
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 
 class Devices(APIView):
@@ -30,7 +31,7 @@ class Devices(APIView):
     def delete(self, request: Request) -> Response:
         """Sign out all devices except the requesting one."""
         user, principal = signed_in(request)
-        entry.sign_out_others(request._request, user, principal)
+        flow.sign_out_others(request._request, user, principal)
         return Response(status=204)
 
 
@@ -43,5 +44,5 @@ class Device(APIView):
     def delete(self, request: Request, client: str) -> Response:
         """Sign out a device; for the requesting device this is a log-out."""
         user, principal = signed_in(request)
-        entry.sign_out(request._request, user, principal, client)
+        flow.sign_out(request._request, user, principal, client)
         return Response(status=204)

@@ -5,11 +5,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, devices, entry, serializers
+from accounts import actions, serializers
 from accounts.api.sign_in import OpenView
-from accounts.authentication import signed_in
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts.sign_in import devices, flow
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 
 class Email(APIView):
@@ -39,7 +41,7 @@ class Email(APIView):
         """Send a link to a new address (202), or remove the current one (200)."""
         data = api.read(serializers.EmailSerializer, request.data)
         user, _principal = signed_in(request)
-        entry.change_email(request._request, user, **data)
+        flow.change_email(request._request, user, **data)
         if data["email"].strip():
             return Response({"email": user.email}, status=202)
         return Response({"email": ""})

@@ -5,12 +5,14 @@ from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import introspection, serializers
+from accounts import serializers
 from accounts.api.sign_in import OpenView
-from accounts.service_keys import CHALLENGE, ServiceAuthentication
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
-from socialsite.core.json import OrjsonParser
+from accounts.tokens import introspection
+from accounts.tokens.service_keys import CHALLENGE, ServiceAuthentication
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.http.json import OrjsonParser
+from socialsite.core.rate_limits import budgets
 
 
 class Introspect(OpenView):

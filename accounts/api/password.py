@@ -5,10 +5,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import entry, serializers
-from accounts.authentication import signed_in
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts import serializers
+from accounts.sign_in import flow
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 
 class Password(APIView):
@@ -32,5 +34,5 @@ class Password(APIView):
         data = api.read(serializers.PasswordSerializer, request.data)
         user, principal = signed_in(request)
         old, new = data["old_password"], data["new_password"]
-        pair = entry.change_password(request._request, user, principal, old, new)
+        pair = flow.change_password(request._request, user, principal, old, new)
         return Response(pair._asdict())

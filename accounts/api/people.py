@@ -10,15 +10,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import actions, queries, serializers
-from accounts.authentication import signed_in
-from accounts.budgeting import READS
 from accounts.models import User
+from accounts.rate_limits import READS
+from accounts.tokens.authentication import signed_in
 from feeds import queries as feeds
 from relations import queries as relations
 from relations.serializers import PersonPageSerializer
-from socialsite.core import api, budgets, errors
-from socialsite.core.api import ErrorSerializer as Errors
-from socialsite.core.parameters import LIST_PAGE
+from socialsite.core.http import api, errors
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.rate_limits import budgets
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")
 Body = dict[str, Any]

@@ -4,10 +4,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import actions, devices, entry, serializers
+from accounts import actions, serializers
 from accounts.api.sign_in import OpenView
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts.sign_in import devices, flow
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 
 class Recover(OpenView):
@@ -20,7 +22,7 @@ class Recover(OpenView):
     def post(self, request: Request) -> Response:
         """Send links for all accounts of an address. The answer does not say if there are any."""
         data = api.read(serializers.RecoverSerializer, request.data)
-        entry.ask_recovery(request._request, data["email"])
+        flow.ask_recovery(request._request, data["email"])
         return Response(status=204)
 
 

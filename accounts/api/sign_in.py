@@ -8,13 +8,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, entry, schema, serializers  # noqa: F401  (schema: its effect)
+from accounts import actions, serializers
 from accounts.api.people import user_body
-from accounts.authentication import signed_in
 from accounts.models import User
+from accounts.sign_in import flow
 from accounts.tokens import TokenPair
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 Body = dict[str, Any]
 
@@ -42,7 +44,7 @@ class Register(OpenView):
     def post(self, request: Request) -> Response:
         """Create an account and sign in."""
         data = api.read(serializers.RegisterSerializer, request.data)
-        user, pair = entry.sign_up(request._request, **data)
+        user, pair = flow.sign_up(request._request, **data)
         return Response(_answer(user, pair), status=201)
 
 
@@ -66,7 +68,7 @@ class Login(OpenView):
     def post(self, request: Request) -> Response:
         """Sign in; an older sign-in of the same kind of device ends."""
         data = api.read(serializers.LoginSerializer, request.data)
-        user, pair = entry.log_in(request._request, **data)
+        user, pair = flow.log_in(request._request, **data)
         return Response(_answer(user, pair))
 
 
@@ -86,7 +88,7 @@ class Refresh(OpenView):
     def post(self, request: Request) -> Response:
         """Return a new pair. The old refresh token may be sent again until the new one is used."""
         data = api.read(serializers.RefreshSerializer, request.data)
-        return Response(entry.refresh(data["refresh"])[1]._asdict())
+        return Response(flow.refresh(data["refresh"])[1]._asdict())
 
 
 class Logout(APIView):

@@ -5,10 +5,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import entry, second_factor, serializers
-from accounts.authentication import signed_in
-from socialsite.core import api, budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts import serializers
+from accounts.sign_in import flow, two_factor
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http import api
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
 
@@ -26,8 +28,8 @@ class Totp(APIView):
     def get(self, request: Request) -> Response:
         """Return whether the second factor is on, and how many recovery codes are left."""
         user, _principal = signed_in(request)
-        left = second_factor.codes_left(user)
-        return Response({"on": second_factor.is_on(user), "recovery_codes_left": left})
+        left = two_factor.codes_left(user)
+        return Response({"on": two_factor.is_on(user), "recovery_codes_left": left})
 
     @extend_schema(
         request=serializers.TotpBeginSerializer,
@@ -37,14 +39,14 @@ class Totp(APIView):
         """Create a new secret for an authenticator app; it takes effect once it is confirmed."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpBeginSerializer, request.data)
-        return Response(entry.begin_second_factor(user, data["password"])._asdict())
+        return Response(flow.begin_second_factor(user, data["password"])._asdict())
 
     @extend_schema(request=serializers.TotpEndSerializer, responses={204: None, **REFUSED})
     def delete(self, request: Request) -> Response:
         """Turn the second factor off, with the password and a code or recovery code."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpEndSerializer, request.data)
-        entry.end_second_factor(request._request, user, data["password"], data["otp"])
+        flow.end_second_factor(request._request, user, data["password"], data["otp"])
         return Response(status=204)
 
 
@@ -61,7 +63,7 @@ class TotpConfirm(APIView):
         """Turn the second factor on; all other devices are signed out."""
         user, principal = signed_in(request)
         data = api.read(serializers.OtpSerializer, request.data)
-        codes = entry.confirm_second_factor(request._request, user, principal, data["otp"])
+        codes = flow.confirm_second_factor(request._request, user, principal, data["otp"])
         return Response({"recovery_codes": codes})
 
 
@@ -78,5 +80,5 @@ class TotpRecoveryCodes(APIView):
         """Replace all recovery codes by new ones."""
         user, _principal = signed_in(request)
         data = api.read(serializers.OtpSerializer, request.data)
-        codes = entry.renew_recovery_codes(request._request, user, data["otp"])
+        codes = flow.renew_recovery_codes(request._request, user, data["otp"])
         return Response({"recovery_codes": codes})

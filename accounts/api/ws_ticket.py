@@ -8,9 +8,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import cache, serializers
-from accounts.authentication import signed_in
-from socialsite.core import budgets
-from socialsite.core.api import ErrorSerializer as Errors
+from accounts.tokens.authentication import signed_in
+from socialsite.core.http.api import ErrorSerializer as Errors
+from socialsite.core.rate_limits import budgets
 
 
 class WsTicket(APIView):

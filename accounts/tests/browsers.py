@@ -2,8 +2,9 @@
 
 from django.test import Client
 
-from accounts import actions, cookies
+from accounts import actions
 from accounts.models import User
+from accounts.tokens import cookies
 
 
 def browser_of(user: User) -> Client:

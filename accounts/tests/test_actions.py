@@ -10,10 +10,13 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import actions, authentication, cache, passwords, queries, tokens
+from accounts import actions, cache, queries, tokens
 from accounts.models import Role, TokenBatch, TokenVersion, User
-from socialsite.core import redis, relay
-from socialsite.core.errors import (
+from accounts.sign_in import passwords
+from accounts.tokens import authentication
+from socialsite.core import redis
+from socialsite.core.events import relay
+from socialsite.core.http.errors import (
     AppError,
     BannedAccessToken,
     BannedRefreshToken,

@@ -13,10 +13,11 @@ from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 from django.utils import timezone
 
-from accounts import actions, addresses
+from accounts import actions
 from accounts.models import AuditEntry, Role, TokenVersion, User
+from accounts.staff import addresses
 from accounts.tasks import erase_addresses
-from socialsite.tests.scraper import scrape
+from socialsite.tests.browser.scraper import scrape
 
 pytestmark = pytest.mark.django_db
 

@@ -11,13 +11,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts import actions, authentication, second_factor
+from accounts import actions
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.sign_in import two_factor
+from accounts.tokens import authentication
 from feeds import actions as feeds
 from feeds.models import RecommendedAuthor
 from interactions import actions as interactions
 from relations.tests.helpers import at_once
-from socialsite.core.errors import (
+from socialsite.core.http.errors import (
     AppError,
     BannedAccessToken,
     BannedRefreshToken,
@@ -544,7 +546,7 @@ def test_promote_names_people_and_roles_that_exist(alice) -> None:
 
 # --- the second factor of staff -----------------------------------------------------------------
 def give_factor(user: User) -> None:
-    device = second_factor.new_device(user)
+    device = two_factor.new_device(user)
     device.confirmed = True
     device.save()
 
@@ -608,18 +610,18 @@ def test_an_admin_resets_somebody_else_s_second_factor_only(admin, alice, make_u
     give_factor(person)
     give_factor(alice)
     act(admin, "reset_second_factor", person, alice)
-    assert [second_factor.is_on(user) for user in (person, alice)] == [False, True]
+    assert [two_factor.is_on(user) for user in (person, alice)] == [False, True]
     assert notes() == [(alice.pk, "otp_reset", "user", person.pk)]
     give_factor(person)
     actions.promote(alice, MODERATOR)
     act(admin, "reset_second_factor", person)
-    assert second_factor.is_on(person)
+    assert two_factor.is_on(person)
 
 
 def test_a_command_resets_the_second_factor_of_the_last_admin(alice) -> None:
     give_factor(alice)
     call_command("reset_second_factor", "Alice1")
-    assert not second_factor.is_on(alice)
+    assert not two_factor.is_on(alice)
     assert AuditEntry.objects.get().actor is None
     for name in ("alice1", "nobody1"):
         with pytest.raises(CommandError):

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 from accounts import actions
 from accounts.models import User
 from relations import actions as relations
-from socialsite.core.errors import BannedAccessToken
+from socialsite.core.http.errors import BannedAccessToken
 
 pytestmark = pytest.mark.django_db
 

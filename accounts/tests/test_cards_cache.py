@@ -9,10 +9,12 @@ from django.db import transaction
 from accounts import actions, cache, queries
 from accounts.events import ProfileChanged, UserBanned, UserRegistered, UserUnbanned
 from accounts.models import User
-from socialsite.core import reads, redis, relay
+from socialsite.core import redis
+from socialsite.core.cache import reads
+from socialsite.core.events import relay
+from socialsite.core.events.registry import Stage, handlers
 from socialsite.core.models import Media
-from socialsite.core.registry import Stage, handlers
-from socialsite.core.tests.loading import load, start
+from socialsite.core.tests.cache.loading import load, start
 
 pytestmark = pytest.mark.django_db
 

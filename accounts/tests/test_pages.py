@@ -8,8 +8,10 @@ from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 
-from accounts import actions, authentication, cache, cookies, devices, tokens
+from accounts import actions, cache, tokens
 from accounts.models import Role, TokenVersion, User
+from accounts.sign_in import devices
+from accounts.tokens import authentication, cookies
 from socialsite.core import redis
 
 pytestmark = pytest.mark.django_db

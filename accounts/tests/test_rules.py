@@ -2,8 +2,8 @@
 
 import pytest
 
-from accounts import rules
-from socialsite.core.errors import RegMatchError
+from accounts.sign_in import rules
+from socialsite.core.http.errors import RegMatchError
 
 pytestmark = pytest.mark.once
 

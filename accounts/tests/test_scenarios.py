@@ -18,9 +18,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from rest_framework.test import APIClient
 
-from accounts import actions, consumers, tokens
+from accounts import actions, tokens
+from accounts.live import consumers
 from accounts.models import Role, User
-from accounts.tests.test_sockets import Socket, in_thread, run
+from accounts.tests.live.test_sockets import Socket, in_thread, run
 from accounts.tokens import TokenPair
 from socialsite.core import redis
 

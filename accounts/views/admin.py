@@ -3,9 +3,9 @@
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from accounts import second_factor
 from accounts.models import User
-from socialsite.core import addresses, errors
+from accounts.sign_in import two_factor
+from socialsite.core.http import addresses, errors
 
 
 def login(request: HttpRequest) -> HttpResponse:
@@ -15,7 +15,7 @@ def login(request: HttpRequest) -> HttpResponse:
     """
     user, page = request.user, "login"
     if isinstance(user, User):
-        if not second_factor.is_missing(user):
+        if not two_factor.is_missing(user):
             raise errors.Forbidden
         page = "two_factor"
     wanted = request.GET.get("next") or reverse("admin:index")

@@ -4,12 +4,15 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, budgeting, devices, entry, links
-from accounts.authentication import signed_in
-from accounts.budgeting import takes
+from accounts import actions, rate_limits
+from accounts.mail import links
+from accounts.rate_limits import takes
+from accounts.sign_in import devices, flow
+from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.carried import CONFIRMATION
-from socialsite.core import budgets, errors
+from socialsite.core.http import errors
+from socialsite.core.rate_limits import budgets
 
 # A link is a secret: no page may see it in a Referer header, not even our own.
 PRIVATE = "strict-origin"
@@ -24,10 +27,10 @@ def show(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         removes = "remove" in request.POST
         try:
-            budgeting.spend(request)
+            rate_limits.spend(request)
             names = ("password",) if removes else ("email", "password")
             values = {"email": "", **forms.fields(request, *names, maximum=forms.EMAIL_MAX)}
-            entry.change_email(request, user, **values)
+            flow.change_email(request, user, **values)
             return forms.redirect(f"{reverse('email')}?{'removed' if removes else 'sent'}")
         except forms.SHOWN as found:
             error = found

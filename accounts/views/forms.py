@@ -9,9 +9,10 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import cookies, devices, known_devices, rules, tokens
-from accounts.tokens import TokenPair
-from socialsite.core import errors
+from accounts import tokens
+from accounts.sign_in import devices, known_devices, rules
+from accounts.tokens import TokenPair, cookies
+from socialsite.core.http import errors
 
 INPUT_MAX = 200
 EMAIL_MAX = 320

@@ -4,12 +4,15 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, devices, entry, links, rules
-from accounts.budgeting import takes
+from accounts import actions
+from accounts.mail import links
+from accounts.rate_limits import takes
+from accounts.sign_in import devices, flow, rules
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
-from socialsite.core import budgets, errors
+from socialsite.core.http import errors
+from socialsite.core.rate_limits import budgets
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -19,7 +22,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             values = forms.fields(request, "email", maximum=forms.EMAIL_MAX)
-            entry.ask_recovery(request, **values)
+            flow.ask_recovery(request, **values)
             return forms.redirect(reverse("recover") + "?sent")
         except forms.SHOWN as found:
             error = found

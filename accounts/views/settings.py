@@ -7,14 +7,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import budgeting, cookies, devices, entry, queries, rules
-from accounts.authentication import signed_in
-from accounts.budgeting import takes
+from accounts import queries, rate_limits
 from accounts.models import User
-from accounts.tokens import Principal
+from accounts.rate_limits import takes
+from accounts.sign_in import devices, flow, rules
+from accounts.tokens import Principal, cookies
+from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.sign_in import logout
-from socialsite.core import budgets, errors
+from socialsite.core.http import errors
+from socialsite.core.rate_limits import budgets
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -25,7 +27,7 @@ def password(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            budgeting.spend(request)
+            rate_limits.spend(request)
             return _change_password(request, user, principal)
         except forms.SHOWN as found:
             error = found
@@ -43,7 +45,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
     old, new = values["old_password"], values["new_password"]
     if new != values["again"]:
         raise errors.InvalidInput(fields={"again": [_("This is not the same password.")]})
-    pair = entry.change_password(request, user, principal, old, new)
+    pair = flow.change_password(request, user, principal, old, new)
     messages.success(request, _("Your password is changed, and all other devices were signed out."))
     response = forms.redirect(reverse("password"))
     cookies.put(response, pair)
@@ -74,14 +76,14 @@ def show_devices(request: HttpRequest) -> HttpResponse:
 def _sign_out(request: HttpRequest, user: User, principal: Principal) -> str:
     """Sign out as the form asks; return the message to show. Raises InvalidInput for bad fields."""
     if "others" in request.POST:
-        count = entry.sign_out_others(request, user, principal)
+        count = flow.sign_out_others(request, user, principal)
         text = ngettext("%(n)s device was signed out.", "%(n)s devices were signed out.", count)
         return text % {"n": count}
     client = request.POST.get("client", "")
     if not client:
         raise errors.InvalidInput(fields={"client": [_("Please fill this in.")]})
     try:
-        entry.sign_out(request, user, principal, client)
+        flow.sign_out(request, user, principal, client)
     except errors.NotFound:
         return _("That device was signed out already.")
     return _("The device was signed out.")

@@ -5,12 +5,14 @@ from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import actions, budgeting, cookies, entry
-from accounts.authentication import signed_in
-from accounts.budgeting import takes
+from accounts import actions, rate_limits
+from accounts.rate_limits import takes
+from accounts.sign_in import flow
+from accounts.tokens import cookies
+from accounts.tokens.authentication import signed_in
 from accounts.views import forms, two_factor
-from socialsite.core import budgets
-from socialsite.core.errors import OtpRequired
+from socialsite.core.http.errors import OtpRequired
+from socialsite.core.rate_limits import budgets
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -22,12 +24,12 @@ def login(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            budgeting.spend(request)
+            rate_limits.spend(request)
             values = forms.fields(request, "username", "password")
             values["username"] = values["username"].strip()
-            user = entry.check_password(request, **values)
+            user = flow.check_password(request, **values)
             try:
-                pair = entry.finish(request, user, forms.browser(request))
+                pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:
                 return two_factor.ask(request, two_factor.ticket_for(user))
             return forms.entered(request, pair)
@@ -46,7 +48,7 @@ def register(request: HttpRequest) -> HttpResponse:
         try:
             values = forms.fields(request, "username", "nickname", "password")
             values["email"] = request.POST.get("email", "").strip()
-            _user, pair = entry.sign_up(request, **values, client=forms.browser(request))
+            _user, pair = flow.sign_up(request, **values, client=forms.browser(request))
             return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found

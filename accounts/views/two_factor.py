@@ -15,12 +15,14 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import budgeting, entry, second_factor
-from accounts.authentication import signed_in
-from accounts.budgeting import takes
+from accounts import rate_limits
 from accounts.models import User
+from accounts.rate_limits import takes
+from accounts.sign_in import flow, two_factor
+from accounts.tokens.authentication import signed_in
 from accounts.views import forms
-from socialsite.core import budgets, errors
+from socialsite.core.http import errors
+from socialsite.core.rate_limits import budgets
 
 TICKET_SECONDS = 300
 SALT = "accounts.login-code"
@@ -49,9 +51,9 @@ def login_code(request: HttpRequest) -> HttpResponse:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
-        budgeting.spend(request)
+        rate_limits.spend(request)
         values = forms.fields(request, "otp")
-        return forms.entered(request, entry.finish(request, user, forms.browser(request), **values))
+        return forms.entered(request, flow.finish(request, user, forms.browser(request), **values))
     except errors.OtpRequired:
         return ask(request, ticket)
     except SHOWN as error:
@@ -88,8 +90,8 @@ def show(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, user)
     try:
-        budgeting.spend(request)
-        entry.begin_second_factor(user, **forms.fields(request, "password"))
+        rate_limits.spend(request)
+        flow.begin_second_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
         return _page(request, user, error, "begin")
     wanted = forms.next_of(request)
@@ -103,10 +105,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Turn the second factor on, and show the recovery codes, only now."""
     user, principal = signed_in(request)
     try:
-        budgeting.spend(request)
-        codes = entry.confirm_second_factor(
-            request, user, principal, **forms.fields(request, "otp")
-        )
+        rate_limits.spend(request)
+        codes = flow.confirm_second_factor(request, user, principal, **forms.fields(request, "otp"))
     except SHOWN as error:
         return _page(request, user, error, "confirm")
     return _page(request, user, codes=codes)
@@ -118,8 +118,8 @@ def renew(request: HttpRequest) -> HttpResponse:
     """Replace the recovery codes, and show the new ones, only now."""
     user, _principal = signed_in(request)
     try:
-        budgeting.spend(request)
-        codes = entry.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
+        rate_limits.spend(request)
+        codes = flow.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
     except SHOWN as error:
         return _page(request, user, error, "codes")
     return _page(request, user, codes=codes)
@@ -131,8 +131,8 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     """Turn the second factor off."""
     user, _principal = signed_in(request)
     try:
-        budgeting.spend(request)
-        entry.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
+        rate_limits.spend(request)
+        flow.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
     except SHOWN as error:
         return _page(request, user, error, "off")
     return forms.redirect(reverse("two_factor"))
@@ -146,15 +146,15 @@ def _page(
     codes: list[str] | None = None,
 ) -> HttpResponse:
     """Show the settings, with an error at its form, or with new recovery codes."""
-    is_on = second_factor.is_on(user)
-    device = None if is_on else second_factor.begun(user)
-    set_up = device and second_factor.set_up(device, user)
+    is_on = two_factor.is_on(user)
+    device = None if is_on else two_factor.begun(user)
+    set_up = device and two_factor.set_up(device, user)
     context = {
         "is_on": is_on,
         "is_staff": user.is_staff,
-        "missing": second_factor.is_missing(user),
+        "missing": two_factor.is_missing(user),
         "codes": codes,
-        "codes_left": second_factor.codes_left(user) if is_on else 0,
+        "codes_left": two_factor.codes_left(user) if is_on else 0,
         "set_up": set_up,
         "qr": _qr(set_up.url) if set_up else "",
         "form_errors": {where: forms.texts_of(error)},

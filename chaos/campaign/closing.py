@@ -9,7 +9,7 @@ from chaos.campaign.matrix import Matrix
 from chaos.campaign.people import V1
 from chaos.campaign.wire import Answer, Form, Json, Request
 from chaos.campaign.world import OWNERS, VIEWERS
-from socialsite.tests.block_matrix import APART, OUT
+from socialsite.tests.blocks.block_matrix import APART, OUT
 
 UNPINNED = "zzunpinned"
 

@@ -17,7 +17,7 @@ from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal, pattern
 from chaos.campaign.wire import Answer, Form, Json, Request
 from chaos.campaign.world import BEFORE, OWNERS, VIEWERS, World
-from socialsite.tests.block_matrix import (
+from socialsite.tests.blocks.block_matrix import (
     APART,
     MATRIX,
     MEMBERS,

@@ -9,7 +9,7 @@ from chaos.campaign.people import V1, make_people
 from chaos.campaign.sites import HOST, Site
 from chaos.campaign.texts import Dice
 from chaos.campaign.wire import Raw, Request, raw_exchange
-from socialsite.tests.block_matrix import ADMIN
+from socialsite.tests.blocks.block_matrix import ADMIN
 
 PART = "odd"
 MB = 1024 * 1024

@@ -22,7 +22,7 @@ from chaos.campaign.sites import HOST
 from chaos.campaign.wire import MUTATING, Form, Json, Request
 from chaos.campaign.world import VIEWERS
 from socialsite import asgi
-from socialsite.tests.block_matrix import (
+from socialsite.tests.blocks.block_matrix import (
     ADMIN,
     ADMIN_PAGES,
     APART,
@@ -32,7 +32,7 @@ from socialsite.tests.block_matrix import (
     PAGES,
     V1,
 )
-from socialsite.tests.test_block_sockets import ADDRESSES
+from socialsite.tests.blocks.test_block_sockets import ADDRESSES
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 TOLD = ("new_posts", "notification")

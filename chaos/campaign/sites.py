@@ -13,11 +13,11 @@ from typing import Any
 
 from redis import Redis
 
-from accounts.tests import forgery
+from accounts.tests.tokens import forgery
 from deploy import services
 from deploy.service import Service, free_port
 from deploy.stack import SERVICE_URLS, Stack
-from socialsite.core.budgets import TABLE, Guesses
+from socialsite.core.rate_limits.budgets import TABLE, Guesses
 from socialsite.tests.stacks import answers
 
 HOST = "127.0.0.1"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from accounts.tests.forgery import Forger, Forgery
+from accounts.tests.tokens.forgery import Forger, Forgery
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal
 from chaos.campaign.people import V1, make_people

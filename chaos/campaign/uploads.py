@@ -16,8 +16,8 @@ from chaos.campaign.journal import Journal
 from chaos.campaign.people import V1, Person, make_people
 from chaos.campaign.sites import Site
 from chaos.campaign.wire import Form, Request, Upload
-from socialsite.core.tests.hostile_pictures import HOSTILE
-from socialsite.core.tests.test_media import REFUSED, encoded, picture, png_of_size
+from socialsite.core.tests.media.hostile_pictures import HOSTILE
+from socialsite.core.tests.media.test_media import REFUSED, encoded, picture, png_of_size
 
 PART = "uploads"
 SMUGGLED = b"<script>alert('zzsmuggled')</script>PK\x03\x04<?php zzsmuggled ?>"

@@ -1,7 +1,8 @@
 """The people of the access matrix, created over HTTP: Hidden, who did everything, and ten viewers.
 
-`socialsite/tests/block_matrix.py` says what each viewer may see; here they are real accounts. Marks
-are texts, names, ids and pictures by which Hidden's objects are recognised anywhere.
+`socialsite/tests/blocks/block_matrix.py` says what each viewer may see; here they are real
+accounts. Marks are texts, names, ids and pictures by which Hidden's objects are recognised
+anywhere.
 """
 
 import io
@@ -14,7 +15,7 @@ from PIL import Image
 from chaos.campaign.people import Guest, Person, make_people, staff_named
 from chaos.campaign.sites import Site, Staff
 from chaos.campaign.wire import Answer, Form, Request, Upload, Wire
-from socialsite.tests.block_world import NOTHING
+from socialsite.tests.blocks.block_world import NOTHING
 
 # The viewers, and their roles in the table after the blocks and the ban.
 VIEWERS = {

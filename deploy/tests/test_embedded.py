@@ -21,7 +21,7 @@ from django.conf import settings
 from deploy.service import Service, free_port
 from deploy.services import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS
-from socialsite.core import embedded
+from socialsite.core.runtime import embedded
 
 pytestmark = pytest.mark.embedded
 

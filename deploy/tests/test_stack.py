@@ -19,8 +19,8 @@ from deploy.service import ServiceError
 from deploy.services import create_database
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
-from socialsite.core import bodies
-from socialsite.tests import hostile
+from socialsite.core.http import bodies
+from socialsite.tests.hostile import hostile
 from socialsite.tests.stacks import eventually
 
 pytestmark = [

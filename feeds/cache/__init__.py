@@ -11,9 +11,9 @@ from operator import itemgetter
 from accounts import queries as accounts
 from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
-from socialsite.core.leased import LEASE_MS, Epoch, LeasedCache, TaggedCache
-from socialsite.core.pagination import Position
-from socialsite.core.reads import Read
+from socialsite.core.cache.lease import LEASE_MS, Epoch, LeasedCache, TaggedCache
+from socialsite.core.cache.reads import Read
+from socialsite.core.http.pagination import Position
 
 SECOND_MS = 1000
 DAY_MS = 86_400 * SECOND_MS
@@ -25,7 +25,7 @@ OUTBOX = Timeline("outbox2", 2 * DAY_MS)
 # Posts whose fan-out is not done, of all authors: one list. Its members are id and author.
 OPEN = Timeline("fanouts2", 60 * SECOND_MS)
 ALL = 0
-# What a reader's feed depends on besides posts (`feeds.readers`).
+# What a reader's feed depends on besides posts (`feeds.home.viewer`).
 READER_TTL_MS = 60 * SECOND_MS
 READERS = TaggedCache("reader", READER_TTL_MS, accounts.STANDING)
 # So long after a commit no cached reader is of before it: a fill may come as late as its lease.

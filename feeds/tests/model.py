@@ -18,13 +18,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, inbox, pull, queries, readers, trim
+from feeds import actions, queries
+from feeds.fanout import deliver
+from feeds.home import pull
+from feeds.home import viewer as readers
+from feeds.inbox import sync, trim
 from feeds.models import FanOutChunk, Mode, Post
 from relations import actions as relations
-from socialsite.core import db, redis, relay
-from socialsite.core.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
+from socialsite.core import db, redis
+from socialsite.core.events import relay
+from socialsite.core.http.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
+from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
-from socialsite.core.pagination import Position
 
 PEOPLE = 4
 PAGE = 3
@@ -228,24 +233,24 @@ class FeedMachine(RuleBasedStateMachine):
     @rule(data=st.data(), point=st.sampled_from(CHUNK_POINTS))
     def die_in_a_chunk(self, data: st.DataObject, point: str) -> None:
         """Die within a chunk; the next run repeats all of its work."""
-        with mock.patch.object(fanout, "failpoint", dies_at(point)), contextlib.suppress(Died):
+        with mock.patch.object(deliver, "failpoint", dies_at(point)), contextlib.suppress(Died):
             self.run_a_chunk(data)
         FanOutChunk.objects.filter(uncached=False).update(leased_until=0)
 
     def run_a_chunk(self, data: st.DataObject) -> None:
         chunks = list(FanOutChunk.objects.filter(done=False))
         if chunks:
-            fanout.run_chunk(data.draw(st.sampled_from(chunks)).pk)
+            deliver.run_chunk(data.draw(st.sampled_from(chunks)).pk)
 
     @rule()
     def drain(self) -> None:
-        while relay.relay() + fanout.sweep():
+        while relay.relay() + deliver.sweep():
             pass
 
     @rule(a=people_index, b=people_index)
     def sync_for_no_reason(self, a: int, b: int) -> None:
         if a != b:
-            inbox.sync_inbox(self.people[a].pk, self.people[b].pk)
+            sync.sync_inbox(self.people[a].pk, self.people[b].pk)
 
     @rule(a=people_index)
     def trim_inbox(self, a: int) -> None:

@@ -17,11 +17,14 @@ from django.db import connections
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, fanout, inbox, queries, trim
+from feeds import actions, queries
+from feeds.fanout import deliver
+from feeds.inbox import sync, trim
 from feeds.models import Post
 from feeds.tests.model import REFUSED, all_pages
 from relations import actions as relations
-from socialsite.core import doorbell, redis, relay
+from socialsite.core import redis
+from socialsite.core.events import enqueue, relay
 
 WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
 # Writers write in the first part of each period; deliveries go on in the rest of it.
@@ -140,7 +143,7 @@ class Storm:
         """Trim an inbox, and sync one that needs no sync."""
         a, b = dice.sample(self.people, 2)
         trim.trim(a.pk)
-        inbox.sync_inbox(a.pk, b.pk)
+        sync.sync_inbox(a.pk, b.pk)
         time.sleep(0.01)
 
     def relay(self, dice: random.Random) -> None:
@@ -150,7 +153,7 @@ class Storm:
 
     def sweep(self, dice: random.Random) -> None:
         """Run a few chunks."""
-        fanout.sweep(dice.randint(1, 5))
+        deliver.sweep(dice.randint(1, 5))
         time.sleep(0.005)
 
     def run(self) -> Found:
@@ -181,7 +184,7 @@ class Storm:
         """Repeat one job."""
         dice = random.Random(seed)
         try:
-            with doorbell.silence():
+            with enqueue.silence():
                 while not self.is_over():
                     job(dice)
                     with self.lock:

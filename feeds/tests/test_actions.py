@@ -10,8 +10,8 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.models import InboxState, Mode, Post
 from relations import actions as relations
-from socialsite.core.errors import Forbidden, NotFound
-from socialsite.core.pagination import Position
+from socialsite.core.http.errors import Forbidden, NotFound
+from socialsite.core.http.pagination import Position
 
 pytestmark = pytest.mark.django_db
 

@@ -21,7 +21,7 @@ from feeds.serializers import (
 )
 from relations import actions as relations
 from socialsite.core import redis
-from socialsite.core.idempotency import REPLAYED
+from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db

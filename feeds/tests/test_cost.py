@@ -19,15 +19,16 @@ from rest_framework.test import APIClient
 
 from accounts import actions as accounts
 from accounts.models import User
-from feeds import actions, foresight, queries
+from feeds import actions, queries
 from feeds.cache.timeline import Run, Timeline, entry_of
+from feeds.home import prefetch
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
 from socialsite.core import redis
+from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MIN_ID
 from socialsite.core.models import Media
-from socialsite.core.pagination import NEWEST, Position
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
@@ -92,7 +93,7 @@ def test_a_warm_page_of_the_api_costs_at_most_three_round_trips_and_no_query(
 ) -> None:
     first = mine.get(FEED, {"size": size})
     assert len(first.json()["items"]) == size
-    foresight.forget()
+    prefetch.forget()
     for again in range(3):
         round_trips.clear()
         with django_assert_num_queries(0):
@@ -111,7 +112,7 @@ def test_a_warm_further_page_costs_no_more(
 ) -> None:
     cursor = mine.get(FEED, {"size": 5}).json()["next"]
     first = mine.get(FEED, {"size": 5, "cursor": cursor})
-    foresight.forget()
+    prefetch.forget()
     for most in (3, 3, 2):
         round_trips.clear()
         with django_assert_num_queries(0):
@@ -221,27 +222,27 @@ def test_a_wrong_guess_costs_a_round_trip_and_no_post(
 ) -> None:
     mine.get(FEED)
     stranger = make_user()
-    for post_id in list(foresight._writers):
-        foresight.wrote(post_id, stranger.pk)
-    for author in list(foresight._newest):
-        foresight.published(author, RUN)
+    for post_id in list(prefetch._writers):
+        prefetch.wrote(post_id, stranger.pk)
+    for author in list(prefetch._newest):
+        prefetch.published(author, RUN)
     expected = [card["id"] for card in queries.oracle_feed(me, None, 10).items]
     assert [item["id"] for item in mine.get(FEED).json()["items"]] == expected
 
 
 def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(foresight, "POSTS_MAX", 2)
-    monkeypatch.setattr(foresight, "AUTHORS_MAX", 2)
+    monkeypatch.setattr(prefetch, "POSTS_MAX", 2)
+    monkeypatch.setattr(prefetch, "AUTHORS_MAX", 2)
     for number in range(1, 6):
-        foresight.wrote(number, number)
-        foresight.published(number, RUN)
-    assert foresight.writers(range(9)) == {5}
-    assert [bool(foresight.newest(number, 0, 9)) for number in range(6)] == [False] * 5 + [True]
+        prefetch.wrote(number, number)
+        prefetch.published(number, RUN)
+    assert prefetch.writers(range(9)) == {5}
+    assert [bool(prefetch.newest(number, 0, 9)) for number in range(6)] == [False] * 5 + [True]
 
 
 def test_of_what_an_author_published_no_more_is_kept_in_mind_than_a_page_looks_at() -> None:
     entries = [entry_of(Position(number, MIN_ID + number)) for number in range(401, 0, -1)]
-    foresight.published(1, Run(entries, ends=False, generation=0))
-    known = foresight.newest(1, 0, 401)
-    assert [place.ts_ms for place in known] == list(range(401, 401 - foresight.NEWEST_MAX, -1))
-    foresight.forget()
+    prefetch.published(1, Run(entries, ends=False, generation=0))
+    known = prefetch.newest(1, 0, 401)
+    assert [place.ts_ms for place in known] == list(range(401, 401 - prefetch.NEWEST_MAX, -1))
+    prefetch.forget()

@@ -10,8 +10,8 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.models import RecommendedAuthor
 from relations import actions as relations
-from socialsite.core import refill
-from socialsite.core.pagination import Position
+from socialsite.core.db import page_filling
+from socialsite.core.http.pagination import Position
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +70,6 @@ def test_posts_of_a_banned_author_cost_the_home_feed_one_round(
         make_post(bad)
     drain()
     accounts.ban(bad)
-    monkeypatch.setattr(refill, "ROUNDS_MAX", 3)
+    monkeypatch.setattr(page_filling, "ROUNDS_MAX", 3)
     page = queries.home_feed(reader, None, 2)
     assert ([card["id"] for card in page.items], page.next) == ([str(wanted.pk)], None)

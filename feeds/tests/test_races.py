@@ -15,15 +15,16 @@ from django.conf import LazySettings
 from django.db import connection, connections
 
 from accounts.models import User
-from feeds import actions, fanout, queries
+from feeds import actions, queries
+from feeds.fanout import deliver
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Post
-from feeds.tests.test_timeline import assert_exact
+from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations
 from relations import queries as relation_queries
 from relations.tests.helpers import counted, facts
-from socialsite.core import doorbell, relay
+from socialsite.core.events import enqueue, relay
+from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
-from socialsite.core.pagination import Position
 
 pytestmark = [
     pytest.mark.full,
@@ -83,7 +84,7 @@ class Race:
 
         def run() -> None:
             try:
-                with doorbell.silence():
+                with enqueue.silence():
                     while not (self.is_over() or self.errors):
                         step(dice)
                         self.done[name] += 1
@@ -110,11 +111,11 @@ class Race:
 
 def settle() -> None:
     """Deliver everything; no other holder of a lease is left."""
-    with doorbell.silence():
+    with enqueue.silence():
         for _ in range(20):
             Event.objects.update(available_at=0)
             FanOutChunk.objects.update(leased_until=0)
-            while relay.relay() + fanout.sweep():
+            while relay.relay() + deliver.sweep():
                 pass
             if not Event.objects.exists():
                 return
@@ -127,7 +128,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
     # Three always follow; with two more an author is ACTIVE, with three more NONE, otherwise ALL.
     settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = 4, 5
     authors, readers, togglers = ([make_user() for _ in range(3)] for _ in range(3))
-    with doorbell.silence():
+    with enqueue.silence():
         for reader in readers:
             for author in authors:
                 relations.follow(reader, author)
@@ -175,7 +176,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
         race.add("publish", publish(author), pause=0.15)
     for _ in range(2):
         race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-        race.add("sweep", lambda dice: fanout.sweep() and None, pause=0.01)
+        race.add("sweep", lambda dice: deliver.sweep() and None, pause=0.01)
     for reader in readers[:2]:
         race.add("read", read(reader))
     for person in togglers:

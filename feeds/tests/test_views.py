@@ -19,9 +19,9 @@ from accounts.models import User
 from feeds import cache, queries, views
 from feeds.models import Post, PostContent, RecommendedAuthor
 from relations import actions as relations
+from socialsite.core.http.pagination import Position
 from socialsite.core.models import Media
-from socialsite.core.pagination import Position
-from socialsite.jinja import post_card
+from socialsite.pages.jinja import post_card
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from interactions.actions.threads import forget_pin
 from interactions.events import CommentDeleted, Commented
 from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
-from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.events import publish
+from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:

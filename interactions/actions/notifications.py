@@ -8,13 +8,13 @@ from django.db import transaction
 from django.db.models import Case, When
 from django.utils.translation import gettext_lazy as _
 
-from accounts import sockets
+from accounts.live import hints
 from interactions.cache import forget_unread
 from interactions.models import Notification, NotificationReader
 from interactions.notifying import fold
 from interactions.notifying.kinds import CHOICES, CHOOSABLE
 from socialsite.core import db
-from socialsite.core.errors import InvalidInput
+from socialsite.core.http.errors import InvalidInput
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -61,4 +61,4 @@ def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
 def _tell(user_id: int) -> None:
     """Notify the person's other pages and devices."""
     forget_unread([user_id])
-    sockets.push([user_id], fold.HINT)
+    hints.push([user_id], fold.HINT)

@@ -5,13 +5,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.budgeting import READS
+from accounts.rate_limits import READS
 from feeds.serializers import PostPageSerializer
 from feeds.serializers import body as post_body
 from interactions import actions, queries
 from interactions.serializers import BookmarkSerializer
-from socialsite.core import api, budgets
-from socialsite.core.parameters import FEED_PAGE
+from socialsite.core.http import api
+from socialsite.core.http.parameters import FEED_PAGE
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}

@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.budgeting import READS
-from accounts.devices import address_of
+from accounts.rate_limits import READS
+from accounts.sign_in.devices import address_of
 from interactions import actions, queries
 from interactions.queries import CommentCard
 from interactions.serializers import (
@@ -19,11 +19,12 @@ from interactions.serializers import (
     NewCommentSerializer,
     body,
 )
-from socialsite.core import api, budgets
-from socialsite.core.errors import InvalidInput
-from socialsite.core.idempotency import Made, idempotent
-from socialsite.core.pagination import Page
-from socialsite.core.parameters import IDEMPOTENCY_KEY, LIST_PAGE
+from socialsite.core.http import api
+from socialsite.core.http.errors import InvalidInput
+from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.pagination import Page
+from socialsite.core.http.parameters import IDEMPOTENCY_KEY, LIST_PAGE
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")

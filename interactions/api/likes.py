@@ -6,13 +6,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.budgeting import READS
+from accounts.rate_limits import READS
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
-from socialsite.core import api, budgets
-from socialsite.core.parameters import LIST_PAGE
+from socialsite.core.http import api
+from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}

@@ -15,8 +15,9 @@ from interactions.serializers import (
     UnreadSerializer,
     notification_body,
 )
-from socialsite.core import api, budgets
-from socialsite.core.parameters import LIST_PAGE
+from socialsite.core.http import api
+from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 

@@ -11,9 +11,10 @@ from rest_framework.views import APIView
 from interactions import actions
 from interactions.models import REPORTABLE
 from interactions.serializers import NewReportSerializer, ReportSerializer
-from socialsite.core import api, budgets
-from socialsite.core.idempotency import Made, idempotent
-from socialsite.core.parameters import IDEMPOTENCY_KEY
+from socialsite.core.http import api
+from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.parameters import IDEMPOTENCY_KEY
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 

@@ -13,9 +13,10 @@ from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
 from interactions import queries
 from interactions.serializers import NewRepostSerializer
-from socialsite.core import api, budgets
-from socialsite.core.idempotency import Made, idempotent
-from socialsite.core.parameters import IDEMPOTENCY_KEY
+from socialsite.core.http import api
+from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.parameters import IDEMPOTENCY_KEY
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 

@@ -6,10 +6,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.budgeting import READS
+from accounts.rate_limits import READS
 from interactions import actions, queries
 from interactions.serializers import CommentSettingsSerializer, PinSerializer
-from socialsite.core import api, budgets
+from socialsite.core.http import api
+from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 PINNED = {200: PinSerializer, 400: Errors, 401: Errors, 403: Errors, 404: Errors, 429: Errors}

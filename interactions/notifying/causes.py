@@ -21,11 +21,10 @@ from django.db.models import F, Q, QuerySet
 
 from accounts import actions as accounts
 from accounts import queries as people
-from accounts import sockets
+from accounts.live import hints
 from feeds import queries as feeds
 from interactions.cache import forget_unread, take_turn
 from interactions.events import NotificationsBehind
-from interactions.mentions import usernames
 from interactions.models import (
     Comment,
     Like,
@@ -36,10 +35,11 @@ from interactions.models import (
 )
 from interactions.notifying import fold, kinds
 from interactions.notifying.kinds import Kind
+from interactions.notifying.mentions import usernames
 from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.events import publish
-from socialsite.core.pagination import MAX_TS_MS
+from socialsite.core.http.pagination import MAX_TS_MS
 
 REASON_MAX = 32
 # For up to this many people the relay folds at once if they are online; for more the sweep does.
@@ -332,7 +332,7 @@ def _fold_soon(user_ids: Collection[int]) -> None:
 
 
 def _fold_online(user_ids: Collection[int]) -> None:
-    for user_id in sockets.online(user_ids):
+    for user_id in hints.online(user_ids):
         # The first of a burst is folded at once; the sweep folds the rest together.
         if take_turn(user_id):
             fold.fold(user_id)

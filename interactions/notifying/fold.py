@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 
 from accounts import queries as accounts
-from accounts import sockets
+from accounts.live import hints
 from feeds import queries as feeds
 from interactions.cache import forget_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
@@ -29,7 +29,7 @@ from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
 from relations import queries as relations
 from socialsite.core import db
-from socialsite.core.failpoints import failpoint
+from socialsite.core.runtime.failpoints import failpoint
 
 logger = logging.getLogger(__name__)
 
@@ -231,4 +231,4 @@ def _newest_of(group: Notification) -> dict[int, int]:
 def _tell(user_id: int, *, news: bool) -> None:
     forget_unread([user_id])
     if news:
-        sockets.push([user_id], HINT)
+        hints.push([user_id], HINT)

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from feeds import queries as feeds
 from interactions.models import Bookmark
 from interactions.queries.decoration import Decoration
-from socialsite.core.pagination import Page, Position, before
+from socialsite.core.http.pagination import Page, Position, before
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from feeds.cards import Card
+    from feeds.home.hydration import Card
 
 
 def bookmarks(viewer: "User", cursor: Position | None, size: int) -> "Page[Card]":

@@ -11,10 +11,10 @@ from interactions.queries.likes import LikedComments
 from interactions.queries.reply_counts import ReplyCounts
 from interactions.queries.threads import Row, Sort, Thread, page_of, values
 from interactions.visibility import own_replies, shown_to, visible_to
-from socialsite.core import reads
-from socialsite.core.errors import NotFound
-from socialsite.core.json import iso
-from socialsite.core.pagination import Page, Position
+from socialsite.core.cache import reads
+from socialsite.core.http.errors import NotFound
+from socialsite.core.http.json import iso
+from socialsite.core.http.pagination import Page, Position
 
 if TYPE_CHECKING:
     from accounts.models import User

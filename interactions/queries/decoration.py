@@ -10,13 +10,13 @@ from feeds import queries as feeds
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
-from socialsite.core.prepared import NOTHING, Together, prepared
-from socialsite.core.reads import Values, run
+from socialsite.core.cache.reads import Values, run
+from socialsite.core.db.compiled import NOTHING, Together, prepared
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from feeds.cards import Card
+    from feeds.home.hydration import Card
 
 
 class Did(cache.Marked[int]):

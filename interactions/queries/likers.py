@@ -6,9 +6,9 @@ from feeds import queries as feeds
 from interactions.models import Like, SubjectType
 from interactions.queries.comments import visible_comment
 from relations import queries as relations
-from socialsite.core import refill
-from socialsite.core.errors import NotFound
-from socialsite.core.pagination import Page, Position
+from socialsite.core.db import page_filling
+from socialsite.core.http.errors import NotFound
+from socialsite.core.http.pagination import Page, Position
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -46,4 +46,4 @@ def likers(
         people = relations.shown_people(me, [who[ident] for ident in ids])
         return {ident: people[who[ident]] for ident in ids if who[ident] in people}
 
-    return refill.fill(look, refill.walk(run, cursor, size + 1), size)
+    return page_filling.fill(look, page_filling.walk(run, cursor, size + 1), size)

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 
 from interactions import cache
 from interactions.models import Comment, Like, SubjectType
-from socialsite.core.prepared import Together, prepared
+from socialsite.core.db.compiled import Together, prepared
 
 
 @prepared

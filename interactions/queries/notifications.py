@@ -19,10 +19,11 @@ from interactions.models import Comment, Notification, NotificationCause, Notifi
 from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
 from interactions.visibility import shown_to, visible_to
 from relations import queries as relations
-from socialsite.core import reads, refill
-from socialsite.core.json import iso
-from socialsite.core.pagination import Page, Position, before
-from socialsite.core.reads import Numbers
+from socialsite.core.cache import reads
+from socialsite.core.cache.reads import Numbers
+from socialsite.core.db import page_filling
+from socialsite.core.http.json import iso
+from socialsite.core.http.pagination import Page, Position, before
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -53,7 +54,7 @@ class Item(TypedDict):
 def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
     """Return a page of notifications, those with the newest actor first."""
     groups = _Groups(viewer.pk, Q(position__gt=0))
-    return refill.fill(groups.look, refill.walk(groups.run, cursor, size + 1), size)
+    return page_filling.fill(groups.look, page_filling.walk(groups.run, cursor, size + 1), size)
 
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
@@ -95,8 +96,8 @@ def count_unread(user_id: int) -> int:
     What is below more that is hidden than ROUNDS_MAX rounds look at does not count.
     """
     count, groups = 0, _Groups(user_id, Q(is_unread=True))
-    runs = refill.walk(groups.run, None, UNREAD_MAX + 1)
-    for run in islice(runs, refill.ROUNDS_MAX):
+    runs = page_filling.walk(groups.run, None, UNREAD_MAX + 1)
+    for run in islice(runs, page_filling.ROUNDS_MAX):
         found = groups.look([place.id for place in run])
         count += sum(not item["read"] for item in found.values())
         if count > UNREAD_MAX:

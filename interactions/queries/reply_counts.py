@@ -16,8 +16,8 @@ from interactions.models import Comment
 from interactions.queries.threads import Row, Thread
 from interactions.visibility import by_shown_authors
 from relations import queries as relations
-from socialsite.core.prepared import Together
-from socialsite.core.reads import Numbers
+from socialsite.core.cache.reads import Numbers
+from socialsite.core.db.compiled import Together
 
 
 class ReplyCounts(Numbers):

@@ -19,8 +19,8 @@ from django.db.models import Q, QuerySet
 from interactions.models import Comment, Counted, SubjectType
 from interactions.queries.counts import number_of
 from interactions.visibility import visible_to
-from socialsite.core import refill
-from socialsite.core.pagination import Page, Position, before
+from socialsite.core.db import page_filling
+from socialsite.core.http.pagination import Page, Position, before
 
 Sort = Literal["new", "hot"]
 Row = dict[str, Any]
@@ -134,7 +134,7 @@ def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size
     if cursor is not None and cursor.ts_ms >= PINNED and thread.order != "old":
         cursor = None
     want = size + 1 + SPARE
-    runs = refill.walk(thread.places, cursor, want)
-    return refill.fill(
+    runs = page_filling.walk(thread.places, cursor, want)
+    return page_filling.fill(
         lambda ids, most: thread.rows(viewer_id, ids), runs, size, head=pinned, first=want
     )

@@ -23,8 +23,9 @@ from interactions.models import (
 from interactions.tests.helpers import drift, told
 from relations import actions as relations
 from relations.tests.helpers import at_once
-from socialsite.core import db, relay
-from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
+from socialsite.core import db
+from socialsite.core.events import relay
+from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 AUTHOR_LIKED, AUTHOR_REPLIED = Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_REPLIED

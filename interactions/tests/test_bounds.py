@@ -12,8 +12,8 @@ from interactions.models import SubjectType
 from interactions.queries import threads
 from interactions.views import _section, likes
 from relations import actions as relations
-from socialsite.core import refill
-from socialsite.core.pagination import Page, Position
+from socialsite.core.db import page_filling
+from socialsite.core.http.pagination import Page, Position
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def few_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of one reads four rows."""
-    monkeypatch.setattr(refill, "ROUND_MAX", 2)
-    monkeypatch.setattr(refill, "ROUNDS_MAX", 2)
+    monkeypatch.setattr(page_filling, "ROUND_MAX", 2)
+    monkeypatch.setattr(page_filling, "ROUNDS_MAX", 2)
     monkeypatch.setattr(threads, "SPARE", 0)
 
 

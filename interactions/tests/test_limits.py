@@ -9,9 +9,10 @@ from accounts.tests.browsers import browser_of
 from feeds.models import Post
 from interactions import actions
 from interactions.models import Bookmark, Comment, Like
-from socialsite.core import budgets, ratelimit, redis
-from socialsite.core.budgets import Budget
-from socialsite.core.ratelimit import Take
+from socialsite.core import redis
+from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.rate_limits.buckets import Take
+from socialsite.core.rate_limits.budgets import Budget
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,7 @@ PAGES = {
 
 def use_up(budget: Budget, owner: int) -> None:
     """Empty a bucket and stop its refill until the next request."""
-    ratelimit.take(budget, owner)
+    buckets.take(budget, owner)
     key, later = Take(budget, owner).key, time.time() + 3600
     redis.call(
         lambda connection: connection.hset(key, mapping={"tokens": 0, "last": f"{later:.6f}"})

@@ -14,10 +14,10 @@ from interactions.queries import decoration
 from interactions.tests.helpers import oracle
 from relations import actions as relations
 from socialsite.core import redis
-from socialsite.core.errors import NotFound
-from socialsite.core.json import iso
-from socialsite.core.pagination import Page, Position
-from socialsite.core.prepared import Together
+from socialsite.core.db.compiled import Together
+from socialsite.core.http.errors import NotFound
+from socialsite.core.http.json import iso
+from socialsite.core.http.pagination import Page, Position
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 

@@ -27,8 +27,8 @@ from interactions.models import (
 )
 from interactions.tests.helpers import drift
 from relations.tests.helpers import at_once
-from socialsite.core import relay
-from socialsite.tests.scraper import scrape
+from socialsite.core.events import relay
+from socialsite.tests.browser.scraper import scrape
 
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 

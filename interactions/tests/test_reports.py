@@ -17,7 +17,8 @@ from interactions import actions
 from interactions.models import Case, Comment, Outcome, Report, ReportedKind
 from relations import actions as relations
 from relations.tests.helpers import at_once
-from socialsite.core import budgets, errors, ratelimit
+from socialsite.core.http import errors
+from socialsite.core.rate_limits import buckets, budgets
 
 pytestmark = pytest.mark.django_db
 
@@ -137,7 +138,7 @@ def test_people_may_report_whom_they_block_but_not_themselves(
 
 
 def test_reports_have_a_budget(client, me, things) -> None:
-    ratelimit.take(budgets.REPORT, me.pk, cost=budgets.REPORT.capacity - 2)
+    buckets.take(budgets.REPORT, me.pk, cost=budgets.REPORT.capacity - 2)
     answers = [send(client, "post", things["post"]) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [201, 200, 429]
     assert int(answers[2].headers["Retry-After"]) > 0

@@ -13,9 +13,10 @@ from interactions.models import Comment, Like, Subject, SubjectType
 from interactions.tests.helpers import drift, told
 from relations import actions as relations
 from relations.tests.helpers import at_once
-from socialsite.core import redis, relay
-from socialsite.core.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
-from socialsite.core.pagination import Position
+from socialsite.core import redis
+from socialsite.core.events import relay
+from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
+from socialsite.core.http.pagination import Position
 
 COMMENT = SubjectType.COMMENT
 

@@ -13,7 +13,7 @@ from feeds import actions as feeds
 from interactions import actions
 from interactions.models import Comment, Like, Subject, SubjectType
 from relations import actions as relations
-from socialsite.core import errors
+from socialsite.core.http import errors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 

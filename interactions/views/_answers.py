@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from accounts.models import User
-from socialsite.core import addresses, api, errors
+from socialsite.core.http import addresses, api, errors
 
 UNPROCESSABLE = 422
 

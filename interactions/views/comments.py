@@ -8,14 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from accounts import budgeting
-from accounts.budgeting import takes
-from accounts.devices import address_of
+from accounts import rate_limits
+from accounts.rate_limits import takes
+from accounts.sign_in.devices import address_of
 from interactions import actions, queries
 from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core import api, budgets, errors
+from socialsite.core.http import api, errors
+from socialsite.core.rate_limits import budgets
 
 
 @require_POST
@@ -32,7 +33,7 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        budgeting.spend(request)
+        rate_limits.spend(request)
         made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)

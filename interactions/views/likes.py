@@ -6,11 +6,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.budgeting import READS, takes
+from accounts.rate_limits import READS, takes
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
-from socialsite.core import addresses, api, budgets, errors
+from socialsite.core.http import addresses, api, errors
+from socialsite.core.rate_limits import budgets
 
 PAGE_SIZE = 20
 

@@ -9,12 +9,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.budgeting import READS, takes
-from interactions import actions, queries, wording
+from accounts.rate_limits import READS, takes
+from interactions import actions, queries
+from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import member, see
-from socialsite.core import api, budgets
+from socialsite.core.http import api
+from socialsite.core.rate_limits import budgets
 
 PAGE_SIZE = 20
 

@@ -8,13 +8,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts import budgeting
-from accounts.budgeting import READS, takes
+from accounts import rate_limits
+from accounts.rate_limits import READS, takes
 from feeds import actions as feeds
 from feeds import queries as posts
 from interactions import queries
 from interactions.views._answers import back, member, refused, see
-from socialsite.core import api, budgets, errors
+from socialsite.core.http import api, errors
+from socialsite.core.rate_limits import budgets
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -30,7 +31,7 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
-        budgeting.spend(request)
+        rate_limits.spend(request)
         made, _is_new = feeds.repost(user, ident, content or "")
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)

@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.budgeting import READS, takes
+from accounts.rate_limits import READS, takes
 from interactions import actions, queries
 from interactions.views._answers import back, member, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
-from socialsite.core import api, budgets, errors
-from socialsite.core.pagination import Position
+from socialsite.core.http import api, errors
+from socialsite.core.http.pagination import Position
+from socialsite.core.rate_limits import budgets
 
 
 def thread_context(

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db import connection
 
-from relations import actions, states
+from relations import actions
 from relations.models import Relation, RelationCount, Relationship
+from relations.pairs import states
 from socialsite.core.models import Event
 
 # Actions that bring a new pair into each of the seven legal states of the first person's row.

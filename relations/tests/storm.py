@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from relations import actions, states
+from relations import actions
 from relations.models import RelationCount, RelationLog, Relationship
-from relations.states import Action
+from relations.pairs import states
+from relations.pairs.states import Action
 from relations.tests.helpers import at_once, counted, facts
-from socialsite.core import db, doorbell, relay
-from socialsite.core.errors import Blacklisted, FollowLimit
+from socialsite.core import db
+from socialsite.core.events import enqueue, relay
+from socialsite.core.http.errors import Blacklisted, FollowLimit
 from socialsite.core.models import Event
 
 STUCK_SECONDS = 60
@@ -80,7 +82,7 @@ def storm(
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
-        with doorbell.silence():
+        with enqueue.silence():
             while True:
                 with lock:
                     turn = next(turns, None)
@@ -97,7 +99,7 @@ def storm(
                     tell(turn + 1)
 
     def run_relay() -> None:
-        with doorbell.silence():
+        with enqueue.silence():
             while not over.is_set():
                 if not relay.relay(20):
                     time.sleep(0.01)
@@ -129,7 +131,7 @@ def storm(
 def drain() -> None:
     """Deliver every event, also those waiting after a failure. Raises TimeoutError if stuck."""
     end = time.monotonic() + STUCK_SECONDS
-    with doorbell.silence():
+    with enqueue.silence():
         while True:
             if relay.relay():
                 end = time.monotonic() + STUCK_SECONDS

@@ -13,12 +13,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from relations import actions, locks, states
+from relations import actions
 from relations.models import Relation, RelationCount, RelationLog, Relationship
-from relations.states import Action
+from relations.pairs import locks, states
+from relations.pairs.states import Action
 from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, told
 from relations.tests.test_states import CELLS, REFUSED
-from socialsite.core.errors import (
+from socialsite.core.http.errors import (
     Blacklisted,
     FollowLimit,
     SelfRelation,
@@ -363,7 +364,7 @@ django.setup()
 from accounts.models import User
 from relations import actions
 from socialsite.core import doorbell
-from socialsite.core.errors import AppError
+from socialsite.core.http.errors import AppError
 shot, me, lists = sys.argv[1], User(pk=int(sys.argv[2])), json.loads(sys.argv[3])
 
 def say(word):

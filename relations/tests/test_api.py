@@ -12,8 +12,9 @@ from feeds.models import InboxEntry
 from relations import actions
 from relations.models import Relation, Relationship
 from relations.tests.helpers import ROUTES, bring
-from socialsite.core import budgets, ratelimit, redis
+from socialsite.core import redis
 from socialsite.core.ids import MAX_ID
+from socialsite.core.rate_limits import buckets, budgets
 
 pytestmark = pytest.mark.django_db
 
@@ -121,10 +122,10 @@ def test_other_methods_are_refused_in_the_envelope(people, api_for, what) -> Non
 def test_follow_and_unfollow_share_one_bucket_and_blocks_have_another(people, api_for) -> None:
     a, b = people
     client = api_for(a)
-    ratelimit.take(budgets.FOLLOW, a.pk, cost=98)
+    buckets.take(budgets.FOLLOW, a.pk, cost=98)
     assert client.post(address(b, "follow")).status_code == 200
     assert client.delete(address(b, "follow")).status_code == 200
-    ratelimit.take(budgets.FOLLOW, a.pk)  # tokens that were refilled in the meantime
+    buckets.take(budgets.FOLLOW, a.pk)  # tokens that were refilled in the meantime
     response = client.post(address(b, "follow"))
     wrong(response, 429, 11)
     assert response["Retry-After"] == "1"
@@ -168,7 +169,7 @@ def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(
 def test_without_redis_follows_are_not_limited_and_no_budget_is_told(people, api_for) -> None:
     a, b = people
     client = api_for(a)
-    ratelimit.take(budgets.FOLLOW, a.pk, cost=100)
+    buckets.take(budgets.FOLLOW, a.pk, cost=100)
     redis.breaker.trip()
     answer = client.post(address(b, "follow"))
     assert answer.json() == {"relation": "FOLLOWING"}

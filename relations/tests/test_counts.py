@@ -4,10 +4,11 @@ import itertools
 
 import pytest
 
-from relations import actions, counts
+from relations import actions
+from relations.counters import counts
 from relations.models import Relation, RelationCount, Relationship
 from relations.tests.helpers import bring, counted, facts
-from socialsite.core import relay
+from socialsite.core.events import relay
 from socialsite.core.models import Event
 
 pytestmark = pytest.mark.django_db

@@ -20,12 +20,12 @@ from hypothesis.stateful import run_state_machine_as_test as run
 from accounts import actions as accounts
 from relations import actions, queries
 from relations.models import Relation, RelationLog, Relationship
-from relations.states import Action
+from relations.pairs.states import Action
 from relations.tests.helpers import counted, pair, row
-from socialsite.core import relay
-from socialsite.core.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned
+from socialsite.core.events import relay
+from socialsite.core.http.errors import Blacklisted, FollowLimit, SelfRelation, UserBanned
+from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
-from socialsite.core.pagination import Position
 
 PEOPLE = 3
 NUMBERS = st.integers(0, PEOPLE - 1)

@@ -10,12 +10,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from relations import actions, counts, recount, tasks
+from relations import actions, tasks
+from relations.counters import counts, recount
 from relations.models import CountCheck, Relation, RelationCount, Relationship
 from relations.tests.helpers import at_once, bring, counted, facts
-from socialsite.core import db, relay
+from socialsite.core import db
+from socialsite.core.events import relay
 from socialsite.core.models import Event
-from socialsite.tests.scraper import scrape
+from socialsite.tests.browser.scraper import scrape
 
 pytestmark = pytest.mark.django_db
 

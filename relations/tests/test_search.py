@@ -11,7 +11,7 @@ from accounts.models import User
 from relations import actions, queries
 from relations.models import Relation, Relationship
 from relations.tests.helpers import bring
-from socialsite.core.pagination import Position
+from socialsite.core.http.pagination import Position
 
 pytestmark = pytest.mark.django_db
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from relations import states
 from relations.models import Relation
-from relations.states import Action, Pair
-from socialsite.core.errors import Blacklisted
+from relations.pairs import states
+from relations.pairs.states import Action, Pair
+from socialsite.core.http.errors import Blacklisted
 
 NONE = None
 FOLLOWING, FOLLOWED = Relation.FOLLOWING, Relation.FOLLOWED

@@ -62,7 +62,8 @@ class TestTheStormSeesDamage:
         assert set(storm(people, threads=1, operations=0).drift()) == {people[0].pk}
 
     def test_a_deadlock_that_was_tried_again(self, people: Any, monkeypatch: Any) -> None:
-        from relations import actions, locks
+        from relations import actions
+        from relations.pairs import locks
 
         real, times = locks.counters, iter([1])
 

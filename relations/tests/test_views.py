@@ -12,7 +12,7 @@ from accounts.tests.browsers import browser_of
 from relations import actions, views
 from relations.models import Relation, Relationship
 from relations.tests.helpers import bring, pair
-from socialsite.core import budgets, ratelimit
+from socialsite.core.rate_limits import buckets, budgets
 
 pytestmark = pytest.mark.django_db
 
@@ -106,7 +106,7 @@ def test_what_the_button_cannot_do_is_said_on_a_page(make_user) -> None:
     assert Client().post(f"/@{b.username}/follow", {"follow": "1"}).status_code == 401
     actions.block(b, a)
     assert browser.post(f"/@{b.username}/follow", {"follow": "1"}).status_code == 404
-    ratelimit.take(budgets.FOLLOW, a.pk, cost=ratelimit.take(budgets.FOLLOW, a.pk).remaining)
+    buckets.take(budgets.FOLLOW, a.pk, cost=buckets.take(budgets.FOLLOW, a.pk).remaining)
     response = browser.post(f"/@{b.username}/follow", {"follow": "1"})
     assert (response.status_code, response["Retry-After"]) == (429, "1")
     assert not Relationship.objects.filter(relation=Relation.FOLLOWING).exists()

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import ngettext
 
-from socialsite.core import relay
+from socialsite.core.events import relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 

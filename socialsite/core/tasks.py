@@ -6,8 +6,10 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from socialsite.core import allowances, media_use, relay
+from socialsite.core.events import relay
+from socialsite.core.media import usage
 from socialsite.core.models import IdempotencyKey
+from socialsite.core.rate_limits import allowances
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +44,7 @@ def sweep_media() -> None:
     after: int | None = 0
     for _ in range(SWEEPS_MAX):
         if after is not None:
-            after = media_use.sweep(after)
-    wrong = media_use.check_public(timezone.now().date())
+            after = usage.sweep(after)
+    wrong = usage.check_public(timezone.now().date())
     if wrong:
         logger.error("%d pictures were wrongly public; they are private now", wrong)

@@ -19,16 +19,17 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from accounts import actions as accounts
-from accounts import passwords
 from accounts.models import Role, User
+from accounts.sign_in import passwords
 from feeds import actions as feeds
-from feeds import fanout
+from feeds.fanout import deliver
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
 from interactions import actions as interactions
 from interactions.models import SubjectType
 from relations import actions as relations
-from socialsite.core import db, doorbell, media, relay
-from socialsite.core.errors import AppError, DuplicatedUser
+from socialsite.core import db, media
+from socialsite.core.events import enqueue, relay
+from socialsite.core.http.errors import AppError, DuplicatedUser
 from socialsite.core.models import Event
 from socialsite.demo import graph, pictures
 from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
@@ -67,7 +68,7 @@ def seed(
 
     `stop` is called between transactions.
     """
-    with contextlib.suppress(Stopped), doorbell.silence():
+    with contextlib.suppress(Stopped), enqueue.silence():
         _Seeding(progress or (lambda what, done, total: None), stop, people, posts).run()
 
 
@@ -278,10 +279,10 @@ class _Seeding:
         if waiting > BACKLOG:
             relay.relay(waiting - BACKLOG // 2)
         if FanOutChunk.objects.filter(done=False).count() > BACKLOG:
-            fanout.sweep()
+            deliver.sweep()
 
     def _finish(self) -> None:
-        while relay.relay() + fanout.sweep():
+        while relay.relay() + deliver.sweep():
             self._check()
 
     def _check(self) -> None:

@@ -17,21 +17,21 @@ HOUR_MS = 3_600_000
 # Longer than any test may take (`timeout` in pyproject.toml).
 LONG_MS = 300_000
 LIFETIMES = {
-    "accounts.consumers.CHECK_SECONDS": 25.0,
-    "accounts.consumers.JOIN_SECONDS": 25.0,
-    "accounts.consumers.RECHECK_SECONDS": 3600.0,
+    "accounts.live.consumers.CHECK_SECONDS": 25.0,
+    "accounts.live.consumers.JOIN_SECONDS": 25.0,
+    "accounts.live.consumers.RECHECK_SECONDS": 3600.0,
     "accounts.cache.FENCE_TTL_MS": HOUR_MS,
     "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
-    "accounts.sockets.ONLINE_MS": HOUR_MS,
+    "accounts.live.hints.ONLINE_MS": HOUR_MS,
     "feeds.cache.READERS.ttl_ms": HOUR_MS,
     "feeds.cache.READER_TTL_MS": HOUR_MS,
     "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,
     "feeds.cache.OPEN.ttl_ms": HOUR_MS,
-    "feeds.fanout.LEASE_MS": HOUR_MS,
+    "feeds.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
-    "socialsite.core.leased.LEASE_MS": HOUR_MS,
+    "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
     "socialsite.core.redis.BREAK_SECONDS": 3600.0,
-    "socialsite.core.relay.LEASE_MS": HOUR_MS,
+    "socialsite.core.events.relay.LEASE_MS": HOUR_MS,
 }
 # Keys of which the answer is the same after they expired: a full bucket, a ticket that was taken.
 HARMLESS = ("rl:", "ticket:")
@@ -79,9 +79,10 @@ def go_on(patch: pytest.MonkeyPatch) -> None:
 
 
 def _set_clock(patch: pytest.MonkeyPatch, clock: str) -> None:
-    from socialsite.core import ratelimit, redis
+    from socialsite.core import redis
+    from socialsite.core.rate_limits import buckets
 
-    bucket = redis.script(ratelimit.__file__, "token_bucket")
+    bucket = redis.script(buckets.__file__, "token_bucket")
     text = bucket.text.replace(CLOCK, clock).replace(STOPPED, clock)
     assert clock in text
     patch.setattr(bucket, "text", text)

@@ -9,8 +9,8 @@ from PIL import Image
 
 from accounts import actions as accounts
 from accounts import queries as people_queries
-from accounts import rules
 from accounts.models import User
+from accounts.sign_in import rules
 from feeds import actions as feeds
 from feeds import queries
 from feeds.models import FanOut, Mode, Post, RecommendedAuthor

@@ -11,8 +11,8 @@ from markupsafe import Markup
 
 from accounts import actions as accounts
 from feeds import queries
-from socialsite import jinja
-from socialsite.core.spans import spans
+from socialsite.core.text.spans import spans
+from socialsite.pages import jinja
 
 C = {"hidden": "<input>", "login": ""}
 

@@ -23,7 +23,7 @@ from feeds.models import Post
 from interactions import actions
 from interactions.models import Comment, Report
 from relations import actions as relations
-from socialsite.core.idempotency import REPLAYED
+from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db

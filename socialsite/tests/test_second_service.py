@@ -10,7 +10,7 @@ import pytest
 
 from deploy.service import Service, free_port
 from deploy.services import LOOPBACK, PROJECT_DIR, python
-from socialsite.core import keys
+from socialsite.core.runtime import keys
 from socialsite.tests import stacks
 
 pytestmark = pytest.mark.e2e

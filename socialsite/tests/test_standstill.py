@@ -6,8 +6,8 @@ import pytest
 from rest_framework.test import APIClient
 
 from accounts import actions
-from socialsite.core import ratelimit
-from socialsite.core.budgets import Budget, Kept, Per
+from socialsite.core.rate_limits import buckets
+from socialsite.core.rate_limits.budgets import Budget, Kept, Per
 from socialsite.tests import standstill
 
 pytestmark = pytest.mark.django_db
@@ -25,9 +25,9 @@ def after_a_request(user) -> dict[str, int]:
 def is_refilled() -> bool:
     # Its key lives for 20 s.
     budget = Budget("standstill", 10**6, 3600 * 10**5, Per.PERSON, Kept.REDIS, "Of this test.")
-    assert ratelimit.take(budget, 1, cost=10**6).allowed
+    assert buckets.take(budget, 1, cost=10**6).allowed
     time.sleep(0.01)
-    return ratelimit.take(budget, 1).allowed
+    return buckets.take(budget, 1).allowed
 
 
 def test_nothing_expires_and_no_bucket_refills_during_a_test(make_user) -> None:

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from socialsite.core import keys
+from socialsite.core.runtime import keys
 
 
 class Command(BaseCommand):

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from accounts import actions, queries, second_factor
+from accounts import actions, queries
+from accounts.sign_in import two_factor
 
 
 class Command(BaseCommand):
@@ -21,7 +22,7 @@ class Command(BaseCommand):
         user = queries.any_by_name(options["username"])
         if user is None:
             raise CommandError(f"There is nobody named {options['username']}.")
-        if not second_factor.is_on(user):
+        if not two_factor.is_on(user):
             raise CommandError(f"{user} has no second factor.")
         actions.reset_second_factor(user)
         self.stdout.write(f"{user} now logs in by password alone.")

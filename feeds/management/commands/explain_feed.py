@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from feeds.explain import explain, find_id, find_reader
-from feeds.reasons import Code
+from feeds.audit.explain import explain, find_id, find_reader
+from feeds.audit.reasons import Code
 
 
 class Command(BaseCommand):

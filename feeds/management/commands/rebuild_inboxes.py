@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from accounts.models import User
-from feeds import rebuild
-from feeds.explain import find_id, find_reader
+from feeds.audit.explain import find_id, find_reader
+from feeds.inbox import rebuild
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from feeds import verify
-from feeds.explain import find_reader
+from feeds.audit import verify
+from feeds.audit.explain import find_reader
 
 
 class Command(BaseCommand):

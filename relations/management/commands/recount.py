@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from relations import counts, recount
+from relations.counters import counts, recount
 from relations.models import Relationship
 
 

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.core.management import call_command
 
-from socialsite.core import budgets, keys
-from socialsite.core.budgets import Rate
+from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.runtime import keys
 from socialsite.env import Env, load
 
 pytestmark = pytest.mark.once

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialsite.core.spans import AHEAD, Kind, Span, beginning, is_plain, spans
+from socialsite.core.text.spans import AHEAD, Kind, Span, beginning, is_plain, spans
 
 pytestmark = pytest.mark.once
 

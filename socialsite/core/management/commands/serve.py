@@ -17,8 +17,8 @@ from django.conf import settings
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError
 
-from socialsite.core import data_dir, embedded
-from socialsite.core.protocols import BoundedHttp, BoundedSocket
+from socialsite.core.http.protocols import BoundedHttp, BoundedSocket
+from socialsite.core.runtime import data_dir, embedded
 
 logger = logging.getLogger(__name__)
 

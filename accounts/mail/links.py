@@ -1,0 +1,84 @@
+"""Tokens in mailed links: signed, bound to a purpose, valid for one use.
+
+- A link that confirms an address names the account, the address, and the password and address that
+  the account had before. It is void once either changes; its own use changes the address.
+- A recovery link is Django's own token: void once the password or the address changes, or an hour
+  has passed.
+- Every invalid link raises WrongLink.
+"""
+
+import secrets
+from typing import NamedTuple
+
+from django.contrib.auth.tokens import default_token_generator
+from django.core import signing
+from django.utils.crypto import salted_hmac
+from django.utils.http import base36_to_int, int_to_base36
+
+from accounts.models import User
+from socialsite.core.http.errors import WrongLink
+
+EMAIL_SECONDS = 86_400
+EMAIL_SALT = "accounts.links.email"
+
+
+class EmailLink(NamedTuple):
+    """Content of a link that confirms an address."""
+
+    user_id: int
+    address: str
+    state: str
+
+
+def for_email(user: User, address: str) -> str:
+    """Return a token that confirms an address of an account."""
+    return signing.dumps([user.pk, address, _state(user)], salt=EMAIL_SALT)
+
+
+def read_email(token: str) -> EmailLink:
+    """Return the content of a confirmation token. Raises WrongLink."""
+    try:
+        return EmailLink(*signing.loads(token, salt=EMAIL_SALT, max_age=EMAIL_SECONDS))
+    except signing.BadSignature:
+        raise WrongLink from None
+
+
+def confirming(token: str) -> EmailLink:
+    """Return the content of a confirmation token that can still be used. Raises WrongLink."""
+    link = read_email(token)
+    user = User.objects.filter(pk=link.user_id).first()
+    if user is None or not fits(link, user):
+        raise WrongLink
+    return link
+
+
+def fits(link: EmailLink, user: User) -> bool:
+    """Return whether the account has not changed since the link was created."""
+    return user.is_active and secrets.compare_digest(link.state, _state(user))
+
+
+def _state(user: User) -> str:
+    return salted_hmac(EMAIL_SALT, f"{user.password} {user.email}", algorithm="sha256").hexdigest()
+
+
+def for_recovery(user: User) -> str:
+    """Return a token that sets a new password."""
+    return f"{int_to_base36(user.pk)}-{default_token_generator.make_token(user)}"
+
+
+def recovering(token: str) -> User:
+    """Return the person of a recovery token. Raises WrongLink."""
+    number, _, _rest = token.partition("-")
+    try:
+        user = User.objects.active().filter(pk=base36_to_int(number)).first()
+    except (ValueError, OverflowError):
+        raise WrongLink from None
+    if user is None or not recovers(token, user):
+        raise WrongLink
+    return user
+
+
+def recovers(token: str, user: User) -> bool:
+    """Return whether a recovery token is valid for this account as it is now."""
+    rest = token.partition("-")[2]
+    return user.is_active and default_token_generator.check_token(user, rest)

@@ -1,0 +1,211 @@
+"""Mails to people, as plain text in their language.
+
+A mail goes only to the address as it is stored, or, to confirm it, as its person typed it; never to
+an address that merely matches it. Links contain secrets, so they are created here at sending time,
+and no table and no queue stores them.
+"""
+
+import logging
+from collections.abc import Callable
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.urls import reverse
+from django.utils import translation
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from accounts.actions.audit import Act
+from accounts.mail import links
+from accounts.models import User
+from socialsite.core.rate_limits import allowances, budgets
+from socialsite.core.rate_limits.buckets import Take
+
+logger = logging.getLogger(__name__)
+
+Writer = Callable[[int, str], list[EmailMessage]]
+
+ASKED_FOR = ("confirm_email", "recovery")
+
+
+class Later(Exception):
+    """The site's mail budget is used up; the next mail may go after `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        self.seconds = seconds
+        super().__init__(f"the site's budget of mails is used up for {seconds} s")
+
+
+def send(kind: str, user_id: int, address: str, language: str, *, counted: bool = False) -> int:
+    """Send the mails of a `MailWanted` event; returns their number. Raises mail server errors.
+
+    `counted`: their budget tokens are already taken. Raises Later when the site's budget is used
+    up.
+    """
+    with translation.override(language or settings.LANGUAGE_CODE):
+        messages = _WRITERS[kind](user_id, address)
+        if not messages or not (counted or _may_send(kind, user_id, address, len(messages))):
+            return 0
+        for message in messages:
+            message.send()
+    return len(messages)
+
+
+def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
+    """Take budget tokens for mails; False when the recipient's budget is used up. Raises Later.
+
+    Only sent mails count: requests for unknown addresses must not use up the site's budget. Mails
+    that anybody may request and mails that report a change are counted apart, each kind by itself.
+    Links for different accounts of one address are counted apart too: a stranger's account must not
+    use up the budget of the address's owner.
+    """
+    mailbox = address.lower()
+    owner = f"{kind} {user_id} {mailbox}"
+    if kind in ASKED_FOR:
+        site = budgets.MAIL_SITE
+        owners = {budgets.MAIL_RECIPIENT: owner, budgets.MAIL_MAILBOX: f"{kind} {mailbox}"}
+    else:
+        site, owners = budgets.NOTICE_SITE, {budgets.NOTICE: owner}
+    takes = [Take(budget, whose, number) for budget, whose in (owners | {site: ""}).items()]
+    denials = allowances.take_all(takes)
+    if not denials:
+        return True
+    if all(denial.budget is site for denial in denials):
+        raise Later(denials[0].seconds)
+    logger.warning("mail budget of one address used up; %s not sent", kind)
+    return False
+
+
+def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.active().filter(pk=user_id).first()
+    if user is None:
+        return []
+    link = _address("email_link", links.for_email(user, address))
+    subject = _("Confirm your e-mail address")
+    return [
+        _message(
+            address,
+            subject,
+            _("This address was given for the account @%(name)s on %(site)s. To confirm it, open:"),
+            link,
+            _("The link is good for 24 hours. If this was not you, do nothing."),
+            name=user.username,
+        )
+    ]
+
+
+def _recovery(user_id: int, address: str) -> list[EmailMessage]:
+    found: dict[str, list[User]] = {}
+    for user in User.objects.active().filter(email_key=address.lower()).order_by("pk"):
+        found.setdefault(user.email, []).append(user)
+    return [_recovery_of(stored, users) for stored, users in found.items()]
+
+
+def _recovery_of(address: str, users: list[User]) -> EmailMessage:
+    lines = [
+        f"@{user.username}:\n{_address('recover_link', links.for_recovery(user))}" for user in users
+    ]
+    return _message(
+        address,
+        _("Set a new password"),
+        _("Somebody asked for a new password on %(site)s. To choose one, open the link:"),
+        *lines,
+        _(
+            "Each link is good for one hour and for one time. If this was not you, do nothing: your"
+            " password stays as it is."
+        ),
+    )
+
+
+def _password_changed(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            user.email,
+            _("Your password was changed"),
+            _("The password of your account @%(name)s on %(site)s was changed."),
+            _("If this was not you, set a new one at once:"),
+            _address("recover"),
+            name=user.username,
+        )
+    ]
+
+
+def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
+    user = User.objects.filter(pk=user_id, deleted_at=None).first()
+    if user is None:
+        return []
+    return [
+        _message(
+            address,
+            _("Your e-mail address was changed"),
+            _("This is no longer the address of your account @%(name)s on %(site)s."),
+            _("If this was not you, log in, change your password and set your address again:"),
+            _address("email"),
+            name=user.username,
+        )
+    ]
+
+
+def _second_factor_changed(text: Promise) -> Writer:
+    """Return the writer of a mail that reports a change of a person's second factor."""
+
+    def write(user_id: int, address: str) -> list[EmailMessage]:
+        user = User.objects.exclude(email="").filter(pk=user_id, deleted_at=None).first()
+        if user is None:
+            return []
+        return [
+            _message(
+                user.email,
+                _("Two-factor sign-in of your account"),
+                str(text),
+                _("If this was not you, set a new password at once, then look at your settings:"),
+                _address("recover"),
+                _address("two_factor"),
+                name=user.username,
+            )
+        ]
+
+    return write
+
+
+_WRITERS: dict[str, Writer] = {
+    "confirm_email": _confirm_email,
+    "recovery": _recovery,
+    "password_changed": _password_changed,
+    "email_changed": _email_changed,
+    Act.OTP_ON: _second_factor_changed(
+        gettext_lazy("Two-factor sign-in was turned on for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_OFF: _second_factor_changed(
+        gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_RESET: _second_factor_changed(
+        gettext_lazy("Staff took two-factor sign-in off your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_CODES: _second_factor_changed(
+        gettext_lazy("New recovery codes were made for your account @%(name)s on %(site)s.")
+    ),
+    Act.OTP_RECOVERY: _second_factor_changed(
+        gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")
+    ),
+}
+
+
+def _address(page: str, *args: str) -> str:
+    return settings.SITE_URL + reverse(page, args=args)
+
+
+def _message(to: str, subject: str, *paragraphs: str, name: str = "") -> EmailMessage:
+    """Return a mail; fills in `%(site)s` and `%(name)s` in its paragraphs."""
+    values = {"site": settings.SITE_URL, "name": name}
+    filled = [part % values if "%(" in part else part for part in paragraphs]
+    return EmailMessage(
+        subject=subject,
+        body="\n\n".join(filled) + "\n",
+        to=[to],
+        headers={"Auto-Submitted": "auto-generated"},
+    )

@@ -1,0 +1,143 @@
+"""Rules of usernames, nicknames, passwords and e-mail addresses.
+
+Character classes are spelled out and used with `fullmatch`: `\\d` and `isdigit` accept full-width
+digits, and `$` accepts a trailing newline. PASSWORD_POLICY selects the classic rule or that of ASVS
+6.2: long passwords of any characters, without composition rules.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from django.conf import settings
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from socialsite.core.http.errors import RegMatchError
+
+Texts = list[str | Promise]
+
+# 〇, Extension A, Unified Ideographs, Extensions B to H: the characters of names. One code point
+# counts as one character, also above U+FFFF.
+HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
+
+USERNAME = re.compile(r"[A-Za-z0-9]{4,16}")
+PASSWORD = re.compile(r"[A-Za-z0-9@#$&.]{6,16}")
+NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,16}}")
+DIGITS = re.compile(r"[0-9]+")
+ASVS_MIN, ASVS_MAX = 8, 128
+# Control characters, surrogates, private and unassigned characters, line and paragraph separators.
+UNPRINTABLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
+SITE_NAME = "socialsite"
+EMAIL_MAX = 254
+
+# Names that could be mistaken for a page, a role or the site itself; compared in lower case.
+_RESERVED = """
+    about abuse account accounts admin administrator anonymous blocked comments devices docs
+    everyone feed feeds healthz help home hostmaster info login logout mail media metrics moderator
+    nobody noreply notifications null official password post postmaster posts privacy profile readyz
+    recommended recover register root rules search security settings sitemap socialsite staff static
+    support system terms undefined user username users webmaster
+"""
+RESERVED = frozenset(_RESERVED.split())
+
+
+def username(value: str) -> Texts:
+    """Return the mistakes of a username; none when it is valid."""
+    if not USERNAME.fullmatch(value):
+        return [_("4 to 16 letters (A-Z, a-z) and digits.")]
+    if value.lower() in RESERVED:
+        return [_("This name is reserved.")]
+    return []
+
+
+def nickname(value: str) -> Texts:
+    """Return the mistakes of a nickname."""
+    if not NICKNAME.fullmatch(value):
+        return [_("4 to 16 Chinese characters, letters and digits.")]
+    if DIGITS.fullmatch(value):
+        return [_("Not only digits.")]
+    return []
+
+
+def password(value: str, username: str, nickname: str) -> Texts:
+    """Return the mistakes of a password (A15, or ASVS) for a person with these names."""
+    value = normal_password(value) if _asvs() else value
+    if not _has_shape(value):
+        return [password_hint()]
+    if value.lower() in (username.lower(), nickname.lower()):
+        return [_("The password must not be one of your names.")]
+    if value.lower() == SITE_NAME or _is_common(value):
+        return [_("Too many people use this password.")]
+    return []
+
+
+def normal_password(value: str) -> str:
+    """Return a password in the one normal form (NFKC) that is hashed; keyboards write several."""
+    return unicodedata.normalize("NFKC", value)
+
+
+def password_hint() -> str | Promise:
+    """Return the rule for new passwords in words."""
+    if _asvs():
+        return _("8 to 128 characters of any kind, spaces too.")
+    return _("6 to 16 letters, digits and @ # $ & .")
+
+
+def password_min() -> int:
+    """Return the minimum length of a new password in characters."""
+    return ASVS_MIN if _asvs() else 6
+
+
+def _asvs() -> bool:
+    return str(settings.PASSWORD_POLICY) == "asvs"
+
+
+def _has_shape(value: str) -> bool:
+    if not _asvs():
+        return PASSWORD.fullmatch(value) is not None
+    printable = all(unicodedata.category(one) not in UNPRINTABLE for one in value)
+    return ASVS_MIN <= len(value) <= ASVS_MAX and printable
+
+
+def email(value: str) -> Texts:
+    """Return the mistakes of an e-mail address."""
+    value = normal_email(value)
+    try:
+        validate_email(value)
+    except ValidationError:
+        return [_("This is not an e-mail address.")]
+    # Few servers accept names beyond ASCII; Django accepts some of them, such as a dotless i.
+    if len(value) > EMAIL_MAX or not value.rpartition("@")[0].isascii():
+        return [_("This is not an e-mail address.")]
+    return []
+
+
+def normal_email(value: str) -> str:
+    """Return an address as it is stored: stripped, with the domain in lower case."""
+    name, at, domain = value.strip(" ").rpartition("@")
+    return f"{name}{at}{domain.lower()}"
+
+
+def _is_common(value: str) -> bool:
+    try:
+        _common_passwords().validate(value)
+    except ValidationError:
+        return True
+    return False
+
+
+@cache
+def _common_passwords() -> CommonPasswordValidator:
+    """Return Django's list of common passwords, loaded on first use."""
+    return CommonPasswordValidator()
+
+
+def check(**found: Texts) -> None:
+    """Raise RegMatchError with the fields that have mistakes."""
+    fields = {name: texts for name, texts in found.items() if texts}
+    if fields:
+        raise RegMatchError(fields=fields)

@@ -1,0 +1,27 @@
+"""The admin site: admits staff by the site's own sign-in, with their current rights."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest
+
+from accounts.rate_limits import takes
+from accounts.sign_in import two_factor
+from socialsite.core.rate_limits import budgets
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class SiteAdmin(AdminSite):
+    """Sends visitors without access to `accounts.views.admin.login`, which explains why."""
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Return True for staff, with the second factor if the site requires it (STAFF_TOTP)."""
+        return super().has_permission(request) and not two_factor.is_missing(request.user)  # type: ignore[arg-type]
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:
+        """Wrap an admin page: forms that staff submit are rate limited."""
+        rows = (budgets.STAFF,)
+        limited = takes(POST=rows, PUT=rows, PATCH=rows, DELETE=rows)(view)
+        return super().admin_view(cast("View", limited), cacheable)

@@ -1,0 +1,484 @@
+"""`/ws/session/`: messages, and closes with their time and reason."""
+
+import asyncio
+import threading
+import time
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from channels.layers import get_channel_layer
+
+from accounts import actions, cache, tokens
+from accounts.events import TokensRevoked
+from accounts.live import consumers, hints, sign_out_reasons
+from accounts.models import User
+from accounts.tests.live.talk import Socket, claims_of, in_thread, run, until
+from socialsite.core import redis
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def quick(monkeypatch) -> None:
+    """Make sockets check their token often."""
+    monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
+
+
+@pytest.fixture
+def deaf(monkeypatch) -> None:
+    """A channel layer that loses every message."""
+    monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+
+
+@pytest.fixture
+def user(make_user):
+    return make_user()
+
+
+@pytest.mark.parametrize("way", ["by_cookie", "by_bearer"])
+def test_a_push_arrives_at_every_socket_of_the_person_and_nobody_else(way, user, make_user) -> None:
+    other = make_user()
+    pairs = [actions.sign_in(user, "chrome"), actions.sign_in(user, "android")]
+    strange = actions.sign_in(other)
+
+    async def scenario() -> None:
+        mine = [getattr(Socket, way)(pair.access) for pair in pairs]
+        theirs = Socket.by_cookie(strange.access)
+        for socket in (*mine, theirs):
+            assert await socket.open()
+        await in_thread(hints.push, [user.pk, 1], {"type": "new_posts", "count": 1})
+        for socket in mine:
+            assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await theirs.hears_nothing()
+        for socket in (*mine, theirs):
+            await socket.leave()
+
+    run(scenario)
+
+
+def test_a_push_to_a_thousand_people_is_one_round_trip(monkeypatch, db) -> None:
+    seen: list[object] = []
+    call = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
+    hints.push(range(1000), {"type": "new_posts"})
+    assert len(seen) == 1
+
+
+def test_a_push_never_raises(monkeypatch, user) -> None:
+    def down(function):
+        raise redis.RedisDown("cut off")
+
+    monkeypatch.setattr(redis, "call", down)
+    hints.push([user.pk], {"type": "new_posts"})
+    hints.push([user.pk], {"type": object()})
+    assert hints.online([user.pk]) == hints.all_online() == set()
+
+
+def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
+    user, dead_redis, monkeypatch
+) -> None:
+    pair = actions.sign_in(user)
+    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(redis.owed, "LISTENERS_SECONDS", 0.05)
+    monkeypatch.setattr(redis.owed, "MESSAGES_EACH", 1)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        with dead_redis():
+            assert hints.anyone_perhaps_online()
+            assert hints.perhaps_online([user.pk, 5]) == {user.pk, 5}
+            for count in (1, 1, 2):
+                await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": count})
+            assert await socket.hears_nothing()
+        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.hears() == {"type": "new_posts", "count": 2}
+        assert await socket.hears_nothing()
+        await socket.leave()
+
+    run(scenario)
+
+
+def test_messages_beyond_what_can_be_owed_are_lost(monkeypatch, dead_redis) -> None:
+    monkeypatch.setattr(redis.owed, "MESSAGES_LIMIT", 3)
+    with dead_redis():
+        hints.push([1, 2], {"type": "new_posts"})
+        hints.push([2, 3, 4], {"type": "new_posts"})
+    assert [channel[-1] for _, channel, _ in redis.owed._messages] == ["1", "2", "3"]
+
+
+# --- kicks --------------------------------------------------------------------------------------
+WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0 Safari/537.36"
+
+
+@pytest.mark.parametrize(
+    ("act", "reason", "by"),
+    [
+        (lambda user: actions.sign_in(user, "chrome", WINDOWS), "login", "Chrome, Windows"),
+        (lambda user: actions.log_out(user, "chrome"), "logout", ""),
+        (
+            lambda user: actions.kick(user, "chrome", by="Android"),
+            "kicked",
+            "Android",
+        ),
+        (lambda user: change_password(user, "android"), "password", "Android"),
+        (lambda user: actions.set_password(user, "left.pass2"), "password", ""),
+        (actions.force_offline, "forced", ""),
+        (actions.ban, "ban", ""),
+    ],
+)
+@pytest.mark.parametrize("way", ["by a message", "by its own look"])
+def test_a_socket_is_closed_with_the_reason(way, act, reason, by, user, monkeypatch) -> None:
+    pair = actions.sign_in(user, "chrome")
+    actions.sign_in(user, "android")
+    if way == "by its own look":
+        monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
+        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        if reason == "password":
+            by = ""  # not stored for all clients together
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        await in_thread(act, user)
+        assert await socket.hears() == {"type": "kicked", "reason": reason, "by": by}
+        assert await socket.code() == (4001, reason)
+
+    run(scenario)
+
+
+def change_password(user: User, client: str) -> tokens.TokenPair:
+    return actions.change_password(user, client, "right.pass1", "left.pass2", by="Android")
+
+
+@pytest.mark.parametrize("way", ["by a message", "by its own look", "at the door"])
+def test_who_changes_the_password_only_comes_back_with_the_new_pair(way, user, monkeypatch) -> None:
+    pair = actions.sign_in(user, "android")
+    if way != "by a message":
+        monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
+        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access, pair.refresh)
+        if way == "at the door":
+            await in_thread(change_password, user, "android")
+            assert await socket.open()
+        else:
+            assert await socket.open()
+            await in_thread(change_password, user, "android")
+        assert await socket.code() == (4002, "")
+        await in_thread(actions.sign_in, user, "android")
+        late = Socket.by_cookie(pair.access, pair.refresh)
+        assert await late.open()
+        assert (await late.code())[0] == 4001
+
+    run(scenario)
+
+
+def test_a_kick_of_one_device_leaves_the_others_and_a_newer_sign_in_alone(user) -> None:
+    chrome, phone = actions.sign_in(user, "chrome"), actions.sign_in(user, "android")
+
+    async def scenario() -> None:
+        old, other = Socket.by_cookie(chrome.access), Socket.by_cookie(phone.access)
+        assert await old.open()
+        assert await other.open()
+        pair = await in_thread(actions.sign_in, user, "chrome")
+        new = Socket.by_cookie(pair.access)
+        assert await new.open()
+        assert (await old.code())[0] == 4001
+        await in_thread(hints.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
+        assert await new.hears_nothing()
+        assert await other.hears_nothing()
+        await new.leave()
+        await other.leave()
+
+    run(scenario)
+
+
+def test_new_roles_make_the_socket_come_back_with_a_new_token(user) -> None:
+    pair = actions.sign_in(user, "chrome")
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        await in_thread(actions.promote, user, 3)
+        assert await socket.code() == (4002, "")
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("act", "code"),
+    [
+        (lambda user: actions.log_out(user, "chrome"), 4001),
+        (actions.ban, 4001),
+        (lambda user: actions.promote(user, 3), 4002),
+    ],
+)
+def test_without_any_message_the_socket_looks_itself(act, code, user, quick, deaf) -> None:
+    pair = actions.sign_in(user, "chrome")
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        await in_thread(act, user)
+        assert (await socket.code())[0] == code
+
+    run(scenario)
+
+
+def test_a_socket_looks_at_least_every_five_seconds(real_lifetimes) -> None:
+    assert consumers.RECHECK_SECONDS <= 5
+
+
+def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
+    pair = actions.sign_in(user, "chrome")
+    send = hints._send
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        await in_thread(actions.log_out, user, "chrome")
+        monkeypatch.setattr(hints, "_send", send)
+        await in_thread(hints.push, [user.pk], {"type": "secret"})
+        assert await socket.hears() == {"type": "kicked", "reason": "logout", "by": ""}
+        assert (await socket.code())[0] == 4001
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("first", ["the revocation", "the check"])
+def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkeypatch) -> None:
+    pair = actions.sign_in(user, "chrome")
+    monkeypatch.setattr(consumers, "RECHECK_SECONDS", 60)
+    look = consumers._look
+
+    def late(principal: tokens.Principal) -> None:
+        if first == "the check":
+            look(principal)
+        actions.log_out(user, "chrome")
+        if first == "the revocation":
+            look(principal)
+
+    monkeypatch.setattr(consumers, "_look", late)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        assert (await socket.code())[0] == 4001
+
+    run(scenario)
+
+
+def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
+    """The next regular check would be an hour later."""
+    claims = claims_of(actions.sign_in(user)) | {"expires": time.time() + 1}
+    ticket = cache.keep_ticket(claims)
+
+    async def scenario() -> float:
+        socket = Socket(ticket=ticket)
+        assert await socket.open()
+        assert await socket.code() == (4002, "")
+        return time.time()
+
+    assert consumers.RECHECK_SECONDS >= 3600
+    assert claims["expires"] <= run(scenario)
+
+
+def test_what_the_browser_says_is_ignored_and_much_of_it_refused(user) -> None:
+    pair = actions.sign_in(user)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        for text in ("{", "null", '{"type":"session.kick"}', "x" * 1024):
+            await socket.says(text)
+        assert await socket.hears_nothing()
+        await socket.says("x" * 1025)
+        assert (await socket.code())[0] == 1009
+
+    run(scenario)
+
+
+def test_presence_is_noted_and_runs_out(user, make_user, monkeypatch) -> None:
+    pair, other = actions.sign_in(user), make_user()
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        await socket.leave()
+
+    assert hints.all_online() == set()
+    run(scenario)
+    assert hints.all_online() == hints.online([user.pk, other.pk]) == {user.pk}
+    now = hints._now_ms()
+    monkeypatch.setattr(hints, "_now_ms", lambda: now + hints.ONLINE_MS + 1000)
+    assert hints.all_online() == hints.online([user.pk, other.pk]) == set()
+
+
+def test_presence_is_kept_while_the_socket_is_open(user, quick) -> None:
+    pair = actions.sign_in(user)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        await sync_to_async(redis.call)(lambda connection: connection.delete(hints.ONLINE))
+        await until(lambda: hints.online([user.pk]) == {user.pk})
+        await socket.leave()
+
+    run(scenario)
+
+
+# --- what is dead or hangs ----------------------------------------------------------------------
+async def refuse(*args: Any) -> None:
+    raise ConnectionError("no channel layer")
+
+
+async def hang(*args: Any) -> None:
+    await asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize("trouble", [refuse, hang])
+def test_without_a_channel_layer_a_socket_lives_by_its_own_looks(
+    trouble, user, quick, monkeypatch
+) -> None:
+    pair = actions.sign_in(user, "chrome")
+    monkeypatch.setattr(consumers, "JOIN_SECONDS", 0.2)
+
+    async def scenario() -> None:
+        layer = get_channel_layer()._get_layer()
+        for name in ("group_add", "group_discard"):
+            monkeypatch.setattr(layer, name, trouble)
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        assert await socket.hears_nothing()
+        await in_thread(actions.log_out, user, "chrome")
+        assert await socket.code() == (4001, "logout")
+        assert layer.channels == {}
+
+    run(scenario)
+
+
+def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch) -> None:
+    pair = actions.sign_in(user, "chrome")
+    monkeypatch.setattr(consumers, "JOIN_SECONDS", 0.2)
+
+    async def scenario() -> None:
+        layer = get_channel_layer()._get_layer()
+        with monkeypatch.context() as patch:
+            patch.setattr(layer, "group_add", refuse)
+            socket = Socket.by_cookie(pair.access)
+            assert await socket.open()
+        # Hints in the meantime are lost, so the page fetches what is new.
+        assert await socket.hears() == {"type": "new_posts", "count": 0}
+        assert await socket.hears() == {"type": "notification"}
+        assert await socket.hears_nothing()
+        await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
+        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        await socket.leave()
+
+    run(scenario)
+
+
+async def forget_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+    await in_thread(redis.call, lambda connection: connection.delete(hints.ONLINE))
+
+
+async def be_late(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+    long_ago = {str(user.pk): time.time() * 1000 - hints.ONLINE_MS - 1}
+    await in_thread(redis.call, lambda connection: connection.zadd(hints.ONLINE, long_ago))
+
+
+async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+    """Both devices check their token without an answer from Redis."""
+    look, unknown = consumers._look, set()
+
+    def watched(principal: tokens.Principal) -> bool | None:
+        found = look(principal)
+        if found is None:
+            unknown.add(principal.client)
+        return found
+
+    with monkeypatch.context() as patch, dead_redis():
+        patch.setattr(consumers, "_look", watched)
+        await until(lambda: unknown == {"chrome", "android"})
+
+
+@pytest.mark.parametrize("loss", [forget_presence, be_late, do_without_redis])
+def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
+    loss, user, quick, dead_redis, monkeypatch
+) -> None:
+    """On each device, also on the one that finds the presence recorded by the other."""
+    pairs = [actions.sign_in(user, "chrome"), actions.sign_in(user, "android")]
+
+    async def scenario() -> None:
+        mine = [Socket.by_cookie(pair.access) for pair in pairs]
+        for socket in mine:
+            assert await socket.open()
+        assert await mine[0].hears_nothing()
+        await loss(user, dead_redis, monkeypatch)
+        for socket in mine:
+            assert await socket.hears() == {"type": "new_posts", "count": 0}
+            assert await socket.hears() == {"type": "notification"}
+        for socket in mine:
+            assert await socket.hears_nothing()
+            await socket.leave()
+
+    run(scenario)
+
+
+def broken(principal: tokens.Principal) -> None:
+    raise ConnectionError("no database")
+
+
+@pytest.mark.parametrize("trouble", ["broken", "stuck"])
+@pytest.mark.parametrize("when", ["at the door", "later"])
+def test_without_an_answer_a_socket_is_closed_not_trusted(
+    when, trouble, user, quick, monkeypatch
+) -> None:
+    pair, over = actions.sign_in(user), threading.Event()
+    look = broken if trouble == "broken" else lambda principal: over.wait(25)
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        if when == "later":
+            assert await socket.open()
+        monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.3)
+        monkeypatch.setattr(consumers, "_look", look)
+        if when == "at the door":
+            assert await socket.open()
+        assert (await socket.end())[0] == 1013
+        assert not over.is_set()
+        over.set()
+        await socket.leave()
+
+    run(scenario)
+
+
+def test_who_cannot_be_told_why_is_told_to_come_back(user, quick, monkeypatch) -> None:
+    pair = actions.sign_in(user, "chrome")
+
+    async def scenario() -> None:
+        socket = Socket.by_cookie(pair.access)
+        assert await socket.open()
+        monkeypatch.setattr(sign_out_reasons, "of", broken)
+        monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
+        await in_thread(actions.log_out, user, "chrome")
+        assert await socket.code() == (4002, "")
+
+    run(scenario)
+
+
+def test_a_look_is_one_round_trip_and_no_query(
+    user, monkeypatch, django_assert_num_queries
+) -> None:
+    principal = tokens.decode_access(actions.sign_in(user).access)
+    consumers._look(principal)
+    seen: list[object] = []
+    call = redis.call
+    monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
+    with django_assert_num_queries(0):
+        consumers._look(principal)
+    assert len(seen) == 1

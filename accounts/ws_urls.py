@@ -1,7 +1,0 @@
-"""WebSocket URLs."""
-
-from django.urls import path
-
-from accounts.consumers import SessionConsumer
-
-urlpatterns = [path("ws/session/", SessionConsumer.as_asgi())]

@@ -1,0 +1,39 @@
+"""Live hints to connected readers that there are new posts; their page then fetches the count."""
+
+from collections.abc import Iterable
+
+from accounts.live import hints
+from accounts.models import User
+from relations import queries as relations
+
+BATCH = 1000
+
+
+def anybody() -> bool:
+    """Return True if anybody has a page open, or if Redis is down."""
+    return hints.anyone_perhaps_online()
+
+
+def watching(ids: Iterable[int]) -> set[int]:
+    """Return the ids with a page open; all ids if Redis is down."""
+    return hints.perhaps_online(ids)
+
+
+def tell(ids: Iterable[int]) -> None:
+    """Send a hint about one new post; never raises; it may be late, repeated or lost."""
+    if found := list(ids):
+        hints.push(found, {"type": "new_posts", "count": 1})
+
+
+def online_followers(author_id: int) -> Iterable[list[int]]:
+    """Yield batches of an author's followers with a page open; none if the author is banned.
+
+    Yields nothing if Redis is down: there may be millions of followers, and their sockets poll
+    then.
+    """
+    if not anybody() or not User.objects.active().filter(pk=author_id).exists():
+        return
+    everybody = sorted(hints.all_online() - {author_id})
+    for start in range(0, len(everybody), BATCH):
+        batch = everybody[start : start + BATCH]
+        yield list(relations.follower_ids(author_id).filter(to_user_id__in=batch))

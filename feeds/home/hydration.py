@@ -1,0 +1,285 @@
+"""Hydration: from the ids of an index to what a reader sees (A24, C11, E9).
+
+The parts of a post that are the same for everybody are cached by its id, people by theirs; whether
+this reader may see it is asked after the cache (T48b), and what belongs to the reader alone is put
+on top by a companion, in the same round trips.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypedDict
+
+import orjson
+from django.db.models import QuerySet
+
+from accounts import queries as accounts
+from feeds import cache, video
+from feeds.home import prefetch
+from feeds.home.viewer import Reader
+from feeds.models import Kind, Post
+from feeds.visibility import shows
+from socialsite.core import media
+from socialsite.core.cache.reads import Read, Values, run
+from socialsite.core.cache.unpacked import Unpacked
+from socialsite.core.db.compiled import prepared
+from socialsite.core.http.json import iso
+
+AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
+
+
+class Image(TypedDict):
+    """One picture of a post; `width` and `height` are those of the full picture in pixels."""
+
+    id: str
+    url: str
+    thumb: str
+    width: int
+    height: int
+    alt: str
+
+
+class Card(TypedDict):
+    """A post as a reader sees it. Counts and what the reader did are filled in by interactions.
+
+    `position` is the publish time in Unix ms, which `created_at` says for people.
+    """
+
+    id: str
+    kind: str
+    author: dict[str, Any]
+    title: str
+    content: str
+    images: list[Image]
+    video_url: str
+    created_at: str
+    position: int
+    visibility: str
+    like_count: int
+    comment_count: int
+    repost_count: int
+    bookmark_count: int
+    liked: bool
+    bookmarked: bool
+    reposted: bool
+    mine: bool
+    ref: "Card | None"
+    ref_gone: bool
+
+
+class Facts(TypedDict):
+    """The cached parts of a post that is not deleted; `ref` is the post it reposts.
+
+    `card` is its Card but for what depends on the reader or changes: to be filled in a copy only.
+    """
+
+    author: int
+    visibility: str
+    kind: str
+    ref: int | None
+    ref_author: int | None
+    card: Card
+
+
+class Companion(Protocol):
+    """A read that puts on cards what another app knows of posts."""
+
+    def expect(self, idents: Iterable[int]) -> None:
+        """Ask for some posts in the next round trip, whether they are needed or not."""
+
+    def need(self, idents: Collection[int]) -> None:
+        """Answer for some posts after the next `run`."""
+
+    def apply(self, cards: Sequence[Card]) -> None:
+        """Finish the read, and fill in the cards."""
+
+
+class Hydration:
+    """The cards of one page, in as few round trips as there is something to ask.
+
+    With `followed_only` posts of others than the reader and the followed are left out: a cached
+    inbox may still have those of somebody who was followed a moment ago (T41).
+    """
+
+    def __init__(
+        self, reader: Reader, companion: Companion | None = None, *, followed_only: bool = False
+    ) -> None:
+        self._reader, self._companion = reader, companion
+        self._followed_only = followed_only
+        self._likely: set[int] = set()
+        self._posts = Posts()
+        self._people = accounts.Cards()
+        self._faces: dict[int, dict[str, Any]] = {}
+        # What goes with the posts: it shares their round trips, and is read when they are known.
+        self._along: list[Any] = [self._people] if companion is None else [self._people, companion]
+
+    def expect(self, ids: Sequence[int]) -> list[Read[Any]]:
+        """Return the reads, to be asked together with others, of posts that are likely to come."""
+        self._posts.expect(ids)
+        self._people.expect(prefetch.writers(ids))
+        if self._companion is not None:
+            self._companion.expect(ids)
+        return [self._posts, *self._along]
+
+    def expect_by(self, authors: Iterable[int]) -> None:
+        """Say who wrote some of the posts that come next: they are asked for along with them."""
+        self._likely.update(authors)
+
+    def cards(self, ids: Sequence[int], most: int | None = None) -> dict[int, Card]:
+        """Return the cards of those posts that the reader may see, by id; the first `most`.
+
+        In three runs: the posts; the posts that they repost, and people; then the companion.
+        """
+        facts = self._posts.known
+        self._need(ids)
+        if self._posts.missing:
+            self._people.need(prefetch.writers(ids))
+        if not self._posts.is_asked:
+            self._people.expect(self._likely)
+        run(self._posts, ahead=self._along)
+        found = [one for ident in ids if (one := self._shown(facts.get(ident))) is not None]
+        if self._followed_only:
+            mine, followed = self._reader.id, self._reader.follows
+            found = [one for one in found if one["author"] in followed or one["author"] == mine]
+        people = {one["author"] for one in found}
+        people |= {one["ref_author"] for one in found if one["ref_author"]}
+        self._need([one["ref"] for one in found if one["ref"] is not None])
+        self._people.need(people)
+        run(self._posts, self._people, ahead=self._along[1:])
+        for author, person in self._people.known.items():
+            if person is not None and author in people:
+                whole: Mapping[str, Any] = person
+                self._faces[author] = {name: whole[name] for name in AUTHOR_FIELDS}
+        cards: dict[int, Card] = {}
+        for one in found:
+            card = self._card(one)
+            if card is None:
+                continue
+            if one["kind"] == Kind.REPOST:
+                source = None if one["ref"] is None else self._shown(facts.get(one["ref"]))
+                card["ref"] = None if source is None else self._card(source)
+                card["ref_gone"] = card["ref"] is None
+            cards[int(card["id"])] = card
+            if len(cards) == most:
+                break
+        if self._companion is not None:
+            self._companion.apply(list(cards.values()))
+        return cards
+
+    def _need(self, ids: Sequence[int]) -> None:
+        self._posts.need(ids)
+        if self._companion is not None:
+            self._companion.need(ids)
+
+    def _shown(self, facts: Facts | None) -> Facts | None:
+        if facts is None or not shows(self._reader, facts["author"], facts["visibility"]):
+            return None
+        return facts
+
+    def _card(self, facts: Facts) -> Card | None:
+        """Fill in what the reader makes of a post; None of a banned or closed author."""
+        person = self._faces.get(facts["author"])
+        if person is None:
+            return None
+        card = facts["card"].copy()
+        card["author"], card["mine"] = person, facts["author"] == self._reader.id
+        return card
+
+
+@prepared
+def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
+    return Post.objects.filter(pk__in=ids, is_deleted=False).values_list(
+        "id",
+        "author_id",
+        "kind",
+        "position",
+        "visibility",
+        "ref_post_id",
+        "ref_post__author_id",
+        "content_row__title",
+        "content_row__content",
+        "content_row__images",
+        "content_row__video_url",
+    )
+
+
+class Posts(Values[Facts | None]):
+    """Facts of posts, None for one that is gone; keeps in mind who wrote them."""
+
+    cache = cache.CARDS
+
+    def read(self, idents: Collection[int]) -> dict[int, bytes]:
+        """Read packed Facts in one query; b"" for posts that are gone."""
+        rows = {row[0]: _pack(*row) for row in _rows(idents)}
+        return {ident: rows.get(ident, b"") for ident in idents}
+
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, Facts | None]:
+        learned: dict[int, Facts | None] = {}
+        for ident, packed in found.items():
+            learned[ident] = facts = _unpack(ident, packed) if packed else None
+            if facts is not None:
+                prefetch.wrote(ident, facts["author"])
+        return learned
+
+
+# What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
+_unpacked: Unpacked[Facts] = Unpacked(4_000_000)
+
+
+def _unpack(ident: int, packed: bytes) -> Facts:
+    known = _unpacked.get(ident)
+    if known is not None and known[0] == packed:
+        return known[1]
+    facts: Facts = orjson.loads(packed)
+    _unpacked.keep(ident, packed, facts)
+    return facts
+
+
+def _pack(
+    ident: int,
+    author: int,
+    kind: str,
+    position: int,
+    visibility: str,
+    ref: int | None,
+    ref_author: int | None,
+    title: str,
+    content: str,
+    images: list[dict[str, Any]],
+    video_url: str,
+) -> bytes:
+    card = Card(
+        id=str(ident),
+        kind=kind,
+        author={},
+        title=title,
+        content=content,
+        images=[
+            Image(
+                id=image["id"],
+                url=media.url_of(image["name"]),
+                thumb=media.url_of(image["thumb"]),
+                width=image["width"],
+                height=image["height"],
+                alt=image["alt"],
+            )
+            for image in images
+        ],
+        # What older versions took is not given to anybody.
+        video_url=video_url if video.host_of(video_url) else "",
+        created_at=iso(position),
+        position=position,
+        visibility=visibility,
+        like_count=0,
+        comment_count=0,
+        repost_count=0,
+        bookmark_count=0,
+        liked=False,
+        bookmarked=False,
+        reposted=False,
+        mine=False,
+        ref=None,
+        ref_gone=False,
+    )
+    facts = Facts(
+        author=author, visibility=visibility, kind=kind, ref=ref, ref_author=ref_author, card=card
+    )
+    return orjson.dumps(facts)

@@ -1,0 +1,372 @@
+"""The sources of a page of the home feed, each of them a read (`core.cache.reads`).
+
+What says "the inbox has it", the reader and the open fan-outs, must not be newer than the inbox
+(docs/decisions/0001): hence what is in `after`. A cached inbox that is older than a reader from the
+database is told by its generation (docs/decisions/0005).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet, Value
+
+from feeds import cache
+from feeds.cache.timeline import Entry, Runs, entry_of, member_of
+from feeds.home import pull, viewer
+from feeds.home.viewer import Reader, ReaderRead
+from feeds.models import AuthorHead, FanOut, InboxEntry
+from relations import queries as relations
+from socialsite.core.cache import reads
+from socialsite.core.cache.reads import Read
+from socialsite.core.db.compiled import NOTHING, Together, prepared
+from socialsite.core.db.page_filling import ROUND_MAX
+from socialsite.core.http.pagination import NEWEST, Position, before
+from socialsite.core.redis import Batch
+
+# Rows of an inbox read beyond the wanted ones, for those of people who are not followed any more.
+SPARE = 5
+# With more authors who were ever not pushed to all, no process keeps them in mind.
+PULLED_MAX = 20_000
+# Lists of authors that one request puts in the cache.
+LOADS_MAX = 8
+
+
+class Sources:
+    """The sources of one run of a reader's feed."""
+
+    def __init__(
+        self, reader: ReaderRead, cursor: Position | None, want: int, *, anew: bool = False
+    ) -> None:
+        self.reader, self.cursor, self.want = reader, cursor, want
+        self.opened = OpenFanOuts(cursor)
+        self.pulled = Pulled(reader.id, self.opened)
+        self.inbox = Inbox(reader, self.opened, cursor, want, anew=anew)
+        self.outboxes = Outboxes(cursor, want)
+        self.outboxes.expect([reader.id])
+        self.first = (reader, self.opened, self.pulled, self.inbox, self.outboxes)
+
+    def run(self) -> None:
+        """Read all but the outboxes of others."""
+        reads.run(*self.first)
+        if not self.opened.are_all:
+            self.opened.narrow(self.reader.value.follows, self.want)
+            reads.run(self.opened, self.inbox)
+
+    def unfinished(self) -> list[Position]:
+        """Return the posts of followed authors whose fan-out is not done."""
+        follows, cursor = self.reader.value.follows, self.cursor
+        mine = [place for place, author in self.opened.posts if author in follows]
+        return mine if cursor is None else [place for place in mine if place < cursor]
+
+    def pulled_authors(self, reach: int, floor: int) -> set[int]:
+        """Return followed authors who may have a post at or above `reach` that was not pushed."""
+        reader = self.reader.value
+        if floor >= reach:
+            return set(reader.follows)
+        authors = {author for author, below in reader.incomplete.items() if below >= reach}
+        return authors | (reader.follows & self.pulled.authors(reach))
+
+
+class OpenFanOuts(Runs):
+    """The newest open fan-outs, of all authors: `posts`, and whether they `are_all`.
+
+    Where they are not all, `narrow` leaves those of some authors to be read.
+    """
+
+    # Posts and their authors; those from the database may be above the cursor.
+    posts: Sequence[cache.OpenPost] = ()
+    are_all = False
+    # Whose are to be read, and how many.
+    _narrowed: tuple[Collection[int], int] | None = None
+    _rows: Sequence[Any] = ()
+
+    def __init__(self, cursor: Position | None) -> None:
+        super().__init__(cache.OPEN, cursor, 10**6, [cache.ALL])
+
+    def take(self) -> None:
+        super().take()
+        if (run := self.known.get(cache.ALL)) is not None:
+            self.posts, self.are_all = cache.open_posts(run), run.ends
+
+    def narrow(self, authors: Collection[int], most: int) -> None:
+        """Read the first of some authors after the cursor in the next run."""
+        self._narrowed = authors, most
+
+    @property
+    def is_cached(self) -> bool:
+        return not self.missing and self._narrowed is None
+
+    def query(self, union: Together) -> None:
+        if self._narrowed is None:
+            self._rows = union.add(_open_rows, limit=cache.OPEN.most)
+            return
+        authors, most = self._narrowed
+        place = self.cursor or NEWEST
+        self._rows = union.add(_open_of, authors, *place, limit=most) if authors else ()
+
+    def fill(self) -> None:
+        rows = sorted(self._rows, reverse=True)
+        self.posts = [(Position(ts, post), author) for ts, post, author, _ in rows]
+        if self._narrowed is None:
+            entries = [cache.open_entry(place, author) for place, author in self.posts]
+            self.are_all = cache.OPEN.fill(cache.ALL, self._lease, (0, entries)).ends
+
+
+class Pulled(Read[Any]):
+    """Who ever published what is not pushed to all: few authors, kept in mind by each process.
+
+    They count only while the epoch that they were read under is the present one.
+    """
+
+    # The epoch, and the authors; None for too many.
+    _kept: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
+
+    # Of this process: whether it read them under the present epoch, and kept them.
+    _is_kept = False
+    _known: frozenset[int] | None = None
+    # From the database.
+    _of_follows: Sequence[Any] = ()
+    _everybody: list[Any] | None = None
+
+    def __init__(self, viewer_id: int, opened: Read[Any]) -> None:
+        self._viewer_id, self.after = viewer_id, (opened,)
+
+    def ask(self, batch: Batch) -> None:
+        self._epoch = cache.PULLED.ask(batch)
+
+    def take(self) -> None:
+        epoch, authors = Pulled._kept  # once: another thread may keep others
+        if epoch is not None and epoch == self._epoch.known:
+            self._is_kept, self._known = True, authors
+
+    @property
+    def is_cached(self) -> bool:
+        return self._known is not None
+
+    def lease(self, batch: Batch) -> None:
+        if self._epoch.known is None and not batch.in_transaction:
+            self._epoch = cache.PULLED.ask_start(batch)
+
+    def query(self, union: Together) -> None:
+        """Add the query of those among the follows, and of everybody for later pages."""
+        self._known = None
+        self._of_follows = union.add(_pulled_follows, self._viewer_id)
+        if self._epoch.known is not None and not self._is_kept:
+            self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
+
+    def fill(self) -> None:
+        if self._everybody is not None:
+            found = frozenset(author for author, *_ in self._everybody)
+            Pulled._kept = self._epoch.known, found if len(found) <= PULLED_MAX else None
+
+    def authors(self, reach: int) -> frozenset[int]:
+        """Return who may have a post at or above `reach` (ms) that is not pushed to all.
+
+        Of those whom the reader follows everybody, and some others.
+        """
+        if self._known is not None:
+            return self._known
+        return frozenset(author for author, last, *_ in self._of_follows if last >= reach)
+
+
+class Inbox(Runs):
+    """The pushed posts of a reader.
+
+    `anew` passes over the cache, which does not say whose posts they are.
+    """
+
+    _rows: "InboxRows | None" = None
+
+    def __init__(
+        self,
+        reader: ReaderRead,
+        opened: OpenFanOuts,
+        cursor: Position | None,
+        want: int,
+        *,
+        anew: bool,
+    ) -> None:
+        super().__init__(cache.INBOX, cursor, want, [reader.id])
+        self._reader, self._opened, self._anew = reader, opened, anew
+        self.after = (opened,)
+
+    @property
+    def _is_below(self) -> bool:
+        """Whether the page is where everybody is pulled, as far as the reader is known."""
+        reader, cursor = self._reader.known, self.cursor
+        return reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
+
+    @property
+    def is_cached(self) -> bool:
+        return self._is_below or not (self.missing or self._anew)
+
+    def lease(self, batch: Batch) -> None:
+        """Take the lease; a reader far down would fill a list that does not reach it."""
+        if self.cursor is None:
+            super().lease(batch)
+
+    def query(self, union: Together) -> None:
+        """Add the query, unless the open fan-outs are left to a later statement."""
+        opened = self._opened
+        if self._is_below or (opened.is_cached and not opened.are_all):
+            return
+        to_fill = cache.INBOX.held(self._lease, self.missing)
+        limit = cache.INBOX.most if to_fill else self.want + SPARE
+        self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
+
+    def fill(self) -> None:
+        """Cache the rows with the generation that they came with."""
+        rows = self._rows
+        if rows is not None and cache.INBOX.held(self._lease, self.missing):
+            cache.INBOX.fill(self._reader.id, self._lease, (rows.state[0], rows.entries))
+            self.missing.clear()
+
+    def followed(self) -> tuple[list[Position], int]:
+        """Return those by people who are followed, and at or below which ms posts are lacking."""
+        reader, cursor = self._reader.value, self.cursor
+        if self._is_below:
+            return [], reader.inbox_floor
+        found: list[Position] = []
+        run = self.known.get(self._reader.id) if self._rows is None else None
+        if run is not None and run.generation == reader.generation:
+            found = run.positions(most=self.want)
+            if len(found) >= self.want or run.ends:
+                return found, reader.inbox_floor
+            cursor = found[-1] if found else cursor
+        elif run is not None and run.generation < reader.generation:
+            cache.INBOX.forget([self._reader.id])
+        rows, floor = rows_below(reader, cursor, self.want - len(found), self._rows)
+        return found + rows, max(reader.inbox_floor, floor)
+
+
+def rows_below(
+    reader: Reader, cursor: Position | None, want: int, first: "InboxRows | None" = None
+) -> tuple[list[Position], int]:
+    """Return rows of the inbox, and its floor by the same statement as the last of them.
+
+    Rows of people who are not followed now are passed over (T41). `first` was read already.
+    """
+    kept: list[Position] = []
+    limit, rows = want + SPARE, first
+    while True:
+        if rows is None:
+            union = Together()
+            rows = InboxRows(union, reader.id or 0, cursor, limit)
+            union.run()
+        kept += rows.followed(reader.follows, want - len(kept))
+        cursor = rows.last
+        if len(kept) == want or cursor is None:
+            return kept, rows.state[1]
+        limit, rows = min(limit * 2, ROUND_MAX), None
+
+
+class InboxRows:
+    """The next rows of an inbox and its state, read by one statement."""
+
+    def __init__(
+        self, together: Together, viewer_id: int, cursor: Position | None, limit: int
+    ) -> None:
+        self._viewer_id, self._limit = viewer_id, limit
+        self._found = together.add(_rows_after, viewer_id, *(cursor or NEWEST), limit=limit)
+        self._states = together.add(viewer.states_of, viewer_id)
+
+    def followed(self, follows: Collection[int], most: int) -> list[Position]:
+        """Return the first `most` that are by people who are followed."""
+        kept: list[Position] = []
+        for ts_ms, post_id, author_id, _ in self._newest_first:
+            if author_id in follows:
+                kept.append(Position(ts_ms, post_id))
+                if len(kept) == most:
+                    break
+        return kept
+
+    @property
+    def last(self) -> Position | None:
+        """After which row there may be more."""
+        return Position(*self._newest_first[-1][:2]) if len(self._found) == self._limit else None
+
+    @property
+    def entries(self) -> list[Entry]:
+        """What a cached inbox has of them."""
+        return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _, _ in self._newest_first]
+
+    @cached_property
+    def _newest_first(self) -> list[tuple[int, int, int, int]]:
+        return sorted(self._found, reverse=True)
+
+    @cached_property
+    def state(self) -> tuple[int, int]:
+        """Generation, and floor (ms)."""
+        return viewer.state(self._viewer_id, self._states)
+
+
+class Outboxes(Runs):
+    """The posts of some authors, by author. On a first page a few that are lost are cached."""
+
+    _places: Mapping[int, list[Position]] = {}
+
+    def __init__(self, cursor: Position | None, want: int) -> None:
+        super().__init__(cache.OUTBOX, cursor, want)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether there is none to be cached; a reader far down would not fill a whole list."""
+        return self.cursor is not None or not self.missing
+
+    def lease(self, batch: Batch) -> None:
+        self.missing = {*[*self.missing][:LOADS_MAX]}
+        super().lease(batch)
+
+    def query(self, union: Together) -> None:
+        """Read the lists on which leases were had."""
+        authors = cache.OUTBOX.held(self._lease, self.missing)
+        self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
+
+    def fill(self) -> None:
+        for author, places in self._places.items():
+            newest = 0, [entry_of(place) for place in places]
+            self.known[author] = cache.OUTBOX.fill(author, self._lease, newest)
+
+
+# --- statements ---------------------------------------------------------------------------------
+# Of four columns, the last of which is the number, to be run together with `feeds.home.viewer`.
+@prepared
+def _rows_after(
+    viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
+) -> "QuerySet[InboxEntry, Any]":
+    place = before(Position(ts_ms, post_id), "publish_time", "post_id")
+    rows = InboxEntry.objects.filter(place, user_id=viewer_id)
+    rows = rows.order_by("-publish_time", "-post_id")
+    return rows.values_list("publish_time", "post_id", "author_id", Value(number))[:limit]
+
+
+@prepared
+def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
+    return _open(FanOut.objects.all(), limit, number)
+
+
+@prepared
+def _open_of(
+    author_ids: Collection[int], ts_ms: int, post_id: int, *, limit: int, number: int
+) -> "QuerySet[FanOut, Any]":
+    place = before(Position(ts_ms, post_id), "position", "post_id")
+    return _open(FanOut.objects.filter(place, author_id__in=author_ids), limit, number)
+
+
+def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut, Any]":
+    rows = rows.filter(state__lt=FanOut.State.DONE).order_by("-position", "-post_id")
+    return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
+
+
+@prepared
+def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
+    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+    return heads.values_list("author_id", NOTHING, NOTHING, Value(number))[:limit]
+
+
+@prepared
+def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
+    heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
+    heads = heads.filter(author_id__in=relations.following_ids(viewer_id))
+    return heads.values_list("author_id", "last_pulled_position", NOTHING, Value(number))

@@ -1,0 +1,698 @@
+"""The durable fan-out: the plan, chunks under a lease, the sweep."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.live import hints
+from accounts.models import User
+from feeds import actions, queries, tasks
+from feeds.fanout import deliver as fanout
+from feeds.inbox import sync
+from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
+from feeds.tests.home.reads import at_a_read_of
+from feeds.tests.home.test_timeline import assert_exact
+from relations import actions as relations
+from relations.tests.helpers import at_once
+from socialsite.core import db, redis
+from socialsite.core.events import enqueue, relay
+from socialsite.core.ids import MAX_ID
+from socialsite.core.models import Event
+
+pytestmark = pytest.mark.django_db
+
+Make = Callable[..., Any]
+
+
+class Killed(Exception):
+    """Simulates the death of a worker."""
+
+
+@pytest.fixture
+def author(make_user: Make) -> User:
+    return make_user()
+
+
+@pytest.fixture
+def fans(author: User, make_user: Make, drain: Make) -> list[User]:
+    """Five followers whose backfills are done, by id ascending."""
+    found = [make_user() for _ in range(5)]
+    for fan in found:
+        relations.follow(fan, author)
+    drain()
+    return found
+
+
+def receivers(post: Post) -> list[int]:
+    rows = InboxEntry.objects.filter(post=post, publish_time=post.position, author=post.author_id)
+    return sorted(rows.values_list("user_id", flat=True))
+
+
+def ids(people: list[User]) -> list[int]:
+    return sorted(person.pk for person in people)
+
+
+def ranges(post: Post) -> list[tuple[int, int]]:
+    rows = FanOutChunk.objects.filter(fanout_id=post.pk).order_by("number")
+    return list(rows.values_list("lower", "upper"))
+
+
+def state(post: Post) -> int:
+    return FanOut.objects.get(pk=post.pk).state
+
+
+def planned(author: User) -> tuple[Post, list[int]]:
+    """Publish and write the plan without delivering."""
+    post = actions.publish(author, content="hello")
+    fanout.plan(post.pk)
+    return post, fanout.open_chunks(post.pk)
+
+
+def at_point(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], None]) -> None:
+    """Call something once, when a fan-out reaches a failpoint."""
+    waiting = [act]
+
+    def hit(reached: str) -> None:
+        if reached == name and waiting:
+            waiting.pop()()
+
+    monkeypatch.setattr(fanout, "failpoint", hit)
+
+
+def die() -> None:
+    raise Killed
+
+
+# --- the plan -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("size", "chunks"), [(1, 5), (2, 3), (3, 2), (4, 2), (5, 1), (6, 1), (1000, 1)]
+)
+def test_the_ranges_of_a_plan_cover_all_ids_whatever_the_size_of_a_chunk(
+    author: User, fans: list[User], settings: LazySettings, size: int, chunks: int
+) -> None:
+    settings.FANOUT_CHUNK = size
+    post, _ = planned(author)
+    found = ranges(post)
+    assert len(found) == chunks == FanOut.objects.get(pk=post.pk).total
+    assert [found[0][0], found[-1][1]] == [0, MAX_ID]
+    assert [lower for lower, _ in found[1:]] == [upper for _, upper in found[:-1]]
+    inside = [sum(lower < fan.pk <= upper for fan in fans) for lower, upper in found]
+    assert sum(inside) == 5
+    assert min(inside) >= 1
+    assert max(inside) <= size
+    assert state(post) == FanOut.State.RUNNING
+    while fanout.sweep():
+        pass
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_plan_without_followers_is_done_at_once(author: User) -> None:
+    post, chunks = planned(author)
+    assert chunks == []
+    assert FanOut.objects.get(pk=post.pk).total == 0
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_plan_is_written_once(
+    author: User, fans: list[User], make_user: Make, settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, _ = planned(author)
+    before = ranges(post)
+    relations.follow(make_user(), author)
+    settings.FANOUT_CHUNK = 1
+    fanout.plan(post.pk)
+    assert ranges(post) == before
+    while fanout.sweep():
+        pass
+    fanout.plan(post.pk)
+    assert fanout.open_chunks(post.pk) == []
+    assert state(post) == FanOut.State.DONE
+
+
+def test_there_is_no_plan_for_a_post_that_is_not_pushed(
+    author: User, fans: list[User], settings: LazySettings, drain: Make
+) -> None:
+    settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0
+    post, chunks = planned(author)
+    drain()
+    assert (post.mode, chunks, receivers(post)) == (Mode.NONE, [], [])
+    assert not FanOut.objects.filter(pk=post.pk).exists()
+    assert_exact(fans[0])
+
+
+# --- followers come and go ----------------------------------------------------------------------
+def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
+    make_user: Make, drain: Make, settings: LazySettings
+) -> None:
+    """T28: a plan that reads or counts the list again would skip some of `old`."""
+    settings.FANOUT_CHUNK = 2
+    author = make_user()
+    new, old = [make_user() for _ in range(5)], [make_user() for _ in range(5)]
+    for person in old:
+        relations.follow(person, author)
+    drain()
+    post, (first, second, third) = planned(author)
+    assert fanout.run_chunk(second)
+    for person in new:
+        relations.follow(person, author)
+    fanout.plan(post.pk)
+    assert fanout.run_chunk(third)
+    assert fanout.run_chunk(first)
+    assert receivers(post) == ids(old + new)
+    assert state(post) == FanOut.State.DONE
+    for person in old + new:
+        assert_exact(person)
+    drain()
+    assert receivers(post) == ids(old + new)
+
+
+def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    # The first follower, and the bound of a range.
+    relations.unfollow(fans[0], author)
+    relations.unfollow(fans[2], author)
+    for chunk in chunks:
+        assert fanout.run_chunk(chunk)
+    assert receivers(post) == ids([fans[1], fans[3], fans[4]])
+
+
+def test_a_plan_written_late_reaches_everybody_who_follows_then(
+    author: User, fans: list[User], make_user: Make, settings: LazySettings, drain: Make
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post = actions.publish(author, content="hello")
+    relations.unfollow(fans[4], author)
+    joined = make_user()
+    relations.follow(joined, author)
+    drain()
+    assert receivers(post) == ids([*fans[:4], joined])
+
+
+# --- chunks -------------------------------------------------------------------------------------
+def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) -> None:
+    post, (chunk,) = planned(author)
+    assert fanout.run_chunk(chunk)
+    assert not fanout.run_chunk(chunk)
+    FanOutChunk.objects.update(leased_until=0)  # as with a late message
+    assert not fanout.run_chunk(chunk)
+    assert not fanout.run_chunk(chunk + 1)
+    assert receivers(post) == ids(fans)
+
+
+@pytest.mark.parametrize("point", ["chunk-leased", "chunk-inserted"])
+def test_a_chunk_whose_worker_died_before_its_commit_is_free_at_once(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, point, die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert receivers(post) == []
+    assert fanout.sweep() > 0
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+
+
+@pytest.mark.parametrize("point", ["chunk-delivered", "chunk-cached"])
+def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, point, die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert receivers(post) == ids(fans)
+    assert not fanout.run_chunk(chunk)
+    assert fanout.sweep() == 0
+    assert state(post) == FanOut.State.RUNNING
+    assert_exact(fans[0])
+    later = db.now_ms() + fanout.LEASE_MS + 1
+    monkeypatch.setattr(db, "now_ms", lambda: later)
+    assert fanout.sweep() > 0
+    assert receivers(post) == ids(fans)
+    assert state(post) == FanOut.State.DONE
+    assert fanout.sweep() == 0
+
+
+def test_who_has_no_lease_writes_nothing(author: User, fans: list[User]) -> None:
+    post, (chunk,) = planned(author)
+    FanOutChunk.objects.filter(pk=chunk).update(lease=1, leased_until=db.now_ms() + 60_000)
+    assert not fanout.run_chunk(chunk)
+    assert receivers(post) == []
+    row = FanOutChunk.objects.get(pk=chunk)
+    assert (row.done, row.lease) == (False, 1)
+
+
+def test_a_slow_worker_does_not_close_the_chunk_of_the_next(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, (chunk,) = planned(author)
+
+    def somebody_else_takes_it() -> None:
+        FanOutChunk.objects.filter(pk=chunk).update(lease=1)
+
+    at_point(monkeypatch, "chunk-delivered", somebody_else_takes_it)
+    fanout.run_chunk(chunk)
+    assert fanout.open_chunks(post.pk) == [chunk]
+    assert state(post) == FanOut.State.RUNNING
+
+
+def test_the_fan_out_is_open_until_its_last_chunk_is_done(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    for number, chunk in enumerate(chunks, start=1):
+        assert state(post) == FanOut.State.RUNNING
+        assert len(fanout.open_chunks(post.pk)) == 4 - number
+        assert fanout.run_chunk(chunk)
+        for fan in fans:
+            assert_exact(fan)
+    assert state(post) == FanOut.State.DONE
+
+
+def test_a_deleted_post_is_not_delivered(
+    author: User, fans: list[User], settings: LazySettings, drain: Make
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, (first, second, third) = planned(author)
+    assert fanout.run_chunk(first)
+    actions.delete(author, post.pk)
+    assert fanout.run_chunk(second)
+    assert receivers(post) == ids(fans[:2])
+    assert fanout.run_chunk(third)
+    assert state(post) == FanOut.State.DONE
+    drain()
+    assert receivers(post) == []
+
+
+@pytest.mark.parametrize("lost", ["fanouts*", "inbox*", "reader:*", "*"])
+@pytest.mark.parametrize("is_after", [True, False])
+def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
+    author: User, fans: list[User], lost: str, is_after: bool
+) -> None:
+    """Decision 1: the record that the inbox has a post is read before the inbox, or with it."""
+    fan = fans[0]
+    queries.home_feed(fan, None, 10)
+    post, _ = planned(author)
+    redis.call(lambda connection: connection.delete(*connection.keys(lost)))
+    with at_a_read_of("SELECT", fanout.sweep, after=is_after):
+        assert [c["id"] for c in queries.home_feed(fan, None, 10).items] == [str(post.pk)]
+    assert state(post) == FanOut.State.DONE
+
+
+# --- active followers ---------------------------------------------------------------------------
+def test_only_active_followers_are_pushed_to_and_all_see_the_post(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.PUSH_ALL_MAX, settings.FANOUT_CHUNK = 2, 2
+    long_ago = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=1)
+    just = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=-1)
+    User.objects.filter(pk__in=[fans[0].pk, fans[3].pk]).update(last_seen=long_ago)
+    User.objects.filter(pk=fans[1].pk).update(last_seen=just)
+    post, _ = planned(author)
+    assert post.mode == Mode.ACTIVE
+    while fanout.sweep():
+        pass
+    assert receivers(post) == ids([fans[1], fans[2], fans[4]])
+    assert state(post) == FanOut.State.DONE
+    for fan in fans:
+        assert [c["id"] for c in queries.home_feed(fan, None, 10).items] == [str(post.pk)]
+
+
+# --- hints --------------------------------------------------------------------------------------
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The ids of those who got a live hint, in order."""
+    found: list[int] = []
+    monkeypatch.setattr(hints, "push", lambda people, message: found.extend(people))
+    return found
+
+
+def come_online(*people: User) -> None:
+    batch = redis.Batch()
+    for person in people:
+        hints.heartbeat(batch, person.pk)
+    batch.run()
+
+
+def test_connected_followers_are_told_of_a_post_once_whatever_is_repeated(
+    author: User,
+    fans: list[User],
+    make_user: Make,
+    told: list[int],
+    settings: LazySettings,
+    drain: Make,
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    come_online(author, make_user(), *fans[:4])
+    post = actions.publish(author, content="hello")
+    drain()
+    assert sorted(told) == ids(fans[:4])
+    FanOutChunk.objects.filter(fanout_id=post.pk).update(done=False, leased_until=0)
+    FanOut.objects.filter(pk=post.pk).update(state=FanOut.State.RUNNING)
+    drain()
+    assert len(told) == 4
+
+
+def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
+    author: User, fans: list[User], make_user: Make, told: list[int], drain: Make
+) -> None:
+    """T29: only rows that were really inserted cause a hint."""
+    post, (chunk,) = planned(author)
+    joined = make_user()
+    relations.follow(joined, author)
+    sync.sync_inbox(joined.pk, author.pk)
+    come_online(joined, fans[0])
+    assert fanout.run_chunk(chunk)
+    assert told == [fans[0].pk]
+    assert receivers(post) == ids([*fans, joined])
+
+
+def test_nobody_is_told_of_a_chunk_that_was_not_committed_or_resumed(
+    author: User, fans: list[User], told: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, (chunk,) = planned(author)
+    come_online(*fans)
+    at_point(monkeypatch, "chunk-inserted", die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert told == []
+    FanOutChunk.objects.update(leased_until=0)
+    assert fanout.run_chunk(chunk)
+    assert sorted(told) == ids(fans)
+
+
+def test_who_may_be_connected_for_all_that_redis_says_is_told_once(
+    author: User, fans: list[User], told: list[int], dead_redis: Make
+) -> None:
+    _, (chunk,) = planned(author)
+    with dead_redis():
+        fanout.run_chunk(chunk)
+    assert sorted(told) == ids(fans)
+    FanOutChunk.objects.update(leased_until=0)
+    come_online(*fans)
+    assert fanout.run_chunk(chunk)
+    assert len(told) == len(fans)
+
+
+@pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
+def test_connected_followers_who_get_no_row_are_told_at_once(
+    author: User,
+    fans: list[User],
+    told: list[int],
+    settings: LazySettings,
+    drain: Make,
+    mode: Mode,
+) -> None:
+    settings.PUSH_ALL_MAX = 0
+    settings.PUSH_ACTIVE_MAX = 100 if mode == Mode.ACTIVE else 0
+    long_ago = timezone.now() - timedelta(days=settings.ACTIVE_DAYS, minutes=1)
+    User.objects.filter(pk=fans[0].pk).update(last_seen=long_ago)
+    come_online(*fans[:3])
+    post = actions.publish(author, content="hello")
+    while relay.relay():
+        pass
+    assert sorted(told) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
+    drain()
+    assert sorted(told) == ids(fans[:3])
+    assert post.mode == mode
+
+
+def test_telling_nobody_costs_a_chunk_no_query(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.INBOX_MAX = 10**6  # no inbox is sampled for trimming by chance
+    _, (chunk,) = planned(author)
+    with CaptureQueriesContext(connection) as before:
+        fanout.run_chunk(chunk)
+    come_online(fans[0])
+    _, (chunk,) = planned(author)
+    with CaptureQueriesContext(connection) as after:
+        fanout.run_chunk(chunk)
+    assert len(after) == len(before) + 3  # the chunk, its followers, those with the row
+
+
+# --- the sweep ----------------------------------------------------------------------------------
+def test_the_sweeper_closes_plans_whose_last_worker_died_before_it_could(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, (chunk,) = planned(author)
+    at_point(monkeypatch, "chunk-done", die)
+    with pytest.raises(Killed):
+        fanout.run_chunk(chunk)
+    assert state(post) == FanOut.State.RUNNING
+    assert_exact(fans[0])
+    assert fanout.sweep() > 0
+    assert state(post) == FanOut.State.DONE
+    assert fanout.sweep() == 0
+
+
+def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
+    author: User, fans: list[User], drain: Make
+) -> None:
+    post = actions.publish(author, content="hello")
+    assert fanout.sweep() == 0
+    assert state(post) == FanOut.State.NEW
+    drain()
+    assert receivers(post) == ids(fans)
+
+
+def test_finished_deliveries_are_forgotten_after_a_week_and_open_ones_never(
+    author: User, fans: list[User], drain: Make
+) -> None:
+    long_ago = db.now_ms() - fanout.KEEP_MS - 1000
+    actions.publish(author, content="old and delivered", at_ms=long_ago)
+    new = actions.publish(author, content="new and delivered")
+    drain()
+    still_open = actions.publish(author, content="old and open", at_ms=long_ago)
+    fanout.plan(still_open.pk)
+    assert fanout.purge() == 1
+    assert set(FanOut.objects.values_list("pk", flat=True)) == {new.pk, still_open.pk}
+    assert set(FanOutChunk.objects.values_list("fanout_id", flat=True)) == {new.pk, still_open.pk}
+    assert fanout.purge() == 0
+    for fan in fans:
+        assert_exact(fan)
+
+
+def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
+    author: User, fans: list[User], settings: LazySettings
+) -> None:
+    settings.FANOUT_CHUNK = 1
+    post, chunks = planned(author)
+    fanout.sweep(2)
+    assert fanout.open_chunks(post.pk) == chunks[2:]
+    assert receivers(post) == ids(fans[:2])
+
+
+def test_a_post_whose_delivery_fails_does_not_keep_the_sweeper_from_later_ones(
+    author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, chunk), (second, _) = planned(author), planned(author)
+    deliver = fanout._deliver
+
+    def fail_once(chunk_id: int, *args: Any) -> Any:
+        if chunk_id == chunk[0]:
+            raise ValueError("a mistake of ours")
+        return deliver(chunk_id, *args)
+
+    monkeypatch.setattr(fanout, "_deliver", fail_once)
+    assert fanout.sweep() == 1
+    assert (receivers(first), receivers(second)) == ([], ids(fans))
+    monkeypatch.undo()
+    assert fanout.sweep() == 1
+    assert receivers(first) == ids(fans)
+
+
+def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones(
+    author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FANOUT_CHUNK = 3
+    stuck, chunks = planned(author)
+    later, _ = planned(author)
+    tried: list[int] = []
+    alive = fanout._alive.statement
+
+    def statement(post_id: int) -> db.Statement:
+        if post_id == stuck.pk:
+            tried.append(post_id)
+            raise OperationalError(1205, "Lock wait timeout exceeded; try restarting transaction")
+        return alive(post_id)
+
+    with monkeypatch.context() as locked:
+        locked.setattr(fanout._alive, "statement", statement)
+        locked.setattr(db, "ATTEMPTS", 2)
+        assert fanout.sweep() == 2
+    assert state(later) == FanOut.State.DONE
+    # Its other chunks would wait as long for the same lock.
+    assert (len(tried), fanout.open_chunks(stuck.pk)) == (2, chunks)
+    assert fanout.sweep() == 2
+    assert receivers(stuck) == ids(fans)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "most", "sizes"),
+    [(1, 4, [3, 2]), (1, 2, [2, 2, 1]), (3, 4, [1, 1]), (5, 4, [1])],
+)
+def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
+    author: User,
+    fans: list[User],
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    chunk: int,
+    most: int,
+    sizes: list[int],
+) -> None:
+    settings.FANOUT_CHUNK = chunk
+    monkeypatch.setattr(fanout, "CHUNKS_A_MESSAGE", most)
+    post, chunks = planned(author)
+    rung: list[Any] = []
+    monkeypatch.setattr(enqueue, "ring", lambda *words: rung.append(words))
+    fanout.call_workers(post.pk)
+    assert [len(some) for _task, _post, some in rung] == sizes
+    assert [one for _task, _post, some in rung for one in some] == chunks
+    for task, *args in rung:
+        assert task == tasks.run_chunks.name
+        tasks.run_chunks(*args)
+    assert (receivers(post), state(post)) == (ids(fans), FanOut.State.DONE)
+    fanout.call_workers(post.pk)
+    assert len(rung) == len(sizes)
+
+
+def test_a_chunk_that_fails_does_not_keep_its_message_from_the_others(
+    author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.FANOUT_CHUNK = 2
+    post, chunks = planned(author)
+    deliver = fanout._deliver
+
+    def fail(chunk_id: int, *args: Any) -> Any:
+        if chunk_id == chunks[0]:
+            raise ValueError("a mistake of ours")
+        return deliver(chunk_id, *args)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(fanout, "_deliver", fail)
+        tasks.run_chunks(post.pk, chunks)
+    assert fanout.open_chunks(post.pk) == chunks[:1]
+    assert fanout.sweep() == 1
+    assert receivers(post) == ids(fans)
+
+
+# --- real threads -------------------------------------------------------------------------------
+full = [
+    pytest.mark.full,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers"),
+]
+
+
+class TestAtOnce:
+    """The same work in two workers at the same moment."""
+
+    pytestmark = full
+
+    @pytest.mark.parametrize("lease_ms", [fanout.LEASE_MS, -1], ids=["held", "over at once"])
+    def test_two_workers_deliver_the_same_chunk_exactly_once(
+        self,
+        author: User,
+        fans: list[User],
+        settings: LazySettings,
+        monkeypatch: pytest.MonkeyPatch,
+        lease_ms: int,
+    ) -> None:
+        settings.FANOUT_CHUNK = 3
+        monkeypatch.setattr(fanout, "LEASE_MS", lease_ms)
+        for _ in range(5):
+            post, chunks = planned(author)
+            for chunk in chunks:
+                ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk)] * 2)
+                assert sorted(ran) == [False, True] if lease_ms > 0 else True in ran
+                assert not [result for result in ran if not isinstance(result, bool)]
+            assert receivers(post) == ids(fans)
+            assert state(post) == FanOut.State.DONE
+
+    def test_workers_that_finish_the_last_chunks_at_once_close_the_plan(
+        self, author: User, fans: list[User], settings: LazySettings
+    ) -> None:
+        settings.FANOUT_CHUNK = 2
+        for _ in range(5):
+            post, chunks = planned(author)
+            ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk) for chunk in chunks])
+            assert ran == [True] * 3
+            assert state(post) == FanOut.State.DONE
+            assert receivers(post) == ids(fans)
+
+    def test_who_comes_while_a_chunk_is_being_delivered_does_not_wait(
+        self, author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        post, (chunk,) = planned(author)
+        inserted, gone = threading.Event(), threading.Event()
+
+        def hold_on() -> None:
+            inserted.set()
+            assert gone.wait(60)
+
+        def too_late() -> bool:
+            assert inserted.wait(60)
+            ran = fanout.run_chunk(chunk)
+            gone.set()
+            return ran
+
+        at_point(monkeypatch, "chunk-inserted", hold_on)
+        assert at_once([lambda: fanout.run_chunk(chunk), too_late]) == [True, False]
+        assert receivers(post) == ids(fans)
+
+    def test_two_workers_write_one_plan(
+        self, author: User, fans: list[User], settings: LazySettings
+    ) -> None:
+        settings.FANOUT_CHUNK = 2
+        post = actions.publish(author, content="hello")
+        assert at_once([lambda: fanout.plan(post.pk)] * 3) == [None] * 3
+        assert len(fanout.open_chunks(post.pk)) == 3
+
+    @pytest.mark.parametrize("write", ["delete", "unfollow"])
+    def test_who_takes_a_post_away_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
+        self,
+        author: User,
+        fans: list[User],
+        drain: Make,
+        monkeypatch: pytest.MonkeyPatch,
+        write: str,
+    ) -> None:
+        with enqueue.silence():
+            post, (chunk,) = planned(author)
+            inserted, written = threading.Event(), threading.Event()
+
+            def hold_on() -> None:
+                inserted.set()
+                assert not written.wait(0.5)
+
+            at_point(monkeypatch, "chunk-inserted", hold_on)
+
+            def take_away() -> None:
+                assert inserted.wait(60)
+                with enqueue.silence():
+                    if write == "delete":
+                        actions.delete(author, post.pk)
+                    else:
+                        relations.unfollow(fans[0], author)
+                written.set()
+
+            assert at_once([lambda: fanout.run_chunk(chunk), take_away]) == [True, None]
+            assert receivers(post) == ids(fans)
+            drain()
+        assert receivers(post) == ([] if write == "delete" else ids(fans[1:]))
+        assert not Event.objects.exists()

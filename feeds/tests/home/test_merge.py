@@ -1,0 +1,110 @@
+"""The merge, compared with the worked example of S4 and with sorting."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from feeds.home.merge import merge
+from socialsite.core.db import page_filling
+from socialsite.core.http.pagination import Position
+
+OFFSET = 10**18  # the ids of the example are short; ours have 19 digits
+
+OUTBOX_200 = [
+    (32850, 1689089522),
+    (16020, 1688986368),
+    (19732, 1688905999),
+    (61186, 1688718647),
+    (80723, 1688616936),
+]
+OUTBOX_211 = [
+    (50015, 1689087139),
+    (71658, 1688986368),
+    (18253, 1688975221),
+    (73798, 1688803287),
+    (92090, 1688617305),
+    (82553, 1685305893),
+]
+INBOX = [
+    (25218, 1689087991),
+    (38376, 1689087139),
+    (12572, 1688986368),
+    (75256, 1688803287),
+    (81709, 1688718647),
+    (13320, 1688617305),
+]
+PAGES = [
+    [32850, 25218, 50015],
+    [38376, 71658, 16020],
+    [12572, 18253, 19732],
+    [75256, 73798, 81709],
+    [61186, 92090, 13320],
+    [80723, 82553],
+    [],
+]
+
+
+def positions(pairs: list[tuple[int, int]]) -> list[Position]:
+    return [Position(seconds * 1000, OFFSET + ident) for ident, seconds in pairs]
+
+
+def test_the_golden_example_pages_as_the_book_says() -> None:
+    sources = [positions(source) for source in (OUTBOX_200, OUTBOX_211, INBOX)]
+    cursor = None
+    for expected in PAGES:
+        rest = [
+            [p for p in source if cursor is None or p < cursor][:3]  # each complete for a page
+            for source in sources
+        ]
+        page = merge(rest, 3)
+        assert [p.id - OFFSET for p in page] == expected
+        cursor = page[-1] if page else cursor
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12), max_size=5),
+    st.integers(1, 8),
+)
+def test_merge_is_the_sorted_distinct_union(lists: list[list[tuple[int, int]]], size: int) -> None:
+    everything = {Position(*pair) for source in lists for pair in source}
+    sources = [sorted({Position(*p) for p in source}, reverse=True)[:size] for source in lists]
+    assert merge(sources, size) == sorted(everything, reverse=True)[:size]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_one_post_in_two_sources_appears_once(size: int) -> None:
+    post = Position(5, 7)
+    assert merge([[post], [post], []], size) == [post]
+
+
+class Gate:
+    """Shows only some posts."""
+
+    def __init__(self, *shown: int) -> None:
+        self.shown = shown
+
+    def cards(self, ids: list[int], most: int) -> dict[int, object]:
+        return {ident: ident for ident in ids if ident in self.shown}
+
+
+@pytest.mark.parametrize("shown", [(), (9_990,), (9_990, 8_000)])
+def test_a_page_of_hidden_posts_goes_on_below_the_last_one_that_was_looked_at(
+    shown: tuple[int, ...],
+) -> None:
+    """T39: not below the last one shown, and never as if that were the end."""
+    everything = [Position(number, number) for number in range(10_000, 0, -1)]
+
+    def run(cursor: Position | None, want: int) -> list[Position]:
+        return [place for place in everything if cursor is None or place < cursor][:want]
+
+    hidden: Any = Gate(*shown)
+    page = page_filling.fill(hidden.cards, page_filling.walk(run, None, 3), 2)
+    looked_at = sum(
+        min(3 * 2**number, page_filling.ROUND_MAX) for number in range(page_filling.ROUNDS_MAX)
+    )
+    last = everything[looked_at - 1]
+    assert page.items == [ident for ident in shown if ident >= last.id]
+    assert page.next is not None
+    assert Position.decode(page.next) == last

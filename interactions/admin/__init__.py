@@ -1,0 +1,122 @@
+"""Admin of interactions: the queue of reports, and read-only lists with actions."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from accounts.sign_in.devices import address_of
+from interactions import actions, queries
+from interactions.admin import queue  # noqa: F401  (registers the queue)
+from interactions.models import (
+    Comment,
+    Counted,
+    Like,
+    Notification,
+    NotificationCause,
+    Subject,
+    SubjectType,
+)
+from socialsite.core.admin import ReadOnlyAdmin
+
+
+@admin.register(Subject)
+class SubjectAdmin(ReadOnlyAdmin):
+    """Posts with their numbers of likes, comments, reposts and bookmarks."""
+
+    list_display = (
+        *("id", "subj_type", "subj_id", "likes", "comment_count", "reposts", "bookmarks"),
+        "status",
+    )
+    fields = (*list_display[1:], "pins", "created_at", "updated_at")
+    readonly_fields = ("likes", "reposts", "bookmarks")
+    list_filter = ("subj_type", "status")
+    search_fields = ("=subj_id",)
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Subject]":
+        """Add the changes that are not folded into the counts yet."""
+        likes, reposts, bookmarks = (
+            queries.number_of(counted, SubjectType.POST, "subj_id")
+            for counted in (Counted.LIKE, Counted.REPOST, Counted.BOOKMARK)
+        )
+        found = super().get_queryset(request)
+        return found.annotate(likes=likes, reposts=reposts, bookmarks=bookmarks)
+
+    @admin.display(ordering="like_count")
+    def likes(self, subject: Any) -> int:
+        """Return the number of likes."""
+        return int(subject.likes)
+
+    @admin.display(ordering="repost_count")
+    def reposts(self, subject: Any) -> int:
+        """Return the number of reposts."""
+        return int(subject.reposts)
+
+    @admin.display(ordering="bookmark_count")
+    def bookmarks(self, subject: Any) -> int:
+        """Return the number of bookmarks."""
+        return int(subject.bookmarks)
+
+
+@admin.register(Like)
+class LikeAdmin(ReadOnlyAdmin):
+    """Who likes which subject."""
+
+    list_display = ("id", "user", "subj_type", "subj_id")
+    list_filter = ("subj_type",)
+    list_select_related = ("user",)
+    search_fields = ("=subj_id", "=user__username_key")
+
+
+@admin.register(Comment)
+class CommentAdmin(ReadOnlyAdmin):
+    """Comments with their text; staff may delete them."""
+
+    list_display = ("id", "author", "words", "likes", "reply_count", "deleted")
+    exclude = ("like_count",)
+    readonly_fields = ("likes",)
+    list_filter = ("deleted",)
+    list_select_related = ("author", "content_row")
+    search_fields = ("=id", "=author__username_key")
+    actions = ("delete_comments",)
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Comment]":
+        """Add the changes that are not folded into the counts yet."""
+        likes = queries.number_of(Counted.LIKE, SubjectType.COMMENT, "id")
+        return super().get_queryset(request).annotate(likes=likes)
+
+    @admin.display(ordering="like_count")
+    def likes(self, comment: Any) -> int:
+        """Return the number of likes."""
+        return int(comment.likes)
+
+    @admin.display(description="words")
+    def words(self, comment: Comment) -> str:
+        """Return the beginning of the text."""
+        return str(comment.content_row)
+
+    @admin.action(description="Delete the selected comments")
+    def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
+        """Delete comments as staff."""
+        for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
+            actions.delete_comment(request.user, ident, address_of(request))
+
+
+@admin.register(Notification)
+class NotificationAdmin(ReadOnlyAdmin):
+    """Notifications of people; texts and names are only looked up when a person reads them."""
+
+    list_display = ("id", "user", "kind", "subject_id", "actor_count", "is_unread")
+    list_filter = ("kind", "is_unread")
+    list_select_related = ("user",)
+    search_fields = ("=subject_id", "=user__username_key")
+
+
+@admin.register(NotificationCause)
+class NotificationCauseAdmin(ReadOnlyAdmin):
+    """The causes of notifications."""
+
+    list_display = ("id", "user_id", "kind", "subject_id", "actor_id", "stands", "shown", "muted")
+    list_filter = ("kind",)
+    search_fields = ("=subject_id", "=user__username_key", "=actor__username_key")

@@ -1,0 +1,272 @@
+"""What interactions keep in Redis: counts of posts, what a person did to posts (A34), and likes of
+comments (A35).
+
+- All are forgotten after the commit of everything that changes them, and once more by its event.
+  Nothing is ever added to what is cached, so no order can be wrong.
+- What a person did is one HASH, post → the like's id, and letters for a bookmark and a repost, of
+  the posts with the highest ids. It is complete above its `threshold`, 0 when these are all: to a
+  post above that is not in it nothing was done, one at or below it is up to the database. Ids of
+  posts never change, so nothing crosses the threshold as comments would by their likes (T53). One
+  threshold for all kinds, the highest of theirs: below any of them the database is asked anyway.
+- The likes of a person in one thread are one HASH too, comment → like, of the most liked comments
+  and of those the newest (A35). What is in it is liked. What is not, is not liked only if these are
+  all, which `threshold_like` = `threshold_id` = 0 says; else they are the place of the last that is
+  in it, and the database is asked, for a comment that had fewer likes then may have more by now
+  (T53).
+- The key of a HASH first holds the lease of whoever fills it in, as text: forgetting takes the
+  one as well as the other, and a read of the lease as a HASH is a miss (T45).
+"""
+
+import enum
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from django.db import transaction
+
+from accounts import queries as accounts
+from socialsite.core import redis
+from socialsite.core.cache.lease import Lease, LeasedCache, TaggedCache
+from socialsite.core.cache.reads import ById
+from socialsite.core.db.compiled import Together
+
+T = TypeVar("T")
+
+# "<likes> <comments> <reposts> <bookmarks>" of a post.
+COUNTS = LeasedCache("tallies", ttl_ms=600_000)
+# How many notifications a person has not read (`queries.notifications`).
+UNREAD = TaggedCache("unread", 600_000, accounts.STANDING)
+# Not more often are a reader's notifications folded because they have a page open.
+FOLD_PAUSE_MS = 1000
+# Of a comment: how many live replies are by people who are banned or gone.
+GONE = TaggedCache("gone", 3_600_000, accounts.STANDING)
+# Posts of each kind in the HASH of a person.
+MINE_MAX = 500
+MINE_TTL_MS = 3_600_000
+# Comments in the HASH of a person and a thread.
+LIKED_MAX = 500
+LIKED_TTL_MS = 3_600_000
+_THRESHOLD = "threshold"
+_THRESHOLD_LIKE, _THRESHOLD_ID = "threshold_like", "threshold_id"
+_BOOKMARK, _REPOST = b"b", b"r"
+
+
+class Mine(enum.IntFlag):
+    """What a person did to a post."""
+
+    LIKED = 1
+    BOOKMARKED = 2
+    REPOSTED = 4
+
+
+class Rows(NamedTuple):
+    """What a person did to the posts of the highest ids, that of the highest first.
+
+    Likes are (post, like), the others are posts.
+    """
+
+    likes: Sequence[tuple[int, int]]
+    bookmarks: Sequence[int]
+    reposts: Sequence[int]
+
+
+def _mine(user_id: int) -> str:
+    return f"mine:{user_id}"
+
+
+# --- what writers tell --------------------------------------------------------------------------
+def post_changed(post_id: int, person_id: int | None = None) -> None:
+    """Forget the counts of a post after the commit of what is under way.
+
+    And what a person did to posts, if that changed too.
+    """
+    transaction.on_commit(partial(forget, post_id, person_id), robust=True)
+
+
+def forget(post_id: int, person_id: int | None = None) -> None:
+    """Forget what `post_changed` names at once; call it after the commit. Never raises."""
+    keys = [COUNTS.key(post_id)]
+    if person_id is not None:
+        keys.append(_mine(person_id))
+    redis.forget(keys)
+
+
+def take_turn(user_id: int) -> bool:
+    """True once in FOLD_PAUSE_MS: whoever asks then brings a reader's notifications up to date."""
+    batch = redis.Batch()
+    taken: redis.Promise[bytes | None] = batch.add(
+        "SET", f"fold:{user_id}", 1, "NX", "PX", FOLD_PAUSE_MS
+    )
+    batch.run()
+    try:
+        return bool(taken.value)
+    except redis.RedisDown:
+        return False
+
+
+def forget_unread(user_ids: Iterable[int]) -> None:
+    """Forget how much these people have not read; call it after the commit. Never raises."""
+    UNREAD.forget(user_ids)
+
+
+def reply_gone(above: Collection[int]) -> None:
+    """Forget what is taken off the replies of comments after the commit of what is under way."""
+    transaction.on_commit(partial(GONE.forget, list(above)), robust=True)
+
+
+# --- HASHes -------------------------------------------------------------------------------------
+# Values of a HASH as Redis gives them: of the marks that say what it is complete for, then of ids.
+Reply = Sequence[Any]
+# What goes into a HASH: the marks by name, values by id.
+Fields = Mapping[Any, Any]
+
+
+class Hash(NamedTuple):
+    """One HASH. `parse` makes answers of a reply about ids, None where there is no HASH."""
+
+    key: str
+    ttl_ms: int
+    marks: tuple[str, ...]
+    parse: Callable[[Collection[int], Reply], dict[int, Any] | None]
+
+
+class Marked(ById[T]):
+    """What a HASH knows of some ids; a subclass says how a lost one is read from the table.
+
+    About ids that stay `missing` the database is to be asked.
+    """
+
+    _asked: tuple[list[int], redis.Promise[Reply]] | None = None
+    _is_lost = False
+    _lease: Lease | None = None
+    _fields: Fields = {}
+
+    def __init__(self, cached: Hash, idents: Iterable[int] = ()) -> None:
+        self._hash = cached
+        super().__init__(idents)
+
+    def read(self) -> Fields:
+        """Read the fields of the HASH from the table."""
+        raise NotImplementedError
+
+    def ask(self, batch: redis.Batch) -> None:
+        fresh, self._fresh = [*self._fresh], set()
+        if not batch.in_transaction:  # as in `core.cache.lease`
+            names = (*self._hash.marks, *fresh)
+            self._asked = fresh, batch.add("HMGET", self._hash.key, *names)
+
+    def take(self) -> None:
+        if self._asked is not None:
+            idents, promise = self._asked
+            found = None if promise.known is None else self._hash.parse(idents, promise.known)
+            self._is_lost = self._is_lost or found is None
+            self.learn(found or {})
+
+    def lease(self, batch: redis.Batch) -> None:
+        if self._is_lost and self._lease is None:
+            self._lease = Lease(batch, [self._hash.key])
+
+    def query(self, union: Together) -> None:
+        """Read the fields, unless somebody else does."""
+        if self._lease is not None and self._lease.had and not self._fields:
+            self._fields, idents = self.read(), [*self._wanted]
+            reply = [self._fields.get(name) for name in (*self._hash.marks, *idents)]
+            self.learn(self._hash.parse(idents, reply) or {})
+
+    def fill(self) -> None:
+        if self._lease is not None and self._fields:
+            values = [one for pair in self._fields.items() for one in pair]
+            _fill(self._hash.key, self._lease, self._hash.ttl_ms, values)
+            self._lease, self._is_lost = None, False
+
+
+def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None:
+    script = redis.script(__file__, "hash_fill")
+    redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
+
+
+# --- what a person did --------------------------------------------------------------------------
+def mine(user_id: int) -> Hash:
+    """Return the HASH of what a person did to posts."""
+    return Hash(_mine(user_id), MINE_TTL_MS, (_THRESHOLD,), _did)
+
+
+def _did(post_ids: Collection[int], reply: Reply) -> dict[int, int] | None:
+    """Return bits of `Mine` of the posts of which the HASH knows."""
+    if reply[0] is None:
+        return None
+    known = int(reply[0])
+    return {
+        post_id: 0 if value is None else _bits(value)
+        for post_id, value in zip(post_ids, reply[1:], strict=True)
+        if post_id > known
+    }
+
+
+def pack_mine(rows: Rows) -> Fields:
+    """Return the fields of the HASH, from the first MINE_MAX + 1 rows of each kind."""
+    likes = dict(rows.likes)
+    whole = (list(likes), rows.bookmarks, rows.reposts)
+    threshold = max(posts[MINE_MAX] if len(posts) > MINE_MAX else 0 for posts in whole)
+    done = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
+    for letter, posts in ((_BOOKMARK, rows.bookmarks), (_REPOST, rows.reposts)):
+        for post_id in posts:
+            if post_id > threshold:
+                done[post_id] = done.get(post_id, b"") + letter
+    return {_THRESHOLD: threshold, **done}
+
+
+def _bits(value: bytes) -> int:
+    bits = 0 if value.startswith((_BOOKMARK, _REPOST)) else Mine.LIKED.value
+    if _BOOKMARK in value:
+        bits |= Mine.BOOKMARKED.value
+    return bits | Mine.REPOSTED.value if _REPOST in value else bits
+
+
+# --- likes of comments --------------------------------------------------------------------------
+class LikedRow(NamedTuple):
+    """A comment that a person likes, with its likes as kept then, and the id of the like."""
+
+    like_count: int
+    comment_id: int
+    like_id: int
+
+
+def _liked(user_id: int, thread: int) -> str:
+    return f"liked:{user_id}:{thread}"
+
+
+def liked_changed(user_id: int, thread: int) -> None:
+    """Forget a person's likes in a thread after the commit of what is under way."""
+    transaction.on_commit(partial(forget_liked, user_id, thread), robust=True)
+
+
+def forget_liked(user_id: int, thread: int) -> None:
+    """Forget a person's likes in a thread at once; call it after the commit. Never raises."""
+    redis.forget([_liked(user_id, thread)])
+
+
+def liked(user_id: int, thread: int) -> Hash:
+    """Return the HASH of the comments of a thread that a person likes."""
+    marks = (_THRESHOLD_LIKE, _THRESHOLD_ID)
+    return Hash(_liked(user_id, thread), LIKED_TTL_MS, marks, _verdicts)
+
+
+def _verdicts(comment_ids: Collection[int], reply: Reply) -> dict[int, bool] | None:
+    """Return whether they are liked, of the comments of which the HASH knows."""
+    if None in reply[:2]:
+        return None
+    is_complete = int(reply[0]) == int(reply[1]) == 0
+    found = zip(comment_ids, reply[2:], strict=True)
+    return {one: like is not None for one, like in found if is_complete or like is not None}
+
+
+def pack_liked(rows: Sequence[LikedRow]) -> Fields:
+    """Return the fields of the HASH, from the first LIKED_MAX + 1 rows.
+
+    The most liked comments come first, the newer of equals first.
+    """
+    kept = rows[:LIKED_MAX]
+    last = (0, 0) if len(rows) == len(kept) else kept[-1][:2]
+    marks = {_THRESHOLD_LIKE: last[0], _THRESHOLD_ID: last[1]}
+    return {**marks, **{row.comment_id: row.like_id for row in kept}}

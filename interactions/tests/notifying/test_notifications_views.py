@@ -1,0 +1,233 @@
+"""The pages of notifications, without JavaScript."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import actions as accounts
+from accounts.models import Role
+from feeds import actions as feeds
+from interactions import actions
+from interactions.models import Notification, NotificationCause, SubjectType
+from interactions.notifying import wording
+from interactions.notifying.kinds import KINDS
+from relations import actions as relations
+from socialsite.core import redis
+
+pytestmark = pytest.mark.django_db
+
+POST = SubjectType.POST
+ENGLISH = {"accept-language": "en"}
+
+
+@pytest.fixture
+def me(make_user: Any) -> Any:
+    return make_user("reader1")
+
+
+@pytest.fixture
+def browser(me: Any) -> Client:
+    client = Client(headers=ENGLISH)
+    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    return client
+
+
+def page(browser: Client, path: str = "/notifications", **headers: str) -> str:
+    answer = browser.get(path, headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def badge(html: str) -> str | None:
+    """Return the text of the badge; None if it is hidden."""
+    tag, _, rest = html.partition('<b class="badge" data-unread')[2].partition(">")
+    return None if "hidden" in tag else rest.partition("<")[0]
+
+
+def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    assert "Nothing to tell you yet" in page(browser)
+    people = [make_user(nickname=f"Nick{letter}") for letter in "ABCD"]
+    post = make_post(me, content="<script>alert(1)</script>")
+    for person in people:
+        actions.like(person, POST, post.pk)
+    actions.comment(people[0], post.pk, "x")
+    said = actions.comment(me, post.pk, "mine")
+    drain()
+    for person in people[:2]:
+        relations.follow(person, me)
+    drain()
+    html = page(browser)
+    assert "<b>NickD</b>, <b>NickC</b> and 2 others liked your post" in html
+    assert "<b>NickA</b> commented on your post" in html
+    assert "<b>NickB</b> and <b>NickA</b> followed you" in html
+    assert "<script>alert(1)" not in html
+    assert html.count("data-is-unread") == 3
+    assert badge(html) == badge(page(browser, "/")) == "3"
+    assert f'href="/posts/{post.pk}#comments"' in html
+    assert 'href="/@reader1/followers"' in html
+    until = html.partition('name="until" value="')[2].partition('"')[0]
+    actions.like(make_user(nickname="NickE"), POST, post.pk)
+    actions.like(people[0], SubjectType.COMMENT, said.pk)
+    drain()
+    answer = browser.post("/notifications/read", {"until": until})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/notifications")
+    html = page(browser)
+    assert html.count("data-is-unread") == 2  # those that arrived after the page was loaded
+    assert badge(html) == "2"
+    assert f'href="/comments/{said.pk}/replies"' in html
+    assert browser.get(f"/comments/{said.pk}/replies").status_code == 200
+    assert browser.post("/notifications/read", {"until": "x"}).status_code == 400
+    assert "、<b>NickD</b> 和另外 3 人赞了你的帖子" in page(
+        browser, **{"accept-language": "zh-hans"}
+    )
+
+
+def test_further_pages_come_as_parts_for_htmx_and_whole_without(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    fan = make_user()
+    for _ in range(3):
+        actions.like(fan, POST, make_post(me).pk)
+    drain()
+    more = page(browser).partition('<a class="button" href="')[2].partition('"')[0]
+    part = page(browser, f"/notifications{more}", **{"HX-Request": "true"})
+    whole = page(browser, f"/notifications{more}")
+    for html in (part, whole):
+        assert html.count('data-testid="notification"') == 1
+    assert "<html" not in part
+    assert "<html" in whole
+
+
+def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
+) -> None:
+    boss = make_user("bossy")
+    accounts.promote(boss, Role.ADMIN)
+    post = make_post(me, content="rude words")
+    drain()
+    feeds.delete(boss, post.pk, reason="spam")
+    drain()
+    html = page(browser)
+    assert "Reason: Spam or advertising" in html
+    assert "The site&#39;s staff removed your post" in html
+    assert "rude words" in html
+    assert f"/posts/{post.pk}" not in html
+    assert "bossy" not in html
+
+
+def test_choices_are_shown_and_saved(me: Any, browser: Client) -> None:
+    path = "/settings/notifications"
+    assert page(browser, path).count("selected") == 6
+    assert browser.post(path, {"liked": "nobody", "x": "y"}).status_code == 303
+    html = page(browser, path)
+    assert "Saved." in html
+    assert '<option value="nobody" selected>' in html
+    assert browser.post(path, {"liked": "x"}).status_code == 400
+
+
+def test_guests_are_sent_to_log_in() -> None:
+    for path in ("/notifications", "/settings/notifications"):
+        assert Client().get(path).headers["Location"].startswith("/login?next=")
+    assert Client().post("/notifications/read").status_code == 401
+
+
+def test_each_kind_has_its_sentence_and_its_choice() -> None:
+    assert {(kind.name, kind.subject) for kind in KINDS} == set(wording.SENTENCES)
+    assert {kind.name for kind in KINDS if not kind.official} == set(wording.TITLES)
+
+
+def test_the_badge_costs_no_round_trip_of_its_own(
+    me: Any, browser: Client, round_trips: list[int]
+) -> None:
+    redis.call(lambda connection: connection.flushdb())  # including the fence of the session
+    page(browser, "/search")
+    round_trips.clear()
+    page(browser, "/search")
+    assert len(round_trips) == 2  # session; card and badge
+
+
+@pytest.mark.parametrize("hide", ["i block", "they block", "both block", "banned"])
+def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
+    me: Any,
+    browser: Client,
+    api_for: Any,
+    make_user: Any,
+    make_post: Any,
+    drain: Any,
+    dead_redis: Any,
+    hide: str,
+) -> None:
+    """Whatever the caches have, before and after the event is handled."""
+    anna, bert = make_user("anna77", nickname="HiddenAnna"), make_user("bert77")
+    mine, theirs = make_post(me, content="mine"), make_post(anna, content="of anna")
+    host = make_post(make_user(), content="host")
+    said = actions.comment(me, mine.pk, "said")
+    actions.like(anna, POST, mine.pk)
+    actions.like(bert, POST, mine.pk)
+    actions.like(anna, SubjectType.COMMENT, said.pk)
+    actions.comment(anna, mine.pk, "x")
+    actions.comment(anna, mine.pk, "x", said.pk)
+    actions.comment(anna, host.pk, "@reader1")
+    actions.comment(bert, theirs.pk, "@reader1 on the post of anna")
+    relations.follow(anna, me)
+    feeds.repost(anna, mine.pk)
+    for act in (actions.like, actions.unlike):
+        act(me, POST, theirs.pk)
+    actions.like(me, POST, theirs.pk)
+    mine_api, annas_api = api_for(me), api_for(anna)
+    drain()
+    assert badge(page(browser)) == "8"
+    assert page(browser).count("HiddenAnna") >= 7
+    assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 2
+    match hide:
+        case "i block":
+            relations.block(me, anna)
+        case "they block":
+            relations.block(anna, me)
+        case "both block":
+            relations.block(me, anna)
+            relations.block(anna, me)
+        case _:
+            accounts.ban(anna)
+
+    def look() -> None:
+        html = page(browser)
+        for text in (html, mine_api.get("/api/v1/notifications").content.decode()):
+            assert "anna" not in text.lower()
+        assert badge(html) == "1"
+        item = mine_api.get("/api/v1/notifications").json()["items"]
+        assert [(one["kind"], one["actor_count"]) for one in item] == [("liked", 1)]
+        assert mine_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
+        if hide != "banned":
+            others = annas_api.get("/api/v1/notifications").json()["items"]
+            assert [one["kind"] for one in others] == ["commented"]
+            assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
+
+    for _ in range(2):
+        look()  # warm
+        redis.call(lambda connection: connection.flushdb())
+        look()  # cold
+        with dead_redis():
+            look()
+        drain()
+
+
+def test_staff_look_at_them_only(make_user: Any, make_post: Any, drain: Any) -> None:
+    boss, fan = make_user("bossy"), make_user()
+    accounts.promote(boss, Role.ADMIN)
+    actions.like(fan, POST, make_post(boss).pk)
+    drain()
+    client = Client(headers=ENGLISH)
+    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(boss, "chrome")
+    for model in (Notification, NotificationCause):
+        path = f"/admin/interactions/{model._meta.model_name}/"
+        assert client.get(path).status_code == 200
+        one = f"{path}{model.objects.get().pk}/change/"
+        assert client.get(one).status_code == 200
+        for address in (f"{path}add/", one, f"{path}{model.objects.get().pk}/delete/"):
+            assert client.post(address, {"post": "yes"}).status_code == 403
+        assert model.objects.count() == 1

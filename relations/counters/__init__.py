@@ -1,0 +1,1 @@
+"""Counts of followers and followed people: how they follow the rows, and the recount."""

@@ -1,9 +1,0 @@
-"""API addresses of the core."""
-
-from django.urls import path
-
-from socialsite.core.media_api import MediaView
-
-urlpatterns = [
-    path("media", MediaView.as_view(), name="api_media"),
-]

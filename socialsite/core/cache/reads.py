@@ -1,0 +1,218 @@
+"""The reads of one page, in stages: ask the caches, lease what they lack, query it, fill it in.
+
+`run` takes several reads through the stages together: one round trip for what they ask, one for
+their leases, one statement for their queries, then the fills. A read that depends on the answer of
+another belongs to a later `run`.
+
+The order of the stages keeps pages and caches consistent without a snapshot, and this module is the
+only place that knows it (docs/decisions/0001):
+
+- Leases come before the statement. A writer who commits in between takes the lease away, so no
+  cache is filled with rows of before the commit.
+- A read is never older than the reads in its `after`. They are asked for first; and where one of
+  them comes from the database, the read does too, by the same statement and so of one moment.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from socialsite.core.cache.lease import Asked, Lease, LeasedCache
+from socialsite.core.db.compiled import Together
+from socialsite.core.redis import Batch
+
+T = TypeVar("T")
+
+
+class Read(Generic[T]):
+    """One part of a page. Its `value` is there after `run`."""
+
+    # Reads whose answers must not be newer than the answer of this one.
+    after: Sequence["Read[Any]"] = ()
+    # Whether everything that it has to ask was asked.
+    is_asked = False
+
+    def ask(self, batch: Batch) -> None:
+        """Add the commands that ask the caches."""
+
+    def take(self) -> None:
+        """Take the replies, if there are any."""
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether the caches gave the answer, so that no further stage is needed."""
+        return True
+
+    def lease(self, batch: Batch) -> None:
+        """Add the leases on what the caches lack."""
+
+    def query(self, union: Together) -> None:
+        """Add the queries of what the caches lack.
+
+        A query whose columns do not fit the union is run here by itself.
+        """
+
+    def fill(self) -> None:
+        """Take the rows, and cache them where the leases were had."""
+
+    @property
+    def value(self) -> T:
+        """The answer, after the last stage."""
+        raise NotImplementedError
+
+
+def ask(*reads: Read[Any]) -> None:
+    """Ask the caches in one round trip, and leave the other stages to a later `run`."""
+    fresh = [read for read in reads if not read.is_asked]
+    if fresh:
+        batch = Batch()
+        asked: list[Read[Any]] = []
+        for read in fresh:
+            _ask(read, batch, asked)
+        batch.run()
+        for read in asked:
+            read.take()
+
+
+def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
+    """Take reads through all stages; what was asked before is not asked again.
+
+    The reads `ahead` only join the two round trips: a later `run` finishes them.
+    """
+    ask(*reads, *ahead)
+    lacking = [*filter(_is_lacking, reads)]
+    leasing = [*lacking, *filter(_is_lacking, ahead)]
+    if leasing:
+        _lease(leasing)
+    if lacking:
+        _query(lacking)
+        _fill(lacking)
+
+
+def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
+    for other in read.after:
+        _ask(other, batch, asked)
+    if not read.is_asked:
+        read.is_asked = True
+        read.ask(batch)
+        asked.append(read)
+
+
+def _is_lacking(read: Read[Any]) -> bool:
+    """Tell whether the caches have no answer, or one older than another that comes later."""
+    for other in read.after:
+        if not other.is_cached:
+            return True
+    return not read.is_cached
+
+
+def _lease(reads: Sequence[Read[Any]]) -> None:
+    batch = Batch()
+    for read in reads:
+        read.lease(batch)
+    batch.run()
+
+
+def _query(reads: Sequence[Read[Any]]) -> None:
+    union = Together()
+    for read in reads:
+        read.query(union)
+    union.run()
+
+
+def _fill(reads: Sequence[Read[Any]]) -> None:
+    for read in reads:
+        read.fill()
+
+
+class ById(Read[Any], Generic[T]):
+    """Answers by id: those that are `known` so far, and the ids that are needed and `missing`.
+
+    Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
+    too.
+    """
+
+    def __init__(self, idents: Iterable[int] = ()) -> None:
+        self.known: dict[int, T] = {}
+        self.missing = {*idents}
+        self._wanted = {*self.missing}
+        self._fresh = {*self.missing}
+        self.is_asked = not self.missing
+
+    def expect(self, idents: Iterable[int]) -> None:
+        """Ask for some ids in the next round trip, whether they are needed or not."""
+        fresh = {*idents} - self._wanted
+        if fresh:
+            self._wanted |= fresh
+            self._fresh |= fresh
+            self.is_asked = False
+
+    def need(self, idents: Collection[int]) -> None:
+        """Answer for some ids after the next `run`."""
+        known = self.known
+        missing = [ident for ident in idents if ident not in known]
+        if missing:
+            self.missing.update(missing)
+            self.expect(missing)
+
+    def learn(self, found: Mapping[int, T]) -> None:
+        """Take answers."""
+        self.known.update(found)
+        self.missing.difference_update(found)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether all ids that are needed are known."""
+        return not self.missing
+
+    @property
+    def value(self) -> Any:
+        """The answers."""
+        return self.known
+
+
+class Values(ById[T]):
+    """Facts of one cache; a subclass names it, and says how they are read."""
+
+    cache: LeasedCache
+
+    _asked: Asked | None = None
+    _leases: tuple[Lease, ...] = ()
+    _leased: frozenset[int] = frozenset()
+    _rows: Mapping[int, bytes] = {}
+
+    def read(self, idents: Collection[int]) -> Mapping[int, bytes]:
+        """Read facts from the database, as the cache keeps them."""
+        raise NotImplementedError
+
+    def decode(self, found: Mapping[int, bytes]) -> Mapping[int, T]:
+        """Return the answers that facts stand for."""
+        raise NotImplementedError
+
+    def ask(self, batch: Batch) -> None:
+        self._asked, self._fresh = self.cache.ask(batch, [*self._fresh]), set()
+
+    def take(self) -> None:
+        if self._asked is not None:
+            self.learn(self.decode(self._asked.found))
+
+    def lease(self, batch: Batch) -> None:
+        fresh = [*(self.missing - self._leased)]
+        if fresh:
+            self._leased |= {*fresh}
+            self._leases += (self.cache.lease(batch, fresh, self._asked),)
+
+    def query(self, union: Together) -> None:
+        self._rows = self.read(self.missing) if self.missing else {}
+
+    def fill(self) -> None:
+        for lease in self._leases:
+            self.cache.fill(lease, self._rows)
+        self.learn(self.decode(self._rows))
+
+
+class Numbers(Values[int]):
+    """Facts that are numbers."""
+
+    def decode(self, found: Mapping[int, bytes]) -> dict[int, int]:
+        """Return the numbers."""
+        return {ident: int(value) for ident, value in found.items()}

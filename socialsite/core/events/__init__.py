@@ -1,0 +1,83 @@
+"""Domain events: declared as dataclasses, published with the fact, handled at least once.
+
+`publish()` writes a row of the transactional outbox in the transaction of the fact and runs the
+`within` handlers there. `core.events.relay` runs the other handlers later. An event is only a
+trigger: a handler reads the fact again and brings its own table in line, so repeats and reordering
+are harmless (T22).
+"""
+
+import dataclasses
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from socialsite.core import db
+from socialsite.core.events import enqueue, registry
+from socialsite.core.models import Event
+from socialsite.core.runtime.failpoints import failpoint
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DomainEvent:
+    """Base of all events. Fields become the payload under lowerCamelCase names."""
+
+    aggregate_type: ClassVar[str]
+    # Name of the field with the id of the aggregate.
+    aggregate_field: ClassVar[str]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        # dataclass(slots=True) creates the class again: the later one, with its fields, wins.
+        registry.event_types[cls.__name__] = cls
+
+    @property
+    def aggregate_id(self) -> int:
+        """Id of the object that the event is about."""
+        return int(getattr(self, self.aggregate_field))
+
+    def payload(self) -> dict[str, Any]:
+        """Return the JSON object stored in the outbox."""
+        body: dict[str, Any] = {"type": type(self).__name__}
+        for field in dataclasses.fields(self):
+            body[_camel(field.name)] = getattr(self, field.name)
+        return body
+
+    @classmethod
+    def from_payload(cls, body: dict[str, Any]) -> "DomainEvent":
+        """Rebuild an event from its payload; missing fields get their defaults."""
+        names = {field.name: _camel(field.name) for field in dataclasses.fields(cls)}
+        return cls(**{name: body[key] for name, key in names.items() if key in body})
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
+    """Publish an event in the transaction that writes the fact (T18); wake the relay on commit.
+
+    With `after_seconds` the event becomes due only then, and does not count as lag before.
+    """
+    if not connection.in_atomic_block:
+        raise RuntimeError("publish() needs the transaction of the fact")
+    Event.objects.create(
+        aggregate_type=event.aggregate_type,
+        aggregate_id=event.aggregate_id,
+        type=type(event).__name__,
+        payload=event.payload(),
+        created_at=timezone.now() + timedelta(seconds=after_seconds),
+        available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
+    )
+    for handler in registry.handlers(type(event), registry.Stage.WITHIN):
+        handler(event)
+    failpoint("event-written")
+    # Robust: the fact is committed, so a failing hint must not fail the request.
+    if not after_seconds:
+        transaction.on_commit(_hurry, robust=True)
+
+
+def _hurry() -> None:
+    failpoint("event-committed")
+    enqueue.ring("core.relay_events")

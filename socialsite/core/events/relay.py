@@ -1,0 +1,106 @@
+"""The relay of the event outbox: claim by lease, apply once, run the rest, delete (T21).
+
+Database effects of all handlers of an event commit together with `applied`. Effects outside the
+database run after that commit and may repeat. A failed event is retried after growing pauses; after
+MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin.
+"""
+
+import logging
+import secrets
+import time
+
+from django.db.models import F, QuerySet
+
+from socialsite.core import db
+from socialsite.core.events import DomainEvent, registry
+from socialsite.core.events.registry import Stage
+from socialsite.core.models import Event
+from socialsite.core.runtime.failpoints import failpoint
+
+logger = logging.getLogger(__name__)
+
+BATCH = 20
+LEASE_MS = 10_000
+MAX_ATTEMPTS = 12
+BACKOFF_MS = 500
+BACKOFF_MAX_MS = 300_000
+
+
+def relay(limit: int = 1000) -> int:
+    """Deliver due events until none is left or `limit` is reached; return how many were done."""
+    done = 0
+    while done < limit:
+        claimed = claim(min(BATCH, limit - done))
+        if not claimed:
+            break
+        failpoint("relay-claimed")
+        for event in claimed:
+            deliver(event)
+        done += len(claimed)
+    return done
+
+
+@db.atomic
+def claim(limit: int) -> list[Event]:
+    """Lease up to `limit` due events to this caller; other callers skip them."""
+    now = db.now_ms()
+    due = Event.objects.filter(dead=False, available_at__lte=now).order_by("available_at", "id")
+    rows = list(due.select_for_update(skip_locked=True)[:limit])
+    lease = secrets.randbits(62)
+    Event.objects.filter(pk__in=[row.pk for row in rows]).update(
+        lease=lease, available_at=now + LEASE_MS, attempts=F("attempts") + 1
+    )
+    for row in rows:
+        row.lease, row.attempts = lease, row.attempts + 1
+    return sorted(rows, key=lambda row: row.pk)
+
+
+def deliver(row: Event) -> None:
+    """Run an event's handlers; on failure schedule a retry."""
+    try:
+        event_type = registry.event_types[row.type]
+        event = event_type.from_payload(row.payload)
+        if registry.handlers(event_type, Stage.RELAY) and not _apply(row, event):
+            return
+        failpoint("relay-applied")
+        for handler in registry.handlers(type(event), Stage.AFTER):
+            handler(event)
+        Event.objects.filter(pk=row.pk, lease=row.lease).delete()
+    except Exception as error:
+        logger.exception("event %s %s failed, attempt %d", row.pk, row.type, row.attempts)
+        _postpone(row, error)
+
+
+@db.atomic
+def _apply(row: Event, event: DomainEvent) -> bool:
+    """Commit the database effects once; return False if another relay has the lease by now."""
+    held = Event.objects.select_for_update().filter(pk=row.pk, lease=row.lease).first()
+    if held is None:
+        return False
+    if not held.applied:
+        for handler in registry.handlers(type(event), Stage.RELAY):
+            handler(event)
+        failpoint("relay-handled")
+        Event.objects.filter(pk=row.pk).update(applied=True)
+    return True
+
+
+def _postpone(row: Event, error: Exception) -> None:
+    pause = min(BACKOFF_MS * 2 ** (row.attempts - 1), BACKOFF_MAX_MS)
+    Event.objects.filter(pk=row.pk, lease=row.lease).update(
+        available_at=db.now_ms() + pause,
+        dead=row.attempts >= MAX_ATTEMPTS,
+        error=f"{type(error).__name__}: {error}"[:2000],
+    )
+
+
+def revive(rows: "QuerySet[Event]") -> int:
+    """Make dead events due again; return how many."""
+    return int(rows.filter(dead=True).update(dead=False, attempts=0, available_at=0))
+
+
+def lag_ms() -> int:
+    """Return the age in ms of the oldest event that is not done; 0 if there is none."""
+    alive = Event.objects.filter(dead=False)
+    oldest = alive.order_by("created_at").values_list("created_at", flat=True).first()
+    return 0 if oldest is None else max(0, int(time.time() * 1000 - oldest.timestamp() * 1000))

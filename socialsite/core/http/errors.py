@@ -1,0 +1,238 @@
+"""All errors that domain code raises, each with a stable code and an HTTP status.
+
+Codes 0-8 come from the seed, 9-28 are the project's own; all are frozen, and new codes start at 29.
+`core.http.api` turns an error into the API's envelope, `socialsite.pages.middleware` into a page.
+"""
+
+import errno
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+Text = str | Promise
+# errno values of an OSError: the disk, or this account's quota on it, is full.
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class AppError(Exception):
+    """Base of all errors with a code. `fields` maps an input field to what is wrong with it."""
+
+    code: ClassVar[int] = 0
+    name: ClassVar[str] = "UNKNOWN_ERROR"
+    status: ClassVar[int] = 500
+    message: ClassVar[Text] = _("Something went wrong on our side.")
+
+    def __init__(
+        self,
+        detail: Text | None = None,
+        *,
+        fields: Mapping[str, Sequence[Text]] | None = None,
+        retry_after: int | None = None,
+    ) -> None:
+        self.detail = self.message if detail is None else detail
+        self.fields = fields
+        self.retry_after = retry_after
+        super().__init__(str(self.detail))
+
+    def envelope(self) -> dict[str, object]:
+        """Return `{"code", "error", "detail", "fields"?}` for an API body."""
+        body: dict[str, object] = {
+            "code": self.code,
+            "error": self.name,
+            "detail": str(self.detail),
+        }
+        if self.fields:
+            body["fields"] = {
+                key: [str(text) for text in value] for key, value in self.fields.items()
+            }
+        return body
+
+
+class UnknownError(AppError):
+    """An unexpected failure; only the log has the cause."""
+
+
+class UserNotFound(AppError):
+    """No user has that name or id, or the reader may not see them."""
+
+    code, name, status, message = 1, "USER_NOT_FOUND", 404, _("There is no such person.")
+
+
+class PasswordNotCorrected(AppError):
+    """The one error for every failed login."""
+
+    code, name, status = 2, "PASSWORD_NOT_CORRECTED", 401
+    message = _("The username or the password is wrong.")
+
+
+class UserBanned(AppError):
+    """The account is banned; shown only after a correct password."""
+
+    code, name, status, message = 3, "USER_BANNED", 403, _("This account is banned.")
+
+
+class DuplicatedUser(AppError):
+    """The username is taken; case is ignored."""
+
+    code, name, status, message = 4, "DUPLICATED_USER", 409, _("This username is taken.")
+
+
+class RegMatchError(AppError):
+    """Username, nickname or password breaks its rule."""
+
+    code, name, status = 5, "REG_MATCH_ERROR", 400
+    message = _("Please correct the marked fields.")
+
+
+class ExpiredJwt(AppError):
+    """The token has expired."""
+
+    code, name, status, message = 6, "EXPIRED_JWT", 401, _("Your sign-in has expired.")
+
+
+class BannedRefreshToken(AppError):
+    """The refresh token was revoked."""
+
+    code, name, status = 7, "BANNED_REFRESH_TOKEN", 401
+    message = _("You have been signed out. Please log in again.")
+
+
+class BannedAccessToken(AppError):
+    """The access token was revoked."""
+
+    code, name, status = 8, "BANNED_ACCESS_TOKEN", 401
+    message = _("You have been signed out. Please log in again.")
+
+
+class Blacklisted(AppError):
+    """The other person has blocked the actor."""
+
+    code, name, status = 9, "BLACKLISTED", 403
+    message = _("This person has blocked you.")
+
+
+class FollowLimit(AppError):
+    """The actor already follows the maximum number of people."""
+
+    code, name, status = 10, "FOLLOW_LIMIT", 409
+    message = _("You follow as many people as is allowed.")
+
+
+class RateLimited(AppError):
+    """Too many requests; `retry_after` is in seconds."""
+
+    code, name, status = 11, "RATE_LIMITED", 429
+    message = _("Too many requests. Please wait a moment.")
+
+
+class SelfRelation(AppError):
+    """An attempt to follow or block oneself."""
+
+    code, name, status, message = 12, "SELF_RELATION", 400, _("That person is you.")
+
+
+class InvalidInput(AppError):
+    """A value of the request is malformed; `fields` names it."""
+
+    code, name, status, message = 13, "INVALID_INPUT", 400, _("Please correct the marked fields.")
+
+
+class NotAuthenticated(AppError):
+    """The request has no credentials but needs them."""
+
+    code, name, status, message = 14, "NOT_AUTHENTICATED", 401, _("Please log in.")
+
+
+class InvalidToken(AppError):
+    """The token is malformed, forged or of the wrong type."""
+
+    code, name, status, message = 15, "INVALID_TOKEN", 401, _("Please log in again.")
+
+
+class Forbidden(AppError):
+    """The actor may not do this."""
+
+    code, name, status, message = 16, "FORBIDDEN", 403, _("You may not do this.")
+
+
+class NotFound(AppError):
+    """The object does not exist, or the reader may not see it: the answer is the same."""
+
+    code, name, status, message = 17, "NOT_FOUND", 404, _("There is nothing here.")
+
+
+class MethodNotAllowed(AppError):
+    """The address exists, but not with this HTTP method."""
+
+    code, name, status = 18, "METHOD_NOT_ALLOWED", 405
+    message = _("This address does not answer that method.")
+
+
+class CsrfFailed(AppError):
+    """A write authenticated by cookie has no valid CSRF token."""
+
+    code, name, status = 19, "CSRF_FAILED", 403
+    message = _("The page was open for too long. Please load it again.")
+
+
+class PayloadTooLarge(AppError):
+    """The body exceeds its address's limit (`core.http.bodies`), or a picture is too large."""
+
+    code, name, status, message = 20, "PAYLOAD_TOO_LARGE", 413, _("That is too large.")
+
+
+class Unavailable(AppError):
+    """The database is unavailable; nothing was done."""
+
+    code, name, status = 21, "UNAVAILABLE", 503
+    message = _("The site is busy. Please try again in a moment.")
+
+
+class CommentsClosed(AppError):
+    """The author closed the comments."""
+
+    code, name, status, message = 22, "COMMENTS_CLOSED", 403, _("Comments are closed.")
+
+
+class UnsupportedMedia(AppError):
+    """The site does not accept this kind of body or picture."""
+
+    code, name, status = 23, "UNSUPPORTED_MEDIA", 415
+    message = _("This kind of file is not supported.")
+
+
+class IdempotencyConflict(AppError):
+    """The Idempotency-Key was already used with another request."""
+
+    code, name, status = 24, "IDEMPOTENCY_CONFLICT", 409
+    message = _("This Idempotency-Key was used for another request.")
+
+
+class OtpRequired(AppError):
+    """The password is correct, but the account also needs a two-factor code."""
+
+    code, name, status = 25, "OTP_REQUIRED", 401
+    message = _("Please give the code of your authenticator app.")
+
+
+class OtpNotCorrected(AppError):
+    """The two-factor code is wrong, already used, or too old."""
+
+    code, name, status = 26, "OTP_NOT_CORRECTED", 401
+    message = _("This code is wrong or was used before.")
+
+
+class TwoFactorNeeded(AppError):
+    """Staff must set up two-factor authentication before they use their powers."""
+
+    code, name, status = 27, "TWO_FACTOR_NEEDED", 403
+    message = _("Please set up two-factor sign-in first.")
+
+
+class WrongLink(AppError):
+    """The link of an e-mail is used, expired, or incomplete."""
+
+    code, name, status = 28, "WRONG_LINK", 400
+    message = _("This link is no longer valid. Please ask for a new one.")

@@ -1,0 +1,135 @@
+"""`Idempotency-Key`: a creating request that is repeated with the same key has one effect.
+
+- The key, the effect, and the status and id of the created object commit in one transaction, so a
+  crash between them is impossible. A concurrent repeat waits on the unique key and then reads the
+  row of the first request. A key lives for 24 hours.
+- The response itself is not stored. A repeat reads the created object again, with the same
+  visibility check as every other reader: the status is that of the first response, the body is
+  current. If the object was deleted or hidden meanwhile, the repeat gets the 404 that reading it
+  gets. Nothing is created again, and `Idempotency-Replayed: true` is sent in both cases.
+"""
+
+import functools
+import hashlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from socialsite.core import db
+from socialsite.core.http import api
+from socialsite.core.http.errors import IdempotencyConflict, InvalidInput, NotFound, UserNotFound
+from socialsite.core.http.json import dumps
+from socialsite.core.models import IdempotencyKey
+from socialsite.core.rate_limits import buckets
+from socialsite.core.rate_limits.budgets import Budget
+
+MAX_KEY_LENGTH = 100
+REPLAYED = "Idempotency-Replayed"
+
+
+class Made(NamedTuple):
+    """The response of a creating request, and the id by which `Show` finds the object again."""
+
+    ident: int
+    response: Response
+
+
+View = Callable[..., Made]
+# Return the current body of the created object as its creator sees it; raises NotFound,
+# UserNotFound.
+Show = Callable[[Request, int], dict[str, Any]]
+
+
+def idempotent(
+    show: Show, budget: Budget | None = None
+) -> Callable[[View], Callable[..., Response]]:
+    """Return a decorator for a POST method of an API view; without the header nothing changes.
+
+    The wrapped method must answer with plain data and touch the database only: it runs inside the
+    transaction of the key. A token of the budget is taken before it runs, but not for a repeat,
+    which only gets the response that it missed. Raises IdempotencyConflict if the key was used for
+    another request.
+    """
+    return functools.partial(_wrapped, show, budget)
+
+
+def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Response]:
+    @functools.wraps(view)
+    def run(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        def spend() -> None:
+            if budget is not None:
+                self.headers.update(buckets.spend(budget, owner).headers())
+
+        owner = int(request.user.pk or 0)
+        key = request.headers.get("Idempotency-Key")
+        if key is None:
+            spend()
+            return view(self, request, *args, **kwargs).response
+        if not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
+            raise InvalidInput(
+                fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
+            )
+        fingerprint = _fingerprint(request)
+        kept = _kept(owner, key, fingerprint)
+        if kept is not None:
+            return _again(show, request, kept)
+        spend()
+        try:
+            return _first(owner, key, fingerprint, lambda: view(self, request, *args, **kwargs))
+        except _Taken:
+            kept = _kept(owner, key, fingerprint)
+            if kept is None:
+                raise IdempotencyConflict from None
+            return _again(show, request, kept)
+
+    if budget is not None:
+        run.budget = budget  # type: ignore[attr-defined]
+    return run
+
+
+class _Taken(Exception):
+    """Another request committed the same key first."""
+
+
+@db.atomic
+def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Made]) -> Response:
+    try:
+        with transaction.atomic():
+            row = IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
+    except IntegrityError:
+        raise _Taken from None
+    made = act()
+    row.status, row.made_id = made.response.status_code, made.ident
+    row.save(update_fields=["status", "made_id"])
+    return made.response
+
+
+def _kept(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
+    row = IdempotencyKey.objects.filter(user_id=owner, key=key).first()
+    if row is not None and row.fingerprint != fingerprint:
+        raise IdempotencyConflict
+    return row
+
+
+def _again(show: Show, request: Request, row: IdempotencyKey) -> Response:
+    """Return the current response for the object that the first request created."""
+    headers = {REPLAYED: "true"}
+    try:
+        return Response(show(request, row.made_id), status=row.status, headers=headers)
+    except (NotFound, UserNotFound) as gone:
+        headers |= api.error_headers(gone)
+        return Response(gone.envelope(), status=gone.status, headers=headers)
+
+
+def _fingerprint(request: Request) -> str:
+    files = {name: hashlib.sha256(file.read()).hexdigest() for name, file in request.FILES.items()}
+    for file in request.FILES.values():
+        file.seek(0)
+    data = cast("dict[str, Any]", request.data)
+    body = {name: value for name, value in data.items() if name not in files}
+    parts = dumps([request.method, request.path, sorted(body.items()), sorted(files.items())])
+    return hashlib.sha256(parts).hexdigest()

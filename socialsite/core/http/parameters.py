@@ -1,0 +1,24 @@
+"""Parameters that many API addresses share, for the schema."""
+
+from drf_spectacular.utils import OpenApiParameter
+
+from socialsite.core.http.api import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
+
+
+def _page(default: int, maximum: int) -> list[OpenApiParameter]:
+    return [
+        OpenApiParameter("cursor", str, description="`next` of the page before"),
+        OpenApiParameter("size", int, description=f"1 to {maximum}, default {default}"),
+    ]
+
+
+# Parameters of `api.page_params` with its default sizes, and with the sizes of feeds.
+LIST_PAGE = _page(LIST_SIZE, LIST_MAX)
+FEED_PAGE = _page(FEED_SIZE, FEED_MAX)
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    description="for 24 hours a repeat with the same key makes nothing: it has the first status and"
+    " shows what was made as it is now, 404 if it is gone or hidden; `Idempotency-Replayed: true`",
+)

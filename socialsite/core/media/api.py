@@ -1,0 +1,105 @@
+"""`POST /api/v1/media`: upload of one picture."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from socialsite.core import media
+from socialsite.core.http.api import ErrorSerializer
+from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
+from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.parameters import IDEMPOTENCY_KEY
+from socialsite.core.media import space
+from socialsite.core.models import Media
+from socialsite.core.rate_limits import budgets
+
+
+class UploadSerializer(serializers.Serializer[Any]):
+    """The form of an upload."""
+
+    file = serializers.FileField(
+        help_text="JPEG, PNG, WEBP or GIF, at most 10 MB, 16,384 pixels on each side and"
+        " 25 megapixels (WEBP and CMYK: 8)"
+    )
+    alt = serializers.CharField(
+        required=False, max_length=media.ALT_MAX, help_text="what the picture shows"
+    )
+
+
+class MediaSerializer(serializers.Serializer[Any]):
+    """A stored picture; `width` and `height` are those behind `url`, in pixels."""
+
+    id = serializers.CharField()
+    url = serializers.CharField()
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+    thumb = serializers.CharField(help_text="address of the thumbnail")
+    alt = serializers.CharField()
+
+
+def shape(item: Media) -> dict[str, Any]:
+    """Return a picture as JSON for the API."""
+    return {
+        "id": str(item.pk),
+        "url": media.url_of(item.name),
+        "width": item.width,
+        "height": item.height,
+        "thumb": media.url_of(item.thumb_name),
+        "alt": item.alt,
+    }
+
+
+def _show(request: Request, ident: int) -> dict[str, Any]:
+    """Return one of the reader's own pictures; raises NotFound if the sweep removed it."""
+    found = Media.objects.filter(owner_id=_owner(request), pk=ident).first()
+    if found is None:
+        raise NotFound
+    return shape(found)
+
+
+def _owner(request: Request) -> int:
+    if request.user.pk is None:
+        raise NotAuthenticated
+    return request.user.pk
+
+
+class MediaView(APIView):
+    """Upload a picture, to use it by its id in a post."""
+
+    parser_classes = [MultiPartParser]
+    takes = {"POST": (budgets.UPLOAD,)}
+
+    @extend_schema(
+        tags=["media"],
+        operation_id="media_upload",
+        request={"multipart/form-data": UploadSerializer},
+        parameters=[IDEMPOTENCY_KEY],
+        responses={201: MediaSerializer, "4XX": ErrorSerializer, 503: ErrorSerializer},
+    )
+    def post(self, request: Request) -> Response:
+        """Check, re-encode and store a picture.
+
+        413 also at the end of the quota, which is smaller for a new account. 503 while the disk of
+        the site is nearly full, or too many other pictures wait to be decoded.
+        """
+        file = request.FILES.get("file")
+        if file is None:
+            raise InvalidInput(fields={"file": [_("Choose a picture.")]})
+        alt = media.clean_alt(request.POST.get("alt", ""))
+        space.check(_owner(request))
+        # Decoded before the transaction of the Idempotency-Key begins: decoding takes long.
+        picture = media.encode(file, _owner(request))
+        file.seek(0)
+        with media.no_orphans(picture):
+            return self._keep(request, picture, alt)
+
+    @idempotent(_show)
+    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Made:
+        item = media.keep(_owner(request), picture, alt)
+        return Made(item.pk, Response(shape(item), status=201))

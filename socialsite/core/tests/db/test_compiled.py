@@ -1,0 +1,116 @@
+"""Queries built once return the same as the ORM."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet, Value
+from django.db.models.query import QuerySet as Rows
+from django.test.utils import CaptureQueriesContext
+
+from accounts.models import TokenVersion, User
+from socialsite.core.db.compiled import Together, prepared, prepared_update
+from socialsite.core.models import Media
+
+pytestmark = pytest.mark.django_db
+
+
+def named(ids: Collection[int], also: int, *, limit: int = 100) -> "QuerySet[User, Any]":
+    rows = User.objects.filter(pk__in=[*ids, also]).order_by("pk")
+    return rows.values_list("username", "created_at", "roles")[:limit]
+
+
+def test_rows_are_the_same_whatever_the_number_of_values(make_user) -> None:
+    run = prepared(named)
+    people = [make_user().pk for _ in range(5)]
+    for count in (1, 2, 4, 2):
+        assert run(people[:count], people[4]) == list(named(people[:count], people[4]))
+    assert run(people[:4], people[4], limit=2) == list(named(people, people[4], limit=2))
+    assert run((one for one in people[:2]), 7) == list(named(people[:2], 7))
+    assert run([], people[0]) == []
+
+
+def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
+    media = Media.objects.create(
+        owner_id=make_user().pk, name="a", thumb_name="b", width=1, height=1, size=1
+    )
+
+    def flat(owner_id: int) -> "QuerySet[Media, int]":
+        return Media.objects.filter(owner_id=owner_id).values_list("pk", flat=True)
+
+    def signed_in(user_id: int) -> "QuerySet[User, Any]":
+        tokens = TokenVersion.objects.filter(user=OuterRef("pk"))
+        return User.objects.filter(pk=user_id).annotate(is_in=Exists(tokens)).values_list("is_in")
+
+    assert prepared(flat)(media.owner_id) == [media.pk]
+    (row,) = prepared(signed_in)(media.owner_id)
+    assert row == (False,)
+    assert type(row[0]) is bool
+
+
+def test_queries_added_together_are_one_statement_and_keep_their_rows_apart(make_user) -> None:
+    ids = sorted(make_user().pk for _ in range(3))
+
+    @prepared
+    def people(some: Collection[int], *, limit: int, number: int) -> "QuerySet[User, Any]":
+        rows = User.objects.filter(pk__in=some).order_by("pk")
+        return rows.values_list("pk", Value(number))[:limit]
+
+    together = Together()
+    first = together.add(people, ids, limit=2)
+    none = together.add(people, [7], limit=2)
+    last = together.add(people, ids[1:], limit=5)
+    with CaptureQueriesContext(connection) as captured:
+        together.run()
+        Together().run()
+    assert len(captured) == 1
+    assert sorted(first) == [(ids[0], 0), (ids[1], 0)]
+    assert none == []
+    assert sorted(last) == [(ids[1], 2), (ids[2], 2)]
+
+
+def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
+    person, other = make_user(), make_user()
+
+    def rename(user_id: int, old: str, new: str) -> "tuple[QuerySet[User], dict[str, Any]]":
+        return User.objects.filter(pk=user_id, username=old), {"username": new, "roles": 0}
+
+    run = prepared_update(rename)
+    assert run(person.pk, person.username, "x' --") == 1
+    assert run(person.pk, person.username, "again") == 0
+    assert run(other.pk, other.username, "somebody") == 1
+    assert dict(User.objects.values_list("pk", "username")) == {
+        person.pk: "x' --",
+        other.pk: "somebody",
+    }
+
+
+def test_a_text_is_a_parameter_too(make_user) -> None:
+    person = make_user()
+
+    def by_name(user_id: int, name: str) -> "QuerySet[User, int]":
+        return User.objects.filter(pk=user_id, username=name).values_list("pk", flat=True)
+
+    run = prepared(by_name)
+    assert run(person.pk, person.username) == [person.pk]
+    assert run(person.pk, "x' OR '1'='1") == []
+
+
+def test_a_query_is_built_once_and_costs_one_query(
+    make_user, django_assert_num_queries, monkeypatch
+) -> None:
+    run = prepared(named)
+    person = make_user().pk
+    run([person], 7)
+    monkeypatch.setattr(Rows, "filter", None)
+    with django_assert_num_queries(1):
+        assert len(run([person], 7)) == 1
+
+
+def test_a_value_that_is_no_parameter_is_refused() -> None:
+    def sliced(user_id: int, limit: int) -> "QuerySet[User, Any]":
+        return User.objects.filter(pk=user_id).values_list("pk")[:limit]
+
+    with pytest.raises(ValueError, match="not every value"):
+        prepared(sliced)(1, 2)

@@ -1,0 +1,95 @@
+"""JSON bodies: their maximum nesting, and the cost of a list that is too long."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from socialsite.core.http import bodies
+from socialsite.core.http.json import NESTING_MAX, OrjsonParser, nests_too_deep
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+Make = Callable[..., Any]
+
+
+def nested(levels: int) -> bytes:
+    return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
+
+
+def test_json_may_nest_as_deep_as_the_limit_and_no_deeper(api: APIClient) -> None:
+    for levels, words in ((NESTING_MAX, b"marked fields"), (NESTING_MAX + 1, b"levels deep")):
+        answer = api.post("/api/v1/auth/login", nested(levels), content_type="application/json")
+        assert (answer.status_code, answer.json()["code"]) == (400, 13)
+        assert words in answer.content
+
+
+CASES = [
+    (b"[" * 33, True),
+    (b'{"a":' * 33, True),
+    (b"[{" * 17, True),
+    (b"[" * 32 + b"]" * 32, False),
+    (b"[[]," * 32, True),
+    (b"[" + b"[]," * 1000 + b"[]]", False),
+    (b'{"a": "' + b"[" * 99 + b'"}', False),
+    (b'{"a": "\\"' + b"[" * 99 + b'"}', False),
+    (b'{"a": "\\\\", "b":' + b"[" * 99, True),
+    (b'{"a": "\\u005b' + b"[" * 99, False),
+    (b'"' + b"[" * 99 + b'\n"' + b"[" * 33, True),
+    (b"]" * 99, False),
+    (b"", False),
+]
+
+
+@pytest.mark.parametrize(("text", "deep"), CASES, ids=range(len(CASES)))
+def test_levels_are_counted_outside_of_strings(text: bytes, deep: bool) -> None:
+    assert nests_too_deep(text) == deep
+
+
+def test_a_list_that_is_too_long_costs_one_error_and_not_one_for_each_item(
+    make_user: Make, api_for: Make
+) -> None:
+    client = api_for(make_user())
+    for path, field in (("/api/v1/posts", "images"), ("/api/v1/notifications/read", "ids")):
+        for item in ([], "x"):
+            answer = client.post(path, {field: [item] * 20_000}, format="json")
+            assert answer.status_code == 400
+            assert list(answer.json()["fields"]) == [field]
+            assert len(answer.content) < 1000, path
+
+
+def test_what_was_parsed_does_not_outlive_the_answer(
+    api: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[dict[str, Any]] = []
+    parse = OrjsonParser.parse
+
+    def watched(self: OrjsonParser, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        parsed.append(parse(self, *args, **kwargs))
+        assert parsed[-1]
+        return parsed[-1]
+
+    monkeypatch.setattr(OrjsonParser, "parse", watched)
+    answer = api.post("/api/v1/auth/login", {"username": "nobody", "a": [[]]}, format="json")
+    assert (answer.status_code, list(answer.json()["fields"])) == (400, ["password"])
+    assert parsed == [{}]
+
+
+HOSTILE = [b"[", b"[]", b'"', b'""', b'"\\', b'\\"', b'"\\"', b'[""', b'"[\n', b'{"a":', b"\\"]
+
+
+@pytest.mark.parametrize("unit", HOSTILE, ids=range(len(HOSTILE)))
+def test_counting_levels_takes_linear_time(unit: bytes) -> None:
+    def fastest(size: int) -> float:
+        text = b"[" * 40 + b'"' + unit * (size // len(unit))
+        times = []
+        for _ in range(7):
+            began = time.thread_time()  # of this thread alone, whatever else runs
+            nests_too_deep(text)
+            times.append(time.thread_time() - began)
+        return min(times)
+
+    # With quadratic time it would be 64 times.
+    assert fastest(bodies.ARTICLE) < 24 * fastest(bodies.ARTICLE // 8) + 0.001

@@ -1,0 +1,167 @@
+"""The number of requests that a process works on at once, and the waiting of the others."""
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from socialsite.core.http import turns
+from socialsite.core.http.errors import AppError
+from socialsite.core.http.turns import Places, Turns
+
+pytestmark = pytest.mark.once
+
+
+def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() -> None:
+    inside, most, answered = [0], [0], [0]
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        await asyncio.sleep(0.01)
+        inside[0] -= 1
+        if scope["fails"]:
+            raise ValueError
+        await send({"type": "http.response.start", "status": 200})
+        if scope["slow to read"]:
+            await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        answered[0] += 1
+
+    def parts(*bodies: Any) -> Any:
+        left = list(bodies)
+
+        async def receive() -> dict[str, Any]:
+            if not left:
+                await asyncio.Event().wait()
+            return {"type": "http.request", "body": left.pop(0), "more_body": len(left) > 0}
+
+        return receive
+
+    async def slow_to_send() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def main() -> None:
+        turns = Turns(application, 2, Places(0))
+
+        def ask(receive: Any, **scope: bool) -> asyncio.Task[None]:
+            kinds = {"fails": False, "slow to read": False} | scope
+            return asyncio.create_task(turns(kinds, receive, send))
+
+        slow = [ask(slow_to_send) for _ in range(5)]
+        slow += [ask(parts(b""), **{"slow to read": True}) for _ in range(5)]
+        quick = [ask(parts(b"a", b"b"), fails=number % 2 == 0) for number in range(20)]
+        found = await asyncio.wait_for(asyncio.gather(*quick, return_exceptions=True), 20)
+        assert [type(one) for one in found] == [ValueError, type(None)] * 10
+        for task in slow:
+            task.cancel()
+
+    asyncio.run(main())
+    assert (most[0], answered[0]) == (2, 15)
+
+
+def taken(places: Places, kind: str, owner: str = "") -> str:
+    """Take a place; return the name of the error, if any."""
+    try:
+        places.take(kind, owner)
+    except AppError as error:
+        return error.name if error.retry_after else "no word on when"
+    return ""
+
+
+def test_places_are_shared_between_kinds_and_owners() -> None:
+    places, share, none = Places(8), "RATE_LIMITED", "UNAVAILABLE"
+    assert [taken(places, turns.UPLOAD, "ann") for _ in range(4)] == [""] * 3 + [share]
+    assert [taken(places, turns.UPLOAD, "bob") for _ in range(2)] == ["", none]
+    assert [taken(places, turns.PASSWORD) for _ in range(5)] == [""] * 4 + [none]
+    places.give_back(turns.UPLOAD, "ann")
+    assert [taken(places, turns.UPLOAD, "ann") for _ in range(2)] == ["", share]
+
+
+def test_no_address_has_all_places() -> None:
+    places = Places(turns.SLOW_ASGI)
+    found = [taken(places, turns.PASSWORD, "one") for _ in range(100)]
+    assert found.count("") == turns.SLOW_ASGI - 2
+    assert taken(places, turns.PASSWORD, "other") == ""
+
+
+def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
+    places, done = Places(8, line=8), list[str]()
+
+    def work(owner: str) -> None:
+        done.append(taken(places, turns.PASSWORD, owner))
+
+    for _ in range(7):
+        work("one")
+    crowd = [threading.Thread(target=work, args=("one",)) for _ in range(20)]
+    for thread in crowd:
+        thread.start()
+    while len(done) < 20:  # seven have places, seven wait, the others were refused
+        time.sleep(0.01)
+    assert Counter(done) == {"": 7, "RATE_LIMITED": 13}
+    assert taken(places, turns.PASSWORD, "other") == ""
+    places.give_back(turns.PASSWORD, "other")
+    for _ in range(7):
+        places.give_back(turns.PASSWORD, "one")
+    for thread in crowd:
+        thread.join(turns.WAIT_SECONDS)
+    assert Counter(done) == {"": 14, "RATE_LIMITED": 13}
+    assert not places._waiting
+
+
+def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "WAIT_SECONDS", 0.05)
+    places = Places(1, line=1)
+    assert [taken(places, turns.PASSWORD) for _ in range(2)] == ["", "UNAVAILABLE"]
+    assert not places._waiting
+
+
+def test_work_within_slow_work_takes_no_second_place() -> None:
+    places = Places(1)
+    with turns.within(places, lambda: None):
+        for _ in range(2):
+            with turns.slow(turns.PASSWORD, "one"), turns.slow(turns.PASSWORD):
+                pass
+            with pytest.raises(ValueError, match="any"), turns.slow(turns.UPLOAD):
+                raise ValueError("any")
+        with turns.slow(turns.PASSWORD):
+            assert taken(places, turns.PASSWORD) == "UNAVAILABLE"
+
+
+def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
+    async def main() -> None:
+        inside: list[str] = []
+
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            await receive()
+            inside.append(scope["method"])
+            await (asyncio.sleep(0) if scope["method"] == "GET" else asyncio.Event().wait())
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        def ask(method: str) -> asyncio.Task[None]:
+            return asyncio.create_task(served({"method": method}, receive, receive))
+
+        served = Turns(application, 4, Places(0))
+        writes = [ask("POST") for _ in range(20)]
+        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
+        assert inside.count("POST") == 2
+        # A request that gives up while waiting leaves no turn behind.
+        for task in writes:
+            task.cancel()
+        await asyncio.wait(writes)
+        again = [ask("POST") for _ in range(20)]
+        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
+        assert inside.count("POST") == 4
+        for task in again:
+            task.cancel()
+
+    asyncio.run(main())

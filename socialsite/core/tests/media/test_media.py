@@ -1,0 +1,644 @@
+"""Uploads: refused pictures, and the content and place of stored ones."""
+
+import io
+import os
+import struct
+import threading
+import zlib
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import DatabaseError, OperationalError, connection
+from django.db.models import QuerySet
+from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from django.views.static import serve
+from PIL import Image, PngImagePlugin
+
+from accounts import actions as accounts
+from feeds import actions as feeds
+from socialsite.core import media, tasks
+from socialsite.core.http import errors
+from socialsite.core.media import files as media_files
+from socialsite.core.media import space, usage
+from socialsite.core.models import IdempotencyKey, Media
+from socialsite.core.runtime import data_dir
+from socialsite.core.tasks import sweep_media
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.embedded,
+    # As `core.media` sets it; pytest resets the filters of warnings.
+    pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
+]
+
+ORIENTATION, GPS = 0x0112, 0x8825
+RED, BLUE = (220, 20, 20), (20, 20, 220)
+
+
+@pytest.fixture(autouse=True)
+def media_root(settings: Any, tmp_path: Path) -> Path:
+    """A separate media directory for this test."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
+
+
+def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def picture(size: tuple[int, int] = (40, 30), kind: str = "PNG", **options: Any) -> bytes:
+    return encoded(Image.new("RGB", size, RED), kind, **options)
+
+
+def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
+    """Return a picture that is red on the left, blue on the right."""
+    image = Image.new("RGB", size, RED)
+    image.paste(BLUE, (size[0] // 2, 0, *size))
+    return image
+
+
+def store(data: bytes, owner_id: int = 1, alt: str = "") -> Media:
+    return media.store(owner_id, io.BytesIO(data), alt)
+
+
+def files() -> list[Path]:
+    from django.conf import settings
+
+    root = Path(settings.MEDIA_ROOT)
+    return sorted(p for p in root.glob("[0-9a-f][0-9a-f]/*") if p.is_file())
+
+
+def kept(item: Media, thumb: bool = False) -> Image.Image:
+    from django.conf import settings
+
+    image = Image.open(Path(settings.MEDIA_ROOT) / (item.thumb_name if thumb else item.name))
+    image.load()
+    return image
+
+
+def near(pixel: Any, colour: tuple[int, int, int]) -> bool:
+    return all(abs(a - b) < 30 for a, b in zip(pixel[:3], colour, strict=True))
+
+
+def png_of_size(width: int, height: int) -> bytes:
+    """Return a PNG whose header claims a size but whose pixels are missing."""
+
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        )
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"\0" * 99))
+
+
+# --- stored pictures ----------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
+def test_the_four_formats_are_kept_with_a_thumbnail(kind: str) -> None:
+    item = store(picture((1000, 500), kind))
+    assert (item.width, item.height) == (1000, 500)
+    assert near(kept(item).convert("RGB").getpixel((10, 10)), RED)
+    assert kept(item, thumb=True).size == (480, 240)
+    assert item.size == sum(path.stat().st_size for path in files())
+
+
+def test_names_are_random_and_in_sub_directories() -> None:
+    data = picture()
+    one, two = store(data), store(data)
+    assert one.name != two.name
+    for item in (one, two):
+        directory, name = item.name.split("/")
+        assert name.startswith(directory)
+        assert len(name.split(".")[0]) == 32
+    assert len(files()) == 4
+
+
+@pytest.mark.parametrize(
+    ("group", "directory", "file"), [(None, 0o700, 0o600), (os.getegid(), 0o2710, 0o640)]
+)
+def test_files_are_readable_for_the_web_server_alone_and_no_draft_is_left(
+    media_root: Path, settings: Any, group: int | None, directory: int, file: int
+) -> None:
+    settings.FILES_GROUP = group
+    media_root.mkdir()
+    media_root.chmod(data_dir.shared_dir(group))
+    before = os.umask(data_dir.UMASK)
+    try:
+        store(picture())
+    finally:
+        os.umask(before)
+    assert len(files()) == 2
+    assert all(path.stat().st_mode & 0o7777 == file for path in files())
+    assert files()[0].parent.stat().st_mode & 0o7777 == directory
+
+
+def test_a_long_picture_is_scaled_down_and_keeps_its_shape() -> None:
+    item = store(picture((6000, 1500), "JPEG"))
+    assert (item.width, item.height) == (2048, 512)
+    assert kept(item).size == (2048, 512)
+
+
+@pytest.mark.parametrize("size", [(4097, 3), (3, 4500), (2049, 2049), (4095, 100)])
+def test_odd_sizes_are_scaled_without_a_border(size: tuple[int, int]) -> None:
+    item = store(picture(size))
+    image = kept(item).convert("RGB")
+    assert max(image.size) == 2048
+    corner = (image.width - 1, image.height - 1)
+    assert near(image.getpixel((0, 0)), RED)
+    assert near(image.getpixel(corner), RED)
+
+
+def test_a_small_picture_is_not_scaled_up() -> None:
+    item = store(picture((7, 5)))
+    assert (item.width, item.height) == (7, 5)
+    assert kept(item, thumb=True).size == (7, 5)
+
+
+def test_transparency_is_kept_and_opaque_pictures_become_jpeg() -> None:
+    image = Image.new("RGBA", (20, 20), (10, 200, 10, 0))
+    image.paste((10, 200, 10, 255), (0, 0, 10, 20))
+    see_through = store(encoded(image))
+    assert see_through.name.endswith(".webp")
+    assert [kept(see_through).getpixel((x, 5))[3] for x in (2, 17)] == [255, 0]
+    opaque = store(encoded(Image.new("RGBA", (20, 20), (1, 2, 3, 255))))
+    assert opaque.name.endswith(".jpg")
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA", "I;16", "CMYK"])
+def test_every_mode_of_pixels_is_read(mode: str) -> None:
+    image = Image.new(mode, (3000, 10))
+    item = store(encoded(image, "JPEG" if mode == "CMYK" else "PNG"))
+    assert (item.width, item.height) == (2048, 7)
+
+
+def test_sixteen_bit_greys_are_scaled_and_not_clipped() -> None:
+    item = store(encoded(Image.new("I;16", (8, 8), 128 * 256)))
+    assert near(kept(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
+
+
+def test_transparency_by_palette_or_by_colour_key_is_kept() -> None:
+    keyed = encoded(Image.new("RGB", (8, 8), RED), transparency=RED)
+    palette = encoded(Image.new("P", (8, 8), 3), "GIF", transparency=3)
+    for data in (keyed, palette):
+        assert kept(store(data)).convert("RGBA").getpixel((4, 4))[3] == 0
+
+
+def test_of_an_animation_the_first_frame_is_kept() -> None:
+    frames = [Image.new("RGB", (30, 20), colour) for colour in (RED, BLUE)]
+    item = store(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))
+    assert near(kept(item).convert("RGB").getpixel((5, 5)), RED)
+    assert getattr(kept(item), "n_frames", 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("orientation", "red_at"),
+    [
+        (1, "left"),
+        (2, "right"),
+        (3, "right"),
+        (4, "left"),
+        (5, "top"),
+        (6, "top"),
+        (7, "bottom"),
+        (8, "bottom"),
+        (99, "left"),
+    ],
+)
+def test_a_picture_is_turned_as_the_camera_was_held(orientation: int, red_at: str) -> None:
+    exif = Image.Exif()
+    exif[ORIENTATION] = orientation
+    item = store(encoded(two_colours(), "JPEG", exif=exif, quality=95))
+    image = kept(item)
+    width, height = image.size
+    assert (width > height) == (red_at in ("left", "right"))
+    places = {
+        "left": (3, height // 2),
+        "right": (width - 4, height // 2),
+        "top": (width // 2, 3),
+        "bottom": (width // 2, height - 4),
+    }
+    assert [name for name, place in places.items() if near(image.getpixel(place), RED)].count(
+        red_at
+    ) == 1
+
+
+def test_no_metadata_survives() -> None:
+    exif = Image.Exif()
+    exif[0x010E] = "SECRET-DESCRIPTION"
+    exif.get_ifd(GPS)[1] = "N"
+    exif.get_ifd(GPS)[2] = (52.0, 31.0, 12.0)
+    text = PngImagePlugin.PngInfo()
+    text.add_text("Comment", "SECRET-TEXT")
+    xmp = b"<x:xmpmeta>SECRET-XMP</x:xmpmeta>"
+    for data in (
+        encoded(two_colours(), "JPEG", exif=exif, comment=b"SECRET-COMMENT", xmp=xmp),
+        encoded(two_colours(), "PNG", exif=exif, pnginfo=text),
+        encoded(two_colours().convert("RGBA"), "WEBP", exif=exif, xmp=xmp),
+    ):
+        assert b"SECRET" in data
+        item = store(data)
+        assert not kept(item).getexif()
+        assert "icc_profile" not in kept(item).info
+    assert all(b"SECRET" not in path.read_bytes() for path in files())
+    assert all(b"Exif" not in path.read_bytes() for path in files())
+
+
+def test_colours_of_a_profile_are_brought_to_srgb() -> None:
+    from PIL import ImageCms
+
+    lab_free = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    same = store(encoded(two_colours(), "JPEG", icc_profile=lab_free, quality=95))
+    broken = store(encoded(two_colours(), "JPEG", icc_profile=b"not a profile", quality=95))
+    for item in (same, broken):
+        assert near(kept(item).getpixel((5, 5)), RED)
+
+
+def test_a_polyglot_leaves_its_second_half_behind() -> None:
+    evil = b"<script>alert(1)</script>PK\x03\x04<?php system($_GET[0]); ?>"
+    gif = encoded(two_colours(), "GIF", comment=evil[:200])
+    for data in (picture(kind="JPEG") + evil, picture() + evil, gif + evil):
+        store(data)
+    for path in files():
+        assert b"script" not in path.read_bytes()
+        assert b"PK\x03\x04" not in path.read_bytes()
+
+
+# --- refused pictures ---------------------------------------------------------------------------
+def jpeg_of_many_scans() -> bytes:
+    data = picture((64, 64), "JPEG", progressive=True)
+    start = data.index(b"\xff\xda")
+    end = data.index(b"\xff", start + 2)
+    return data[:start] + data[start:end] * 200 + data[start:]
+
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+REFUSED = {
+    "nothing": b"",
+    "garbage": bytes(range(256)) * 40,
+    "svg": SVG,
+    "svg with a declaration": b'<?xml version="1.0"?>' + SVG,
+    "html": b"<!doctype html><script>alert(1)</script>",
+    "html that begins like a gif": b"GIF89a/*<script>alert(1)</script>*/=1",
+    "bmp": picture(kind="BMP"),
+    "tiff": picture(kind="TIFF"),
+    "pdf": picture(kind="PDF"),
+    "truncated jpeg": picture((400, 400), "JPEG")[:-300],
+    "truncated png": picture((400, 400))[:-40],
+    "truncated webp": picture((400, 400), "WEBP")[:-40],
+    "truncated gif": encoded(Image.effect_noise((200, 200), 90), "GIF")[:-4000],
+    "png header alone": png_of_size(30, 30),
+    "jpeg header alone": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00",
+    "jpeg of many scans": jpeg_of_many_scans(),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
+    with pytest.raises(errors.UnsupportedMedia):
+        store(REFUSED[name])
+    assert not files()
+    assert not Media.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        png_of_size(5001, 5000),
+        png_of_size(60_000, 60_000),
+        png_of_size(2_000_000_000, 2),
+        picture((4000, 2001), "WEBP", method=0),
+        png_of_size(25_000_000, 1),
+        png_of_size(16_385, 1),
+        png_of_size(1, 16_385),
+        picture((16_385, 2), "JPEG"),
+        picture((2, 16_385), "GIF"),
+    ],
+    ids=["just over", "bomb", "widest", "webp", "line", "wide", "high", "wide jpeg", "high gif"],
+)
+def test_too_many_pixels_are_refused_before_they_are_decoded(
+    data: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_pixels(*args: object) -> None:
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr(media, "_reduced", no_pixels)
+    with pytest.raises(errors.PayloadTooLarge, match="10 MB, 16,384 pixels on each side and 25"):
+        store(data)
+
+
+@pytest.mark.parametrize("size", [(5000, 5000), (16_384, 1525), (1525, 16_384)])
+def test_a_picture_of_exactly_the_limit_is_decoded(size: tuple[int, int]) -> None:
+    with pytest.raises(errors.UnsupportedMedia):  # its pixels are missing
+        store(png_of_size(*size))
+
+
+def test_a_file_over_ten_megabytes_is_refused() -> None:
+    data = picture() + b"\0" * media.MAX_BYTES
+    with pytest.raises(errors.PayloadTooLarge):
+        store(data)
+
+
+def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
+    text = PngImagePlugin.PngInfo()
+    for number in range(80):
+        text.add_text(f"k{number}", "A" * 1_000_000, zip=True)
+    with pytest.raises(errors.UnsupportedMedia):
+        store(encoded(Image.new("RGB", (4, 4)), pnginfo=text))
+
+
+def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "MAX_WORK", 3 * 40 * 30)
+    uploads = [(io.BytesIO(picture()), "") for _ in range(3)]
+    with pytest.raises(errors.PayloadTooLarge, match="together"):
+        media.store_all(1, uploads)
+    assert not files()
+    assert len(media.store_all(1, [(io.BytesIO(picture()), "") for _ in range(2)])) == 2
+
+
+def test_the_quota_of_one_person_does_not_concern_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    store(picture(), owner_id=1)
+    monkeypatch.setattr(space, "QUOTA_BYTES", 1)
+    with pytest.raises(errors.PayloadTooLarge):
+        store(picture(), owner_id=1)
+    assert store(picture(), owner_id=2).owner_id == 2
+
+
+def test_no_file_is_left_when_the_row_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**kwargs: object) -> None:
+        assert len(files()) == 2
+        raise DatabaseError("full")
+
+    monkeypatch.setattr(Media.objects, "create", fail)
+    with pytest.raises(DatabaseError):
+        store(picture())
+    assert not files()
+
+
+def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    decode, inside, most = media._decode, [0], [0]
+    lock = threading.Lock()
+
+    def watched(raw: bytes, work: media.Work) -> Image.Image:
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        try:
+            threading.Event().wait(0.02)
+            return decode(raw, work)
+        finally:
+            with lock:
+                inside[0] -= 1
+
+    monkeypatch.setattr(media, "_decode", watched)
+    threads = [
+        threading.Thread(target=media.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [media.DECODERS]
+
+
+def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(media, "_decoders", threading.BoundedSemaphore(1))
+    with media._decoders, pytest.raises(errors.Unavailable):
+        store(picture())
+    store(picture())
+
+
+# --- reading ------------------------------------------------------------------------------------
+def test_by_ids_gives_ones_own_pictures_in_the_order_asked() -> None:
+    first, second = store(picture()), store(picture())
+    assert media.by_ids(1, [second.pk, first.pk]) == [second, first]
+    assert media.by_ids(1, []) == []
+
+
+def test_by_ids_refuses_pictures_of_others_and_unknown_ones() -> None:
+    mine, theirs = store(picture()), store(picture(), owner_id=2)
+    for ids in ([mine.pk, theirs.pk], [5]):
+        with pytest.raises(errors.InvalidInput):
+            media.by_ids(1, ids)
+
+
+def test_an_address_begins_with_the_media_address() -> None:
+    assert media.url_of("ab/abc.jpg") == "/media/ab/abc.jpg"
+    assert media.url_of("") == ""
+
+
+# --- the API ------------------------------------------------------------------------------------
+def upload(client: Any, data: bytes, name: str = "x.png", **fields: Any) -> Any:
+    file = SimpleUploadedFile(name, data, "image/png")
+    headers = fields.pop("headers", None)
+    return client.post(
+        "/api/v1/media", {"file": file, **fields}, format="multipart", headers=headers
+    )
+
+
+def test_an_upload_answers_with_the_kept_picture(make_user: Any, api_for: Any) -> None:
+    me = make_user()
+    answer = upload(api_for(me), picture((600, 300)), alt=" a red\nfield ")
+    assert answer.status_code == 201
+    item = Media.objects.get()
+    assert item.owner_id == me.pk
+    assert answer.json() == {
+        "id": str(item.pk),
+        "url": f"/media/{item.name}",
+        "width": 600,
+        "height": 300,
+        "thumb": f"/media/{item.thumb_name}",
+        "alt": "a red field",
+    }
+
+
+def test_pictures_are_served_as_what_they_are(media_root: Path, client: Any) -> None:
+    opaque = store(picture())
+    see_through = store(encoded(Image.new("RGBA", (9, 9), (1, 2, 3, 4))))
+    for item, kind in ((opaque, "image/jpeg"), (see_through, "image/webp")):
+        served = serve(RequestFactory().get("/"), item.name, document_root=media_root)
+        assert served["Content-Type"] == kind
+    assert client.get("/media/none.jpg")["X-Content-Type-Options"] == "nosniff"
+
+
+def test_an_upload_needs_a_login(api: Any, db: None) -> None:
+    answer = upload(api, picture())
+    assert (answer.status_code, answer.json()["code"]) == (401, 14)
+
+
+def test_bad_uploads_answer_in_the_envelope(make_user: Any, api_for: Any) -> None:
+    client = api_for(make_user())
+    html = upload(client, REFUSED["html"], name="x.png")
+    assert (html.status_code, html.json()["code"]) == (415, 23)
+    large = upload(client, png_of_size(9000, 9000))
+    assert (large.status_code, large.json()["code"]) == (413, 20)
+    missing = client.post("/api/v1/media", {"alt": "x"}, format="multipart")
+    assert (missing.status_code, set(missing.json()["fields"])) == (400, {"file"})
+    text = client.post("/api/v1/media", {"file": "text"}, format="multipart")
+    assert text.status_code == 400
+    long = upload(client, picture(), alt="x" * 201)
+    assert (long.status_code, set(long.json()["fields"])) == (400, {"alt"})
+    for kind, body in (("application/json", "{}"), ("text/plain", "x")):
+        answer = client.post("/api/v1/media", body, content_type=kind)
+        assert (answer.status_code, answer.json()["code"]) == (415, 23)
+    torn = client.generic(
+        "POST", "/api/v1/media", b"--x\r\nrubbish", "multipart/form-data; boundary=x"
+    )
+    assert torn.status_code == 400
+    assert client.get("/api/v1/media").status_code == 405
+    assert not Media.objects.exists()
+    assert not files()
+
+
+def test_a_description_that_is_a_file_is_taken_as_none(make_user: Any, api_for: Any) -> None:
+    client = api_for(make_user())
+    answer = upload(client, picture(), alt=SimpleUploadedFile("a.txt", b"x"))
+    assert (answer.status_code, answer.json()["alt"]) == (201, "")
+
+
+def test_an_upload_repeated_with_its_key_is_kept_once(make_user: Any, api_for: Any) -> None:
+    client, headers = api_for(make_user()), {"Idempotency-Key": "k1"}
+    first = upload(client, picture(), headers=headers)
+    again = upload(client, picture(), headers=headers)
+    assert first.json() == again.json()
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert Media.objects.count() == 1
+    assert len(files()) == 2
+    other = upload(client, picture((9, 9)), headers=headers)
+    assert (other.status_code, other.json()["code"]) == (409, 24)
+    assert len(files()) == 2
+
+
+def test_no_file_is_left_when_the_key_cannot_be_kept(
+    make_user: Any, api_for: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: object, **kwargs: object) -> None:
+        raise DatabaseError("full")
+
+    client = api_for(make_user())
+    monkeypatch.setattr(IdempotencyKey, "save", fail, raising=True)
+    monkeypatch.setattr(IdempotencyKey.objects, "create", lambda **kwargs: IdempotencyKey(**kwargs))
+    answer = upload(client, picture(), headers={"Idempotency-Key": "k1"})
+    assert answer.status_code == 500
+    assert not Media.objects.exists()
+    assert not files()
+
+
+# --- unused uploads -----------------------------------------------------------------------------
+def aged(item: Media, hours: float) -> None:
+    Media.objects.filter(pk=item.pk).update(created_at=timezone.now() - timedelta(hours=hours))
+
+
+def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
+    make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "SWEEP_STEP", 2)
+    owner = make_user()
+    items = {
+        name: store(picture(), owner.pk) for name in ("new", "posted", "avatar", "a", "b", "c")
+    }
+    feeds.publish(owner, images=[items["posted"].pk])
+    accounts.edit_profile(owner, avatar=items["avatar"].pk)
+    for name, item in items.items():
+        aged(item, 23.9 if name == "new" else 24.1)
+    media_files.path_of(items["b"].name).unlink()  # a sweep died here
+    sweep_media()
+    left = {items[name].pk for name in ("new", "posted", "avatar")}
+    assert set(Media.objects.values_list("pk", flat=True)) == left
+    assert len(files()) == 2 * len(left)
+
+
+def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_never(
+    make_user: Any,
+) -> None:
+    owner, other = make_user(), make_user()
+    names = ("deleted", "replaced", "taken off", "twice", "of both", "shown")
+    items = {name: store(picture(), owner.pk) for name in names}
+    pks = {name: item.pk for name, item in items.items()}
+    first = feeds.publish(owner, images=[pks["deleted"], pks["twice"], pks["of both"]])
+    second = feeds.publish(owner, images=[pks["twice"]])
+    feeds.publish(owner, images=[pks["taken off"], pks["shown"]])
+    for name in ("replaced", "taken off", "of both"):
+        accounts.edit_profile(owner, avatar=pks[name])
+    feeds.delete(owner, first.pk)
+    accounts.edit_profile(other, avatar=store(picture(), other.pk).pk)
+    Media.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    for _ in range(2):
+        sweep_media()
+        gone = {"deleted", "replaced"}
+        left = {item.pk for name, item in items.items() if name not in gone}
+        assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
+    assert not Media.objects.filter(is_used=False).exists()  # not checked again every night
+    feeds.delete(owner, second.pk)
+    accounts.edit_profile(owner, avatar=0)
+    sweep_media()
+    left = {pks["taken off"], pks["shown"]}
+    assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
+    assert len(files()) == 2 * (len(left) + 1)
+
+
+def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The waiting post gets the row, and uses the picture before the sweep tries again."""
+    aged(store(picture()), 25)
+    real, found = QuerySet.delete, []
+
+    def deadlocked(rows: QuerySet[Any]) -> Any:
+        found.append(len(files()))
+        if len(found) == 1:
+            raise OperationalError(1213, "Deadlock found")
+        return real(rows)
+
+    monkeypatch.setattr(QuerySet, "delete", deadlocked)
+    sweep_media()
+    assert found == [2, 2]
+    assert (Media.objects.count(), files()) == (0, [])
+
+
+def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
+    """In the same order as publishing; otherwise the two would deadlock."""
+    owner = make_user()
+    post = feeds.publish(owner, images=[store(picture(), owner.pk).pk])
+    with CaptureQueriesContext(connection) as queries:
+        feeds.delete(owner, post.pk)
+    changed = [query["sql"].split()[1].strip('"`') for query in queries if "UPDATE" in query["sql"]]
+    order = [table for table in changed if table in ("feeds_authorhead", "core_media")]
+    assert order == ["feeds_authorhead", "core_media"]
+
+
+def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "SWEEP_STEP", 2)
+    monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
+    for _ in range(3):
+        aged(store(picture()), 25)
+    sweep_media()
+    assert Media.objects.count() == 1
+
+
+def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
+    make_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = make_user()
+    item = store(picture(), owner.pk)
+    aged(item, 25)
+    real = media.by_ids
+
+    def found_and_swept(owner_id: int, ids: Any) -> Any:
+        found = real(owner_id, ids)
+        sweep_media()
+        return found
+
+    monkeypatch.setattr(media, "by_ids", found_and_swept)
+    with pytest.raises(errors.InvalidInput):
+        feeds.publish(owner, content="x", images=[item.pk])
+    with pytest.raises(errors.InvalidInput):
+        accounts.edit_profile(owner, avatar=item.pk)
+    assert files() == []

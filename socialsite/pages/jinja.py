@@ -1,0 +1,284 @@
+"""The Jinja2 environment of the pages.
+
+What a page works out dozens of times, always with the same result, is kept in the process:
+addresses, translations, texts with their links.
+"""
+
+import functools
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from operator import itemgetter
+from threading import Lock
+from typing import Any
+
+import orjson
+from cachetools import LRUCache, cached
+from django.conf import settings
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.template import engines
+from django.templatetags.static import static
+from django.urls import get_urlconf, reverse
+from django.utils import translation
+from django.utils.safestring import mark_safe
+from django.utils.translation import get_language, gettext_noop, ngettext
+from django_htmx.jinja import htmx_script
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup, escape
+
+from feeds import video
+from interactions import queries as interactions
+from socialsite.core.cache import reads
+from socialsite.core.text.spans import Kind, beginning, is_plain, spans
+
+AVATAR_HUES = 8
+_FACE = ("username", "nickname", "avatar")
+# Results of each kind that a process keeps. Results made of people's texts can be large, so those
+# caches are bounded by bytes: keys, values and an allowance for each entry.
+KEPT = 4096
+LINKED_BYTES = 8 * 1024 * 1024
+CARDS_BYTES = 16 * 1024 * 1024
+_ENTRY_BYTES = 400
+# Stands for the hidden fields in a kept card; nobody can write it into a post.
+_HIDDEN = secrets.token_hex(16)
+# The attributes of a link that leaves the site.
+_AWAY = 'rel="nofollow ugc noopener" target="_blank"'
+MINUTE, HOUR, DAY = 60, 3600, 86400
+_NOW = gettext_noop("now")
+# Words, the unit they count, and the seconds they are used up to.
+_SPANS = (
+    (gettext_noop("%(n)s min"), MINUTE, HOUR),
+    (gettext_noop("%(n)s h"), HOUR, DAY),
+    (gettext_noop("%(n)s d"), DAY, 7 * DAY),
+)
+
+
+def url(name: str, *args: Any) -> str:
+    """Return the address of a named page."""
+    return _reversed(get_urlconf(), name, args)
+
+
+@functools.lru_cache(KEPT)
+def _reversed(urlconf: Any, name: str, args: tuple[Any, ...]) -> str:
+    return reverse(name, urlconf, args=args)
+
+
+def gettext(text: str) -> str:
+    """Return a text in the reader's language."""
+    return _translated(get_language(), text)
+
+
+@functools.lru_cache(KEPT)
+def _translated(_language: str | None, text: str) -> str:
+    return translation.gettext(text)
+
+
+def linked(text: str) -> str:
+    """Return a text in which addresses and `@username` are links, safe to show.
+
+    The result is cached by the text, so a page that is rendered again does not parse it again.
+    """
+    return text if is_plain(text) else _linked(text)[1]
+
+
+@cached(LRUCache(LINKED_BYTES, getsizeof=itemgetter(0)), lock=Lock())
+def _linked(text: str) -> tuple[int, Markup]:
+    """Return the size in bytes of the cache entry, and the text with its links."""
+    profile = url("profile", "_").removesuffix("_")
+    made: list[str] = []
+    end = 0
+    for start, stop, kind in spans(text):
+        made.append(escape(text[end:start]))
+        shown, end = escape(text[start:stop]), stop
+        match kind:
+            case Kind.NAME:
+                made.append(f'<a class="mention" href="{profile}{shown[1:]}">{shown}</a>')
+            case Kind.MAIL:
+                made.append(f'<a href="mailto:{shown}">{shown}</a>')
+            case _:
+                scheme = "https://" if kind is Kind.BARE else ""
+                made.append(f'<a href="{scheme}{shown}" {_AWAY}>{shown}</a>')
+    made.append(escape(text[end:]))
+    links = Markup("".join(made))  # noqa: S704  (escaped above, piece by piece)
+    return _bytes_of(text, links), links
+
+
+def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False) -> Markup:
+    """Return a post as a card; `c` has the `hidden` fields of its forms and where guests `login`.
+
+    A card is made once for each language and each state of the post: its words, counts, who it is
+    by and for, how long ago. Only the hidden fields belong to one request.
+    """
+    return post_cards([post], c, full)
+
+
+def post_cards(
+    posts: Iterable[Mapping[str, Any]], c: Mapping[str, str], full: bool = False
+) -> Markup:
+    """Return posts as cards, one below the other."""
+    # What asks for the language or the time for each of them takes as long as the rest.
+    language, now = get_language(), datetime.now(UTC)
+    cards = [
+        _post_card(
+            language,
+            c["login"],
+            _since(post["created_at"], now, language),
+            full,
+            orjson.dumps(post),
+        )[1]
+        for post in posts
+    ]
+    return Markup("".join(cards).replace(_HIDDEN, c["hidden"]))  # noqa: S704
+
+
+def _together(*args: Hashable) -> Hashable:
+    """Return the arguments as a cache key, faster than cachetools does."""
+    return args
+
+
+@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
+def _post_card(
+    _language: str | None, login: str, when: str, full: bool, post: bytes
+) -> tuple[int, str]:
+    """Return the size in bytes of the cache entry, and the card."""
+    card = str(
+        _macro("feeds/_card.html", "card")(
+            orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full
+        )
+    )
+    return _bytes_of(post, card), card
+
+
+def _bytes_of(*kept: str | bytes) -> int:
+    """Return about how many bytes an entry of a bounded cache takes."""
+    return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
+
+
+def kept(template: str, macro: str, *args: Hashable) -> Markup:
+    """Return what a macro makes of its arguments, made once for each language."""
+    return _kept(get_language(), template, macro, args)
+
+
+def kept_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
+    """Return the same of a macro whose last argument is the hidden fields of its form.
+
+    They belong to one request, so they are put into what is kept.
+    """
+    made = kept(template, macro, *args, _HIDDEN)
+    return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
+
+
+@functools.lru_cache(KEPT)
+def _kept(_language: str | None, template: str, macro: str, args: tuple[Hashable, ...]) -> Markup:
+    return Markup(_macro(template, macro)(*args))  # noqa: S704
+
+
+def _macro(template: str, name: str) -> Any:
+    module = engines["jinja2"].env.get_template(template).module  # type: ignore[attr-defined]
+    return getattr(module, name)
+
+
+def composer(
+    me: Any,
+    hidden: str,
+    values: Mapping[str, str] | None = None,
+    errors: Mapping[str, Sequence[str]] | None = None,
+) -> Markup:
+    """Return the form that publishes, for a person (a Card or a User); kept while it is empty."""
+    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
+    face = [card[name] for name in _FACE]
+    if values or errors:
+        make = _macro("feeds/_composer.html", "composer")
+        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
+    return kept_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+
+
+def unread(request: HttpRequest) -> int:
+    """Return how many notifications the reader has not read, for the badge of every page.
+
+    Asked for along with the reader's card, unless the view asked for it (`request.unread`).
+    """
+    visitor = request.visitor  # type: ignore[attr-defined]
+    found: interactions.Unread | None = getattr(request, "unread", None)
+    if found is None:
+        found = interactions.Unread([visitor.user.pk])
+    reads.run(found, visitor.cards)
+    return found.value
+
+
+def avatar_hue(username: str) -> int:
+    """Return 0 to 7, always the same for one name: the colour of a person without a picture."""
+    return zlib.crc32(username.encode()) % AVATAR_HUES
+
+
+def timesince_short(moment: str) -> str:
+    """Return how long ago an ISO time is, in a few characters; a date after a week."""
+    return _since(moment, datetime.now(UTC), get_language())
+
+
+def _since(moment: str, now: datetime, language: str | None) -> str:
+    then = datetime.fromisoformat(moment)
+    seconds = int((now - then).total_seconds())
+    if seconds < MINUTE:
+        return _translated(language, _NOW)
+    for words, unit, limit in _SPANS:
+        if seconds < limit:
+            return _translated(language, words) % {"n": seconds // unit}
+    return f"{then:%Y-%m-%d}"
+
+
+def environment(**options: Any) -> Environment:
+    """Make the environment; a name that no view gave is an error, not an empty text."""
+    options |= {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    env = Environment(**options)  # noqa: S701  (Django's backend passes autoescape=True)
+    env.globals.update(
+        _=gettext,
+        gettext=gettext,
+        linked=linked,
+        beginning=beginning,
+        post_card=post_card,
+        post_cards=post_cards,
+        composer=composer,
+        kept=kept,
+        kept_form=kept_form,
+        ngettext=ngettext,
+        static=functools.lru_cache(KEPT)(static),
+        url=url,
+        unread=unread,
+        avatar_hue=avatar_hue,
+        video_host=video.host_of,
+        timesince_short=timesince_short,
+        htmx_script=htmx_script,
+        LANGUAGES=settings.LANGUAGES,
+    )
+    return env
+
+
+class _Once:
+    """A text, safe to show, that is made when it is first used."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+        self._made: str | None = None
+
+    def __str__(self) -> str:
+        if self._made is None:
+            self._made = mark_safe(self._make())  # noqa: S308
+        return self._made
+
+    __html__ = __str__
+
+
+def page_context(request: HttpRequest) -> dict[str, Any]:
+    """What every page may use."""
+    # Once a page: each time it is asked for, the token is masked anew.
+    token = _Once(lambda: get_token(request))
+    hidden = '<input type="hidden" name="csrfmiddlewaretoken" value="%s">'
+    return {
+        "LANGUAGE_CODE": get_language() or settings.LANGUAGE_CODE,
+        "csrf_token": token,
+        "csrf_input": _Once(lambda: hidden % token),
+    }

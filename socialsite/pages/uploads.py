@@ -1,0 +1,85 @@
+"""Addresses of pictures: `/media/<name>`, the same for public and private pictures.
+
+In front of the site nginx serves public files itself. Requests that arrive here are for private
+files, or for public ones whose link is missing. The same visibility check as for posts then decides
+(`core.media.usage`). A reader who may not see a picture gets the same answer as for a name that
+does not exist. No cache stores a private picture.
+"""
+
+import mimetypes
+
+from django.conf import settings
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from accounts import rate_limits
+from accounts.tokens import authentication
+from socialsite.core.http import api, errors
+from socialsite.core.media import files, usage
+from socialsite.core.rate_limits import budgets
+
+PUBLIC = "public, max-age=31536000, immutable"  # a name is never reused for another picture
+PRIVATE = "private, no-store"
+# Internal location of nginx for all files below MEDIA_ROOT; only responses of the site lead there.
+HANDED_OVER = "/_uploads/"
+# Private files need the database; public files are served without it.
+TAKES = {"GET": (budgets.GUEST_READ, budgets.READ)}
+# The file has only pixels, but no script may run even if a browser takes it for a page.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+@require_safe
+def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
+    """Serve a picture to a reader who may see it; raises NotFound for all others.
+
+    An invalid credential in the header is an error for every name, as in the API.
+    """
+    if not files.NAME.fullmatch(path):
+        raise errors.NotFound
+    if files.is_public(path):
+        return _file(request, path, PUBLIC)
+    rate_limits.prepare(request, TAKES)
+    try:
+        viewer_id = _viewer_id(request)
+        rate_limits.spend_as(request, viewer_id)
+    except errors.AppError as error:
+        return api.error_response(error)
+    picture = usage.by_file(path)
+    if picture is None:
+        raise errors.NotFound
+    # The link is missing: create it again, unless the picture is no longer public by now.
+    if path in usage.public_names([picture]) and path in usage.arrange([picture.pk]):
+        return _file(request, path, PUBLIC)
+    if not usage.is_seen_by(picture, viewer_id):
+        raise errors.NotFound
+    return _file(request, path, PRIVATE)
+
+
+def _viewer_id(request: HttpRequest) -> int | None:
+    """Return the id of the reader, by Bearer token or cookies; None for a guest."""
+    token = authentication.bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
+    if token is not None:
+        return int(authentication.by_access(token)[0].pk)
+    return request.user.pk
+
+
+def _file(request: HttpRequest, name: str, cache: str) -> HttpResponseBase:
+    """Return a file, or let nginx send it if nginx announces that it can."""
+    kind = mimetypes.guess_type(name)[0]
+    headers = {**HEADERS, "Cache-Control": cache}
+    path = files.path_of(name)
+    # The header only says that nginx is in front: the path of the files never comes from outside.
+    if not settings.EMBEDDED and request.headers.get("X-Sendfile-Type") == "X-Accel-Redirect":
+        if not path.is_file():
+            raise errors.NotFound
+        headers["X-Accel-Redirect"] = HANDED_OVER + name
+        return HttpResponse(content_type=kind, headers=headers)
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise errors.NotFound from None
+    return FileResponse(file, content_type=kind, headers=headers)

@@ -1,0 +1,115 @@
+"""Pages of the whole site that belong to no app: errors, health."""
+
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, connection
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from socialsite.core.http import addresses, api, errors
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Return True for addresses that answer with the JSON envelope."""
+    return request.path.startswith("/api/")
+
+
+def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Return an error as the envelope or as a page, by address, in the reader's language.
+
+    It needs only the settings: if the first middleware fails, none has prepared the request.
+    """
+    language = getattr(request, "LANGUAGE_CODE", "") or translation.get_language_from_request(
+        request
+    )
+    with translation.override(language):
+        return api.error_response(error) if wants_json(request) else _error_page(request, error)
+
+
+def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Render an error page; redirect a user who must log in."""
+    if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
+        return HttpResponseRedirect(
+            addresses.leading_back(reverse("login"), request.get_full_path())
+        )
+    if error.status >= 500 or not hasattr(request, "user"):
+        return _rendered(request, error, bare=True)
+    try:
+        return _rendered(request, error, bare=False)
+    except Exception as failure:
+        # The page identifies its reader, which may fail as well, without a database for instance.
+        found = api.to_app_error(failure)
+        return _rendered(request, found if found.status == 503 else error, bare=True)
+
+
+def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> HttpResponseBase:
+    """Return the page; a `bare` one uses neither the request nor the database nor Redis."""
+    # "Please correct the marked fields" makes no sense without fields, so show their texts.
+    texts = [str(text) for texts in (error.fields or {}).values() for text in texts]
+    context = {
+        "status": error.status,
+        "title": _title(error.status),
+        "detail": " ".join(texts) or error.detail,
+        "bare": bare,
+    }
+    return api.add_headers(render(request, "error.html", context, status=error.status), error)
+
+
+def _title(status: int) -> str:
+    titles = {
+        400: _("That did not work"),
+        401: _("You are not logged in"),
+        403: _("Not allowed"),
+        404: _("Page not found"),
+        405: _("That did not work"),
+        409: _("That did not work"),
+        413: _("That did not work"),
+        429: _("Slow down a little"),
+        503: _("One moment, please"),
+    }
+    return titles.get(status, _("Something went wrong"))
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Django's handler400."""
+    found = api.to_app_error(exception)
+    return error_answer(request, found if found.status < 500 else errors.InvalidInput())
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Django's handler403."""
+    return error_answer(request, errors.Forbidden())
+
+
+def not_found(request: HttpRequest, exception: Any = None, **kwargs: Any) -> HttpResponseBase:
+    """Django's handler404, and every unmatched address of the API."""
+    return error_answer(request, errors.NotFound())
+
+
+def server_error(request: HttpRequest) -> HttpResponseBase:
+    """Django's handler500."""
+    return error_answer(request, errors.UnknownError())
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
+    """Django's CSRF_FAILURE_VIEW."""
+    return error_answer(request, errors.CsrfFailed())
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Answer 200: the process is up."""
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Answer 200 if the database answers."""
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except (DatabaseError, InterfaceError):
+        return JsonResponse({"status": "database unavailable"}, status=503)
+    return JsonResponse({"status": "ready"})

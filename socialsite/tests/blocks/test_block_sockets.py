@@ -1,0 +1,144 @@
+"""Live hints between people: none if there is a block or a ban between the two.
+
+The second half of the block matrix. Hints name nobody: they have exactly the shapes below, and only
+say that there is something new to fetch. So the test checks who gets one, also for actions before
+the block or the ban whose events are delivered after it. Every reader gets a final message from the
+test, so that no late hint is missed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts import actions as accounts
+from accounts.live import hints
+from accounts.models import Role, User
+from accounts.tests.live.talk import Socket, in_thread, run
+from feeds import actions as feeds
+from interactions import actions
+from interactions.models import SubjectType
+from relations import actions as relations
+from socialsite import asgi
+from socialsite.tests.blocks.block_matrix import APART, MEMBERS, READERS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+POSTS, NEWS = {"type": "new_posts", "count": 1}, {"type": "notification"}
+LAST = {"type": "last"}
+TICKET = "/api/v1/auth/ws-ticket"
+# Addresses below `/ws/`; the last stands for all others, which are refused.
+ADDRESSES = ["ws/session/", ""]
+
+
+def test_every_socket_address_is_known() -> None:
+    assert [str(route.pattern) for route in asgi.routes] == ADDRESSES
+
+
+class Crowd:
+    """Hidden, Gone who is to be banned, and a socket of each reader."""
+
+    def __init__(self, make_user: Callable[..., User]) -> None:
+        self.hidden, self.gone = make_user("xanadu77"), make_user("vulgar88")
+        self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
+        self.users["staff"] = accounts.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
+        self.posts = {name: feeds.publish(one, content="x").pk for name, one in self.users.items()}
+        for name, reader in self.users.items():
+            relations.follow(reader, self.gone)
+            # For a block without a follow to end, the block itself is the only event.
+            if name not in ("stranger", "staff", "blocker"):
+                relations.follow(reader, self.hidden)
+        self.sockets: dict[str, Socket] = {}
+
+    async def connect(self, tickets: dict[str, str]) -> None:
+        """Open a socket for each reader, by ticket if possible, otherwise by cookie."""
+        for name, user in self.users.items():
+            if name in tickets:
+                socket = Socket(ticket=tickets[name])
+            else:
+                pair = await in_thread(accounts.sign_in, user, "chrome")
+                socket = Socket.by_cookie(pair.access)
+            assert await socket.open()
+            self.sockets[name] = socket
+
+    def act(self, person: User, names: tuple[str, ...]) -> None:
+        """Do everything that causes hints."""
+        called = " ".join(f"@{user.username}" for user in self.users.values())
+        post = feeds.publish(person, content=f"hello {called}").pk
+        actions.comment(person, post, f"once more {called}")
+        for name in names:
+            actions.like(person, SubjectType.POST, self.posts[name])
+            actions.comment(person, self.posts[name], "nice")
+            feeds.repost(person, self.posts[name])
+            relations.follow(person, self.users[name])
+
+    async def heard(self) -> dict[str, list[Any]]:
+        """Return the messages of each reader since the last call."""
+        ids = [self.users[name].pk for name in self.sockets]
+        await in_thread(hints.push, ids, LAST)
+        found: dict[str, list[Any]] = {name: [] for name in self.sockets}
+        for name, socket in self.sockets.items():
+            while (message := await socket.hears()) != LAST:
+                found[name].append(message)
+        return found
+
+
+def block(crowd: Crowd) -> None:
+    users = crowd.users
+    relations.block(crowd.hidden, users["blocked"])
+    relations.block(users["blocker"], crowd.hidden)
+    relations.block(crowd.hidden, users["mutual"])
+    relations.block(users["mutual"], crowd.hidden)
+
+
+def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
+    make_user: Any, api_for: Any, drain: Any
+) -> None:
+    crowd = Crowd(make_user)
+    drain()
+    everybody = tuple(crowd.users)
+    tickets = {
+        name: api_for(crowd.users[name], "android").post(TICKET).json()["ticket"]
+        for name in ("follower", "mutual", "blocker", "banned")
+    }
+    late = tickets.pop("banned")
+
+    async def scenario() -> None:
+        anonymous = Socket.by_cookie()
+        assert await anonymous.open()
+        assert (await anonymous.code())[0] == 4001
+        await crowd.connect(tickets)
+
+        # Done before the block and the ban, delivered after them.
+        await in_thread(crowd.act, crowd.hidden, everybody)
+        await in_thread(block, crowd)
+        await in_thread(accounts.ban, crowd.users["banned"])
+        assert (await crowd.sockets.pop("banned").code()) == (4001, "ban")
+        closed = Socket(ticket=late)
+        assert await closed.open()
+        assert (await closed.code())[0] == 4001
+        await in_thread(drain)
+        tell(await crowd.heard())
+
+        await in_thread(crowd.act, crowd.hidden, MEMBERS)
+        await in_thread(drain)
+        tell(await crowd.heard())
+
+        # Actions of a banned person cause no hints; Gone's followers get them before the ban.
+        await in_thread(crowd.act, crowd.gone, (*MEMBERS, *APART))
+        await in_thread(accounts.ban, crowd.gone)
+        await in_thread(drain)
+        assert not any((await crowd.heard()).values())
+        for socket in crowd.sockets.values():
+            await socket.leave()
+
+    run(scenario)
+
+
+def tell(heard: dict[str, list[Any]]) -> None:
+    """Compare the hints about Hidden's actions with the readers who may get them."""
+    assert {name: heard[name] for name in APART} == {name: [] for name in APART}
+    for name in MEMBERS:
+        assert NEWS in heard[name], name
+        assert (POSTS in heard[name]) == (name == "follower")
+        assert all(message in (POSTS, NEWS) for message in heard[name])

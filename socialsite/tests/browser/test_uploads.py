@@ -1,0 +1,596 @@
+"""Access to the files of pictures, and their removal: through the site, and with nginx in front."""
+
+import io
+import json
+import re
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from datetime import date
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.test import Client
+from PIL import Image
+
+from accounts import actions as accounts
+from accounts.models import User
+from accounts.tests.browsers import browser_of
+from feeds import actions as feeds
+from feeds.models import Post, PostImage
+from relations import actions as relations
+from socialsite.core import media
+from socialsite.core.media import files, usage
+from socialsite.core.models import Media
+from socialsite.core.tasks import sweep_media
+from socialsite.pages.uploads import PRIVATE, PUBLIC
+from socialsite.tests import stacks
+
+Make = Callable[..., Any]
+GUEST = "guest"
+NOBODYS = "ab/" + "ab" * 16 + ".jpg"
+
+
+def png() -> bytes:
+    out = io.BytesIO()
+    Image.new("RGB", (40, 30), (220, 20, 20)).save(out, "PNG")
+    return out.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def media_root(settings: Any, tmp_path: Path) -> Path:
+    settings.MEDIA_ROOT = tmp_path / "media"
+    return settings.MEDIA_ROOT
+
+
+@pytest.fixture
+def author(make_user: Make) -> User:
+    return make_user()
+
+
+@pytest.fixture
+def fan(make_user: Make, author: User) -> User:
+    found = make_user()
+    relations.follow(found, author)
+    return found
+
+
+def upload(owner: User) -> Media:
+    return media.store(owner.pk, io.BytesIO(png()))
+
+
+def posted(owner: User, visibility: str, *more: Media) -> tuple[Post, Media]:
+    item = upload(owner)
+    ids = [item.pk, *(one.pk for one in more)]
+    return feeds.publish(owner, images=ids, visibility=visibility), item
+
+
+def names(item: Media) -> tuple[str, str]:
+    return item.name, item.thumb_name
+
+
+def status(client: Client, name: str, **headers: str) -> int:
+    return client.get(f"/media/{name}", headers=headers).status_code
+
+
+def linked(item: Media) -> list[bool]:
+    return [files.is_public(name) for name in names(item)]
+
+
+def left(item: Media) -> list[bool]:
+    return [files.path_of(name).exists() for name in names(item)]
+
+
+# --- access to a file ---------------------------------------------------------------------------
+class World(NamedTuple):
+    """Readers, a browser each, and pictures by the content that shows them."""
+
+    browsers: dict[str, Client]
+    pictures: dict[str, Media]
+
+
+@pytest.fixture
+def world(make_user: Make, author: User, fan: User) -> World:
+    people = {"author": author, "follower": fan}
+    for role in ("stranger", "blocked", "blocker", "banned", "staff"):
+        people[role] = make_user()
+    browsers = {role: browser_of(user) for role, user in people.items()} | {GUEST: Client()}
+    pictures = {
+        "public": posted(author, "public")[1],
+        "followers": posted(author, "followers")[1],
+        "unattached": upload(author),
+        "avatar": upload(author),
+    }
+    accounts.edit_profile(author, avatar=pictures["avatar"].pk)
+    post, pictures["deleted"] = posted(author, "public")
+    feeds.delete(author, post.pk)
+    kept, pictures["of both"] = posted(author, "followers")
+    feeds.delete(author, feeds.publish(author, images=[pictures["of both"].pk]).pk)
+    feeds.repost(author, kept.pk)
+    for role in ("blocked", "blocker", "banned"):
+        relations.follow(people[role], author)
+    relations.block(author, people["blocked"])
+    relations.block(people["blocker"], author)
+    accounts.ban(people["banned"])
+    accounts.promote(people["staff"], 3)
+    return World(browsers, pictures)
+
+
+ALL = frozenset((GUEST, "author", "follower", "stranger", "blocked", "blocker", "banned", "staff"))
+OWN, FOLLOWERS = frozenset(("author",)), frozenset(("author", "follower"))
+EXPECTED = {
+    "public": ALL,
+    "followers": FOLLOWERS,
+    "of both": FOLLOWERS,
+    "unattached": OWN,
+    "deleted": OWN,  # until the event is delivered
+}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("settled", [False, True])
+def test_a_picture_is_for_those_who_may_see_a_post_with_it(
+    world: World, drain: Make, settled: bool
+) -> None:
+    if settled:
+        drain()
+    expected = EXPECTED | ({"deleted": frozenset()} if settled else {})
+    cells = 0
+    for what, whom in expected.items():
+        for name in names(world.pictures[what]):
+            for role, browser in world.browsers.items():
+                found = status(browser, name)
+                assert found == (200 if role in whom else 404), (what, name, role)
+                cells += 1
+    full, thumb = names(world.pictures["avatar"])
+    for role, browser in world.browsers.items():
+        assert status(browser, thumb) == 200, role
+        assert status(browser, full) == (200 if role == "author" else 404), role
+        cells += 2
+    assert cells == 96
+
+
+@pytest.mark.django_db
+def test_what_one_may_not_see_is_answered_as_what_does_not_exist(
+    world: World, author: User
+) -> None:
+    hidden = world.pictures["followers"].name
+    for role in (GUEST, "stranger", "blocked"):
+        for method in ("get", "head"):
+            answers = [
+                getattr(world.browsers[role], method)(f"/media/{name}", {"x": ""})
+                for name in (hidden, NOBODYS)
+            ]
+            assert [one.status_code for one in answers] == [404, 404]
+            headers = [dict(one.headers) for one in answers]
+            assert headers[0] == headers[1]
+            assert headers[0]["Cache-Control"] == "no-store"
+            bodies = [re.sub(r'"[A-Za-z0-9]{64}"', "csrf", one.content.decode()) for one in answers]
+            bodies[0] = bodies[0].replace(hidden, NOBODYS)
+            assert bodies[0] == bodies[1]
+
+
+@pytest.mark.django_db
+def test_only_public_pictures_may_be_kept_by_caches(world: World) -> None:
+    for what, role, kept in (
+        ("public", GUEST, PUBLIC),
+        ("followers", "follower", PRIVATE),
+        ("unattached", "author", PRIVATE),
+    ):
+        for name in names(world.pictures[what]):
+            for method in ("get", "head"):
+                answer = getattr(world.browsers[role], method)(f"/media/{name}")
+                assert answer["Cache-Control"] == kept, what
+                assert answer["Content-Type"] == "image/jpeg"
+                assert answer["X-Content-Type-Options"] == "nosniff"
+                assert answer["Content-Security-Policy"] == "default-src 'none'; sandbox"
+                assert answer["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", "..", "../keys.json", "public/x.jpg", "ab", "ab/", "ab/x.jpg", "x" * 300),
+        *("ab/" + "ab" * 200, NOBODYS + "%00", NOBODYS + "/", "AB/" + "AB" * 16 + ".jpg"),
+        "ab/.0123456789abcdef",
+    ],
+)
+def test_nothing_but_pictures_has_an_address(name: str, media_root: Path) -> None:
+    (media_root / "ab").mkdir(parents=True)
+    for other in ("keys.json", "ab/.0123456789abcdef", "ab/x.jpg"):
+        (media_root / other).write_text("{}")
+    assert status(Client(), name) == 404
+
+
+@pytest.mark.django_db
+def test_api_clients_show_their_token(
+    author: User, fan: User, make_user: Make, api_for: Make
+) -> None:
+    item = posted(author, "followers")[1]
+    assert api_for(fan).get(f"/media/{item.name}").status_code == 200
+    assert api_for(make_user()).get(f"/media/{item.name}").status_code == 404
+    for name in (item.name, NOBODYS):  # a wrong token reveals nothing
+        answer = browser_of(fan).get(f"/media/{name}", headers={"Authorization": "Bearer x"})
+        assert (answer.status_code, answer.json()["code"]) == (401, 15)
+
+
+@pytest.mark.django_db
+def test_an_uploader_sees_the_upload_at_once(author: User, api_for: Make) -> None:
+    client = api_for(author)
+    file = io.BytesIO(png())
+    file.name = "x.png"
+    answer = client.post("/api/v1/media", {"file": file}, format="multipart").json()
+    for address in (answer["url"], answer["thumb"]):
+        assert client.get(address).status_code == 200
+        assert Client().get(address).status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_person_who_is_unfollowed_or_blocked_loses_the_pictures_at_once(
+    author: User, fan: User
+) -> None:
+    item, browser = posted(author, "followers")[1], browser_of(fan)
+    assert status(browser, item.name) == 200
+    relations.unfollow(fan, author)
+    assert status(browser, item.name) == 404
+    relations.follow(fan, author)
+    assert status(browser, item.name) == 200
+    relations.block(author, fan)
+    assert status(browser, item.name) == 404
+
+
+# --- public links -------------------------------------------------------------------------------
+@pytest.mark.django_db
+def test_a_public_picture_gets_its_link_by_its_event_or_when_it_is_asked_for(
+    author: User, drain: Make
+) -> None:
+    asked, waits = posted(author, "public")[1], posted(author, "public")[1]
+    assert linked(asked) == [False, False]
+    assert status(Client(), asked.thumb_name) == 200
+    assert linked(asked) == [True, True]
+    drain()
+    assert linked(waits) == [True, True]
+    assert files.public_path(waits.name).samefile(files.path_of(waits.name))
+
+
+@pytest.mark.django_db
+def test_a_public_picture_is_served_where_links_cannot_be_made(
+    author: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    item = posted(author, "public")[1]
+    for _ in range(2):
+        assert status(Client(), item.name) == 200
+    assert linked(item) == [False, False]
+
+
+@pytest.mark.django_db
+def test_no_other_picture_is_ever_linked(world: World, drain: Make) -> None:
+    drain()
+    for what in ("followers", "unattached", "of both"):
+        for browser in world.browsers.values():
+            status(browser, world.pictures[what].name)
+        assert linked(world.pictures[what]) == [False, False], what
+    assert linked(world.pictures["avatar"]) == [False, True]
+
+
+@pytest.mark.django_db
+def test_a_ban_makes_pictures_private_and_its_end_public_again(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "STEP", 2)
+    items = [posted(author, "public")[1] for _ in range(5)]
+    accounts.edit_profile(author, avatar=items[0].pk)
+    drain()
+    assert all(linked(item) == [True, True] for item in items)
+    accounts.ban(author)
+    drain()
+    assert all(linked(item) == [False, False] for item in items)
+    assert status(Client(), items[0].thumb_name) == 404
+    accounts.unban(author)
+    assert status(Client(), items[0].thumb_name) == 200
+    drain()
+    assert all(linked(item) == [True, True] for item in items)
+
+
+@pytest.mark.django_db
+def test_posts_from_before_are_found_by_the_migration(author: User, fan: User, drain: Make) -> None:
+    shown = [posted(author, visibility) for visibility in ("public", "followers")]
+    feeds.publish(author, content="no picture")
+    twice = feeds.publish(author, images=[shown[0][1].pk, shown[1][1].pk])
+    feeds.delete(author, twice.pk)
+    rows = set(PostImage.objects.values_list("media_id", "post_id"))
+    assert len(rows) == 4
+    PostImage.objects.all().delete()
+    migration = import_module("feeds.migrations.0007_post_images")
+    for _ in range(2):
+        migration.fill(apps, None)
+        assert set(PostImage.objects.values_list("media_id", "post_id")) == rows
+
+
+@pytest.mark.django_db
+def test_the_nightly_look_takes_away_what_should_not_be_public(
+    author: User, drain: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "STEP", 2)
+    public, private = posted(author, "public")[1], posted(author, "followers")[1]
+    drain()
+    for name in (*names(private), NOBODYS):
+        files.path_of(name).parent.mkdir(parents=True, exist_ok=True)
+        files.path_of(name).touch()
+        files.publish(name)
+    found = sum(usage.check_public(date.fromordinal(night)) for night in range(1, 17))
+    assert found == 3
+    assert linked(private) == [False, False]
+    assert not files.is_public(NOBODYS)
+    assert linked(public) == [True, True]
+    assert status(Client(), public.name) == 200
+    assert not sum(usage.check_public(date.fromordinal(night)) for night in range(1, 17))
+    sweep_media()
+    assert "wrongly public" not in caplog.text
+
+
+# --- removal of files ---------------------------------------------------------------------------
+@pytest.mark.django_db
+def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, drain: Make) -> None:
+    other = upload(author)
+    post, item = posted(author, "public", other)
+    feeds.publish(author, images=[other.pk])
+    drain()
+    feeds.delete(author, post.pk)
+    drain()
+    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert not Media.objects.filter(pk=item.pk).exists()
+    assert status(Client(), item.name) == status(browser_of(author), item.name) == 404
+    assert (left(other), linked(other)) == ([True, True], [True, True])
+
+
+@pytest.mark.django_db
+def test_a_public_post_that_goes_leaves_a_picture_to_the_followers_of_the_other(
+    author: User, fan: User, drain: Make
+) -> None:
+    item = upload(author)
+    feeds.publish(author, images=[item.pk], visibility="followers")
+    public = feeds.publish(author, images=[item.pk])
+    drain()
+    assert linked(item) == [True, True]
+    feeds.delete(author, public.pk)
+    drain()
+    assert (left(item), linked(item)) == ([True, True], [False, False])
+    assert (status(Client(), item.name), status(browser_of(fan), item.name)) == (404, 200)
+
+
+@pytest.mark.django_db
+def test_an_avatar_that_is_replaced_is_removed_by_its_event(author: User, drain: Make) -> None:
+    old, new = upload(author), upload(author)
+    accounts.edit_profile(author, avatar=old.pk)
+    drain()
+    assert linked(old) == [False, True]
+    accounts.edit_profile(author, avatar=new.pk)
+    drain()
+    assert (left(old), left(new)) == ([False, False], [True, True])
+    assert (linked(old), linked(new)) == ([False, False], [False, True])
+
+
+@pytest.mark.django_db
+def test_an_upload_that_waits_for_its_post_is_not_removed(author: User, drain: Make) -> None:
+    item = upload(author)
+    drain()
+    sweep_media()
+    assert left(item) == [True, True]
+
+
+# --- processes that die, and concurrent ones ----------------------------------------------------
+class Died(BaseException):
+    """Simulates a kill of the process."""
+
+
+def dies_at(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def die(name: str) -> None:
+        if name == place:
+            raise Died
+
+    monkeypatch.setattr(usage, "failpoint", die)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("place", ["pictures-locked", "pictures-arranged"])
+def test_a_process_that_dies_on_the_way_to_a_public_link_leaves_the_picture_to_be_seen(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    post, item = posted(author, "public")
+    with monkeypatch.context() as patch:
+        dies_at(patch, place)
+        with pytest.raises(Died):
+            status(Client(), item.name)
+    assert status(Client(), item.name) == 200
+    assert linked(item) == [True, True]
+    feeds.delete(author, post.pk)
+    drain()
+    assert (left(item), linked(item)) == ([False, False], [False, False])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("place", ["picture-removed", "pictures-locked", "pictures-arranged"])
+def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_another(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    kept = upload(author)
+    post, item = posted(author, "public", kept)
+    feeds.publish(author, images=[kept.pk], visibility="followers")
+    drain()
+    feeds.delete(author, post.pk)
+    event = usage.PicturesChanged(author.pk, sorted((item.pk, kept.pk)))
+    with monkeypatch.context() as patch:
+        dies_at(patch, place)
+        with pytest.raises(Died):
+            usage.settle_pictures(event)
+    assert status(Client(), item.name) == 404 or linked(item) == [True, True]
+    drain()
+    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert not Media.objects.filter(pk=item.pk).exists()
+    assert (left(kept), linked(kept)) == ([True, True], [False, False])
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ends", ["delete", "ban"])
+def test_a_link_that_is_made_while_its_reason_ends_does_not_stay(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    """A reader found the picture public; the post is deleted before the link exists."""
+    post, item = posted(author, "public")
+    threads: list[threading.Thread] = []
+
+    def end() -> None:
+        try:
+            feeds.delete(author, post.pk) if ends == "delete" else accounts.ban(author)
+            drain()
+        finally:
+            connection.close()
+
+    def meanwhile(place: str) -> None:
+        if place == "pictures-locked" and not threads:
+            threads.append(threading.Thread(target=end))
+            threads[0].start()
+            threads[0].join(2)  # it waits for the lock
+
+    with monkeypatch.context() as patch:
+        patch.setattr(usage, "failpoint", meanwhile)
+        assert status(Client(), item.name) == 200
+    threads[0].join()
+    assert linked(item) == [False, False]
+    assert status(Client(), item.name) == 404
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
+    author: User, drain: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post, item = posted(author, "public")
+    drain()
+    feeds.delete(author, post.pk)
+    outcome: list[str] = []
+
+    def publish() -> None:
+        try:
+            feeds.publish(author, images=[item.pk])
+            outcome.append("published")
+        except media.InvalidInput:
+            outcome.append("refused")
+        finally:
+            connection.close()
+
+    threads: list[threading.Thread] = []
+
+    def meanwhile(place: str) -> None:
+        if place == "picture-removed" and not threads:
+            threads.append(threading.Thread(target=publish))
+            threads[0].start()
+            threads[0].join(0.5)
+            assert outcome == []  # it waits for the row
+
+    with monkeypatch.context() as patch:
+        patch.setattr(usage, "failpoint", meanwhile)
+        drain()
+    threads[0].join()
+    assert outcome == ["refused"]
+    assert left(item) == [False, False]
+
+
+# --- real servers -------------------------------------------------------------------------------
+def fetch(base: str, path: str, token: str = "", **headers: str) -> tuple[int, Any, bytes]:
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    request = urllib.request.Request(base + path, headers=headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return answer.status, answer.headers, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.headers, error.read()
+
+
+def send(base: str, token: str) -> dict[str, str]:
+    body = b"\r\n".join(
+        [
+            b"--x",
+            b'Content-Disposition: form-data; name="file"; filename="x.png"',
+            b"Content-Type: image/png",
+            b"",
+            png(),
+            b"--x--",
+            b"",
+        ]
+    )
+    request = urllib.request.Request(  # noqa: S310  (our own address)
+        base + "/api/v1/media",
+        data=body,
+        headers={
+            "Content-Type": "multipart/form-data; boundary=x",
+            "Authorization": f"Bearer {token}",
+        },
+    )
+    with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+        found: dict[str, str] = json.loads(answer.read())
+        return found
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(240)
+def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
+    author, fan, other = (stacks.Client.new(site, f"media{role}") for role in ("own", "fan", "oth"))
+    fan("POST", f"users/{author.id}/follow")
+    tokens = {"author": author.token, "follower": fan.token, "other": other.token, GUEST: ""}
+    pictures: dict[str, dict[str, str]] = {}
+    posts: dict[str, str] = {}
+    for kind in ("public", "followers", "deleted", "unattached"):
+        pictures[kind] = send(site, author.token)
+        if kind != "unattached":
+            visibility = "followers" if kind == "followers" else "public"
+            body = {"images": [pictures[kind]["id"]], "visibility": visibility}
+            posts[kind] = author("POST", "posts", **body)["id"]
+    expected = {
+        "public": {*tokens},
+        "followers": {"author", "follower"},
+        "unattached": {"author"},
+        "deleted": set(),
+    }
+    assert fetch(site, pictures["deleted"]["url"])[0] == 200
+    author("DELETE", f"posts/{posts['deleted']}")
+    addresses = [pictures["deleted"][key] for key in ("url", "thumb")]
+    stacks.eventually(lambda: {fetch(site, one, author.token)[0] for one in addresses} == {404})
+    for kind, whom in expected.items():
+        for role, token in tokens.items():
+            for key in ("url", "thumb"):
+                code, headers, body = fetch(site, pictures[kind][key], token)
+                assert code == (200 if role in whom else 404), (kind, role)
+                if code == 200:
+                    assert headers["Content-Type"] == "image/jpeg"
+                    assert body.startswith(b"\xff\xd8")
+                    # If nginx stands in front, it sends every file itself.
+                    assert ("ETag" in headers) == (headers["Server"] == "nginx")
+                    assert headers.get_all("Cache-Control") == [
+                        PUBLIC if kind == "public" else PRIVATE
+                    ]
+                    assert headers["X-Content-Type-Options"] == "nosniff"
+                    assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+                else:
+                    assert headers["Cache-Control"] == "no-store"
+    # Neither nginx's internal location nor a header that only nginx sends gives access.
+    name = pictures["followers"]["url"].removeprefix("/media/")
+    for path in (f"/_uploads/{name}", f"/media/public/{name}", f"/media/../media/{name}"):
+        assert fetch(site, path)[0] in (400, 404), path
+    told = {"X-Sendfile-Type": "X-Accel-Redirect"}
+    assert fetch(site, pictures["followers"]["url"], **told)[0] == 404
+    assert fetch(site, pictures["followers"]["url"], fan.token, **told)[2].startswith(b"\xff\xd8")

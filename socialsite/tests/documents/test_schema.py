@@ -1,0 +1,86 @@
+"""The OpenAPI document is built once, and clients may cache it."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+
+from socialsite import schema
+from socialsite.core.rate_limits.budgets import Rate
+
+pytestmark = [pytest.mark.once, pytest.mark.django_db]
+
+SCHEMA, DOCS = "/api/schema/", "/api/docs/"
+YAML, JSON = "application/vnd.oai.openapi", "application/vnd.oai.openapi+json"
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate a new process, without built documents."""
+    monkeypatch.setattr(schema, "_made", {})
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list that grows by one with each built document."""
+    found: list[int] = []
+    make = SchemaGenerator.get_schema
+    monkeypatch.setattr(
+        SchemaGenerator,
+        "get_schema",
+        lambda *args, **more: (found.append(1), make(*args, **more))[1],
+    )
+    return found
+
+
+def test_the_document_is_made_once_in_each_format_for_everybody(made: list[int]) -> None:
+    first = {}
+    for number, (language, query) in enumerate(
+        [("en", ""), ("zh-hans", ""), ("zh-hans", "?lang=zh-hans"), ("en", "?version=9")]
+    ):
+        for kind in (YAML, JSON):
+            answer = Client(REMOTE_ADDR=f"192.0.2.{number}").get(
+                SCHEMA + query, headers={"accept": kind, "accept-language": language}
+            )
+            assert answer.status_code == 200
+            assert answer["Content-Type"].startswith(kind)
+            assert first.setdefault(kind, answer.content) == answer.content
+    assert len(made) == 2
+    assert json.loads(first[JSON])["info"]["title"] == "socialsite"
+    assert first[YAML].startswith(b"openapi: 3.1")
+
+
+def test_it_may_be_kept_and_asked_for_again_by_its_tag() -> None:
+    answer = Client().get(SCHEMA)
+    assert answer["Cache-Control"] == "public, max-age=300"
+    assert "Accept" in answer["Vary"].split(", ")
+    assert not answer.cookies
+    again = Client().get(SCHEMA, headers={"if-none-match": answer["ETag"]})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", answer["ETag"])
+    other = Client().get(SCHEMA, headers={"if-none-match": answer["ETag"], "accept": JSON})
+    assert other.status_code == 200
+    assert other["ETag"] != answer["ETag"]
+
+
+def test_its_page_may_be_kept_too() -> None:
+    answer = Client().get(DOCS)
+    assert (answer.status_code, answer["Cache-Control"]) == (200, "public, max-age=300")
+    assert not answer.cookies
+    script = Client().get(f"{DOCS}?script=")
+    assert script["Cache-Control"] == "no-store"
+    assert script.cookies["csrf"].value  # it contains the reader's own token
+    refused = Client().post(DOCS)
+    assert refused.json()["code"] == 18
+    assert refused["Cache-Control"] == "no-store"
+
+
+def test_who_reads_them_too_often_is_told_in_the_envelope(settings: Any) -> None:
+    settings.BUDGETS = {"schema": Rate(1, 1)}
+    assert [Client().get(path).status_code for path in (SCHEMA, DOCS)] == [200, 429]
+    for path in (SCHEMA, DOCS):
+        answer = Client().get(path)
+        assert answer.json()["code"] == 11
+        assert int(answer["Retry-After"]) > 3500
+        assert answer["Cache-Control"] == "no-store"

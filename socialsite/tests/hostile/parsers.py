@@ -1,0 +1,359 @@
+"""Every parser and regular expression that reads input of people or their programs.
+
+`test_linear.py` checks that each takes linear time up to its maximum length, and that no module has
+a parser that is not in this table. A parser that raises an error of the site refuses the text.
+"""
+
+import base64
+import importlib
+import io
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import ua_parser
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends.signed_cookies import SessionStore
+from django.core.exceptions import (
+    DisallowedHost,
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
+from django.core.handlers.wsgi import WSGIRequest
+from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
+from django.middleware.csrf import InvalidTokenFormat, _check_token_format
+from django.template.defaultfilters import linebreaks, linebreaksbr
+from django.urls import resolve
+from django.utils.http import parse_http_date_safe
+from django.utils.text import smart_split
+from django.utils.translation import get_language_from_request, trans_real
+from django_htmx.middleware import HtmxDetails
+from rest_framework.exceptions import NotAcceptable
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+
+from accounts import serializers, tokens
+from accounts.live import handshake
+from accounts.mail import links
+from accounts.sign_in import devices, known_devices, rules
+from accounts.sign_in import two_factor as second_factor
+from accounts.tokens import authentication, service_keys
+from accounts.views import carried, two_factor
+from feeds import actions as feeds
+from feeds import video
+from interactions.actions import comments
+from interactions.notifying import mentions
+from relations import api as relations
+from socialsite.core import media, text
+from socialsite.core.admin import SEARCH_MAX
+from socialsite.core.http import addresses, api, bodies, headers, pagination, protocols
+from socialsite.core.http.errors import AppError
+from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
+from socialsite.core.media import files
+from socialsite.core.media import parts as media_parts
+from socialsite.core.runtime import redaction
+from socialsite.core.text import spans
+from socialsite.pages import jinja
+
+Run = Callable[[str], object]
+REFUSED = (
+    AppError,
+    DisallowedHost,
+    Http404,
+    InvalidTokenFormat,
+    MultiPartParserError,
+    NotAcceptable,
+    RequestDataTooBig,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+    handshake.ForeignPage,
+    media_parts.TooManyParts,
+)
+ARTICLE = max(feeds.TEXT_MAX.values())
+BODY, FORM = bodies.OTHER, bodies.ARTICLE
+HEAD, LINE = protocols.HEAD_BYTES, headers.HEADER_MAX
+LANGUAGE = trans_real.LANGUAGE_CODE_MAX_LENGTH
+previews = importlib.import_module("interactions.queries.notifications")
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A parser, and the maximum length of its input in characters."""
+
+    name: str
+    most: int
+    run: Run
+
+    def __call__(self, value: str) -> None:
+        """Parse a text; ignore errors that refuse it, raise all others."""
+        with suppress(*REFUSED):
+            self.run(value)
+
+
+# --- requests -----------------------------------------------------------------------------------
+def request(body: bytes = b"", **meta: str) -> WSGIRequest:
+    """Make a request as the entry points do, with bounded headers."""
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/",
+        "QUERY_STRING": "",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "HTTP_HOST": "localhost",
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body),
+        **{name: latin(value) for name, value in meta.items()},
+    }
+    headers.bound(environ)
+    return WSGIRequest(environ)
+
+
+def latin(value: str) -> str:
+    """Return a text as a server passes it on: bytes as Latin-1."""
+    return value.encode().decode("latin-1")
+
+
+def form(data: str) -> None:
+    made = request(data.encode(), CONTENT_TYPE="application/x-www-form-urlencoded")
+    made.POST.dict()
+
+
+def multipart(before: str, value: str, after: str = "\r\n--b--\r\n", boundary: str = "b") -> None:
+    content_type = f"multipart/form-data; boundary={boundary}"
+    made = request((before + value + after).encode(), CONTENT_TYPE=content_type)
+    made.POST.dict()
+    made.FILES.dict()
+
+
+def part(name: str, value: str, more: str = "") -> None:
+    multipart(f'--b\r\nContent-Disposition: form-data; name="a"{name}\r\n{more}\r\n', value)
+
+
+def language(**meta: str) -> None:
+    trans_real._parse_accept_lang_header.cache_clear()
+    trans_real._get_supported_language_variant.cache_clear()
+    trans_real.translation_catalog_exists.cache_clear()
+    get_language_from_request(request(**meta))
+
+
+def json_body(value: str) -> None:
+    OrjsonParser().parse(io.BytesIO(value.encode()))
+
+
+def accept(value: str) -> None:
+    asked = Request(request(HTTP_ACCEPT=value))
+    DefaultContentNegotiation().select_renderer(asked, [OrjsonRenderer()])
+
+
+def htmx(value: str) -> None:
+    asked = request(HTTP_HX_CURRENT_URL=value, HTTP_HX_CURRENT_URL_URI_AUTOENCODED="true")
+    addresses.own_path(asked, HtmxDetails(asked).current_url)
+
+
+def socket(header: bytes, value: str, query: bytes = b"") -> None:
+    read = headers.bounded(header.decode(), latin(value)).encode("latin-1")
+    fields = {b"host": b"localhost", b"origin": b"http://127.0.0.1:8000", header: read}
+    handshake.read({"headers": list(fields.items()), "query_string": query})
+
+
+def signed_by_nobody(value: str) -> None:
+    cookies = {known_devices.COOKIE: value}
+    known_devices._read(type("Asked", (), {"COOKIES": cookies})())  # type: ignore[arg-type]
+
+
+def service(value: str) -> None:
+    for kind in ("Bearer", "Basic"):
+        service_keys.service_of(f"{kind} {value}".encode())
+    service_keys.service_of(b"Basic " + base64.b64encode(value.encode()))
+
+
+def carried_by_nobody(value: str) -> None:
+    carrier = carried.RECOVERY
+    carrier.token(type("Asked", (), {"COOKIES": {carrier.cookie: value}})())  # type: ignore[arg-type]
+
+
+def user_agent(value: str) -> str:
+    return devices.user_agent_of(request(HTTP_USER_AGENT=value))
+
+
+_agents = ua_parser.Parser(ua_parser.BestAvailableResolver(ua_parser.load_builtins()))
+
+
+def device_name(value: str) -> None:
+    """Return the name of a device, with a parser that caches nothing."""
+    kept, ua_parser.parser = ua_parser.parser, _agents
+    try:
+        devices.name_of("other", user_agent(value))
+        devices.name_of("chrome", user_agent(f"Mozilla/5.0 {value}"))
+    finally:
+        ua_parser.parser = kept
+
+
+def parts(value: str) -> None:
+    """Walk the parts of a JPEG, in which every "a" begins a segment."""
+    media_parts.check(b"\xff\xd8" + value.encode("latin-1", "replace").replace(b"a", b"\xff"))
+
+
+def links_shown(value: str) -> None:
+    jinja._linked.__wrapped__(value)
+
+
+PARSERS = [
+    # --- texts ---
+    Parser("names and addresses of a text", ARTICLE, spans.spans),
+    Parser("links of a text", ARTICLE, links_shown),
+    Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
+    Parser("who a text names", ARTICLE, mentions.usernames),
+    Parser("a text, cleaned", ARTICLE, text.clean),
+    Parser("a comment", BODY // 4, comments._words),
+    Parser("a preview", ARTICLE, previews._preview),
+    Parser("a description of a picture", BODY // 4, media.clean_alt),
+    Parser("a video's address", video.URL_MAX, lambda value: video.host_of(f"https://{value}")),
+    Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
+    Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
+    # --- accounts ---
+    Parser("a username", serializers.INPUT_MAX, rules.username),
+    Parser("a nickname", serializers.INPUT_MAX, rules.nickname),
+    Parser("a password", serializers.INPUT_MAX, lambda value: rules.password(value, "a", "b")),
+    Parser("a password, normalized", serializers.INPUT_MAX, rules.normal_password),
+    Parser("a mail address", serializers.EMAIL_MAX, rules.email),
+    Parser("a code", serializers.INPUT_MAX, second_factor.cleaned),
+    Parser("a secret", LINE, lambda value: second_factor.unseal(value, 1)),
+    Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
+    Parser("a kind of browser", LINE, lambda value: devices.browser_of(user_agent(value))),
+    Parser("a name of a device", LINE, device_name),
+    Parser("a token", LINE, tokens.decode_any),
+    Parser("a token's middle", LINE, lambda value: tokens.decode_any(f"e30.{value}.a")),
+    Parser("a bearer", LINE, lambda value: authentication.bearer(value.encode())),
+    Parser("a key of a service", LINE, service),
+    Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
+    Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
+    Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
+    Parser("a ticket", BODY, two_factor._person),
+    Parser("a known device", LINE, signed_by_nobody),
+    Parser("a link in a cookie", LINE, carried_by_nobody),
+    Parser("a signed link in a cookie", LINE, lambda value: carried_by_nobody(f"{value}:a:b")),
+    # --- lines of logs ---
+    Parser("a line of a log", BODY, redaction.redact),
+    Parser("a secret in one", BODY, lambda value: redaction.redact(f"token={value}")),
+    Parser("a quoted secret in one", BODY, lambda value: redaction.redact(f"token='{value}")),
+    Parser("a mailed link in one", BODY, lambda value: redaction.redact(f"/recover/{value}")),
+    Parser("a token in one", BODY, lambda value: redaction.redact(f"Bearer eyJ{value}")),
+    Parser("an address in one", BODY, lambda value: redaction.redact(f"redis://:{value}")),
+    # --- parameters ---
+    Parser("a cursor", HEAD, pagination.Position.decode),
+    Parser("an id", HEAD, api.parse_id),
+    Parser("ids", HEAD, relations._ids),
+    Parser("a time", HEAD, lambda value: api.parse_time(value, "until")),
+    Parser("an address to return to", BODY, lambda value: addresses.own_path(request(), value)),
+    Parser("a host to return to", BODY, lambda value: addresses.own_path(request(), f"//{value}")),
+    Parser("the page of htmx", LINE, htmx),
+    Parser("the host of htmx", LINE, lambda value: htmx(f"http://{value}")),
+    # --- headers ---
+    Parser("a content type", LINE, lambda value: request(CONTENT_TYPE=value)),
+    Parser("a parameter of it", LINE, lambda value: request(CONTENT_TYPE=f'a/b; x="{value}')),
+    Parser("cookies", LINE, lambda value: request(HTTP_COOKIE=value).COOKIES),
+    Parser("a cookie in quotes", LINE, lambda value: request(HTTP_COOKIE=f'a="{value}"').COOKIES),
+    Parser(
+        "languages",
+        trans_real.LANGUAGE_CODE_MAX_LENGTH,
+        lambda value: language(HTTP_ACCEPT_LANGUAGE=value),
+    ),
+    Parser(
+        "a language",
+        trans_real.LANGUAGE_CODE_MAX_LENGTH,
+        lambda value: language(HTTP_COOKIE=f"django_language={value}"),
+    ),
+    Parser("accepted types", LINE, accept),
+    Parser("a parameter of one", LINE, lambda value: accept(f'a/b; x="{value}')),
+    Parser("types of a page", LINE, lambda value: request(HTTP_ACCEPT=value).accepted_types),
+    Parser("a host", LINE, lambda value: request(HTTP_HOST=value).get_host()),
+    Parser("proxies", LINE, lambda v: devices.address_of(request(HTTP_X_FORWARDED_FOR=v))),
+    Parser("a date", LINE, parse_http_date_safe),
+    Parser("a CSRF token", LINE, _check_token_format),
+    Parser("messages", LINE, lambda v: CookieStorage(request(HTTP_COOKIE=f"messages={v}"))._get()),
+    Parser("a session", LINE, lambda value: SessionStore(value).load()),
+    Parser("a socket's cookies", LINE, lambda value: socket(b"cookie", f'a="{value}"')),
+    Parser("a socket's token", LINE, lambda value: socket(b"authorization", f"Bearer {value}")),
+    Parser("a socket's page", LINE, lambda value: socket(b"origin", value)),
+    Parser("a socket's ticket", LINE, lambda value: socket(b"x", "", value.encode())),
+    # --- addresses and bodies ---
+    Parser("a path", HEAD, lambda value: resolve(f"/{value}")),
+    Parser("a path of the API", HEAD, lambda value: resolve(f"/api/v1/{value}")),
+    Parser("a path of the admin", HEAD, lambda value: resolve(f"/admin/{value}")),
+    Parser("a picture's file", HEAD, files.NAME.fullmatch),
+    Parser("a picture's parts", BODY, parts),
+    Parser("a query", HEAD, lambda value: request(QUERY_STRING=value).GET.dict()),
+    Parser("a form", FORM, form),
+    Parser("a field of a form", FORM, lambda value: form(f"a={value}")),
+    Parser("parts of a body", BODY, lambda value: multipart("", value)),
+    Parser("a part's head", BODY, lambda value: part(value, "")),
+    Parser("a part's words", BODY, lambda value: part("", value)),
+    Parser("a part's file", BODY, lambda value: part('; filename="b"', value)),
+    Parser(
+        "a part in base64",
+        BODY,
+        lambda value: part("", value, "Content-Transfer-Encoding: base64\r\n"),
+    ),
+    Parser("a boundary", LINE, lambda value: multipart("--", "", boundary=value)),
+    Parser("JSON", FORM, json_body),
+    Parser("a text in JSON", FORM, lambda value: json_body(f'{{"a":"{value}"}}')),
+]
+
+# Calls that parse a text, and the modules that make them.
+CALLS = {
+    *("base36_to_int", "b64decode", "fromisoformat", "ip_address", "ip_network", "loads"),
+    *("literal_eval", "normalize", "parse_cookie", "parse_header_parameters", "parse_os"),
+    *("parse_qs", "parse_qsl", "parse_user_agent", "parsedate", "smart_split", "strptime"),
+    *("RegexValidator", "Truncator", "unquote", "unquote_plus", "url_has_allowed_host_and_scheme"),
+    *("urlize", "urlparse", "urlsafe_b64decode", "urlsplit", "validate_email"),
+}
+OURS = "texts that this site or its administrator wrote"
+READERS: dict[str, str | tuple[str, ...]] = {
+    "accounts/cache/__init__.py": OURS,
+    "accounts/sign_in/devices.py": (
+        "a kind of browser",
+        "a name of a device",
+        "a device's id",
+        "proxies",
+    ),
+    "accounts/live/handshake.py": ("a socket's cookies", "a socket's ticket"),
+    "accounts/sign_in/known_devices.py": ("a known device",),
+    "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
+    "accounts/sign_in/networks.py": ("proxies",),
+    "accounts/queries.py": OURS,
+    "accounts/sign_in/rules.py": ("a username", "a nickname", "a password", "a mail address"),
+    "accounts/sign_in/two_factor.py": ("a code", "a secret"),
+    "accounts/tokens/service_keys.py": ("a key of a service",),
+    "accounts/tokens/__init__.py": ("a token", "a token's middle"),
+    "accounts/views/carried.py": ("a link in a cookie", "a signed link in a cookie"),
+    "accounts/views/forms.py": ("an address to return to", "a host to return to"),
+    "accounts/views/two_factor.py": ("a ticket",),
+    "feeds/home/hydration.py": OURS,
+    "feeds/video.py": ("a video's address",),
+    "socialsite/core/http/addresses.py": ("an address to return to", "a host to return to"),
+    "socialsite/core/http/api.py": ("a time",),
+    "socialsite/core/rate_limits/budgets.py": OURS,
+    "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
+    "socialsite/core/media/files.py": ("a picture's file",),
+    "socialsite/core/media/parts.py": ("a picture's parts",),
+    "socialsite/core/http/pagination.py": ("a cursor",),
+    "socialsite/core/runtime/redaction.py": (
+        "a line of a log",
+        "a secret in one",
+        "a quoted secret in one",
+        "a mailed link in one",
+        "a token in one",
+        "an address in one",
+    ),
+    "socialsite/core/runtime/service_keys.py": OURS,
+    "socialsite/core/text/spans.py": ("names and addresses of a text",),
+    "socialsite/demo/people.py": OURS,
+    "socialsite/demo/words.py": OURS,
+    "socialsite/env.py": OURS,
+    "socialsite/pages/jinja.py": OURS,
+    "socialsite/settings.py": OURS,
+}
