@@ -227,12 +227,12 @@ def api_for(db: None) -> Callable[..., APIClient]:
 @pytest.fixture
 def drain(db: None) -> Callable[[], None]:
     """Return a function that delivers all events, runs all fan-outs and folds all notifications."""
-    from feeds.fanout import deliver
+    from feeds.fanout import sweep
     from interactions.notifying import fold
     from socialsite.core.events import relay
 
     def run() -> None:
-        while relay.relay() + deliver.sweep() + fold.sweep():
+        while relay.relay() + sweep.run() + fold.sweep():
             pass
 
     return run

@@ -121,14 +121,14 @@ class World:
 
     def planned(self, count: int) -> list[int]:
         """Publish posts and write their plans; return the ids of their chunks."""
-        from feeds.fanout import deliver
+        from feeds.fanout import plan
         from socialsite.core.events import enqueue, relay
 
         with enqueue.silence():
             posts = self.publish(count)
             while relay.relay():
                 pass
-        return [chunk for post in posts for chunk in deliver.open_chunks(post)]
+        return [chunk for post in posts for chunk in plan.open_chunks(post)]
 
 
 class Floor:

@@ -89,12 +89,12 @@ class Trial:
     def publish_first(self) -> None:
         """Publish and deliver the post that the first round can delete."""
         from feeds import actions
-        from feeds.fanout import deliver as fanout
+        from feeds.fanout import sweep
         from socialsite.core.events import enqueue, relay
 
         with enqueue.silence():
             actions.publish(self.author, content="first")
-            while relay.relay() + fanout.sweep():
+            while relay.relay() + sweep.run():
                 pass
 
     def victim(self, point: str, work: Callable[[], Any]) -> int:
@@ -164,16 +164,16 @@ class Trial:
     def work(self, point: str, before: set[int]) -> Callable[[], Any]:
         """Return the work of a process that reaches a failpoint, after doing the work before it."""
         from feeds import actions
-        from feeds.fanout import deliver as fanout
+        from feeds.fanout import deliver, plan
         from feeds.models import Post
         from socialsite.core.events import relay
 
         def publish() -> int:
             return actions.publish(self.author, content=point).pk
 
-        def deliver(post_id: int) -> None:
-            fanout.plan(post_id)
-            fanout.run_chunks((chunk, post_id) for chunk in fanout.open_chunks(post_id))
+        def deliver_post(post_id: int) -> None:
+            plan.write(post_id)
+            deliver.run_chunks((chunk, post_id) for chunk in plan.open_chunks(post_id))
 
         if point.startswith("event"):
             return publish
@@ -184,7 +184,7 @@ class Trial:
         if point.startswith("relay"):
             publish()
             return relay.relay
-        return partial(deliver, publish())
+        return partial(deliver_post, publish())
 
     def is_killed(self, child: int, point: str) -> bool:
         """Wait for the end of a process; return whether it was killed, and count that."""

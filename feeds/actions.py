@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -19,6 +18,7 @@ from accounts import actions as accounts
 from accounts import queries as people
 from feeds import cache, video
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
+from feeds.fanout import tiers
 from feeds.models import (
     AuthorHead,
     FanOut,
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOST: 2000}
 TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, video.URL_MAX
-# An author falls back to the lower tier only below this share of the threshold.
-HYSTERESIS = 0.8
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
 LATE_MS = 10_000
 
@@ -174,7 +172,7 @@ def _publish(
 ) -> Post:
     followers = relations.follower_count(author_id)
     head = _locked_head(author_id)
-    head.mode = mode_for(followers, Mode(head.mode))
+    head.mode = tiers.mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
     if at_ms is not None:
@@ -197,38 +195,23 @@ def _publish(
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
-    first_pulled = head.mode != Mode.ALL and not head.last_pulled_position
-    if head.mode != Mode.ALL:
+    is_pushed = tiers.is_pushed(head.mode)
+    first_pulled = tiers.is_pulled(head.mode) and not head.last_pulled_position
+    if tiers.is_pulled(head.mode):
         head.last_pulled_position = max(head.last_pulled_position, position)
     head.save()
-    if head.mode != Mode.NONE:
+    if is_pushed:
         FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
     tell(PostPublished(id=post.pk, author_id=author_id))
     told = partial(
         cache.published,
         author_id,
         Position(position, post.pk),
-        pushed=head.mode != Mode.NONE,
+        pushed=is_pushed,
         first_pulled=first_pulled,
     )
     transaction.on_commit(told, robust=True)
     return post
-
-
-def mode_for(followers: int, before: Mode) -> Mode:
-    """Return the tier of a new post: to all, to active followers, or pull only.
-
-    Up above a threshold, down at 0.8 of it, so that an author at the edge does not flap.
-    """
-
-    def limit(threshold: int, tier: Mode) -> float:
-        return threshold * HYSTERESIS if before > tier else threshold
-
-    if followers <= limit(settings.PUSH_ALL_MAX, Mode.ALL):
-        return Mode.ALL
-    if followers <= limit(settings.PUSH_ACTIVE_MAX, Mode.ACTIVE):
-        return Mode.ACTIVE
-    return Mode.NONE
 
 
 @db.atomic

@@ -4,10 +4,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from feeds.fanout import tiers
 from feeds.home import page as home
 from feeds.home import viewer as readers
 from feeds.home.hydration import Card, Companion, Hydration
-from feeds.models import AuthorHead, Kind, Mode, Post, PostQuerySet, RecommendedAuthor, Visibility
+from feeds.models import AuthorHead, Kind, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
 from socialsite.core.db import page_filling
@@ -118,7 +119,7 @@ def by_author(author_id: int) -> PostQuerySet:
 def was_pulled_before(post: Post) -> bool:
     """True when the author has an earlier post that is not pushed to all."""
     earlier = Post.objects.filter(author_id=post.author_id, position__lte=post.position)
-    earlier = earlier.exclude(mode=Mode.ALL).exclude(pk=post.pk)
+    earlier = earlier.exclude(tiers.PUSHED_TO_ALL).exclude(pk=post.pk)
     return earlier.newest_first().values_list("pk").first() is not None
 
 

@@ -8,9 +8,9 @@ from django.db import transaction
 from accounts.models import User
 from feeds import cache, queries
 from feeds.events import PostDeleted, PostPublished
-from feeds.fanout import deliver, live_hints
+from feeds.fanout import live_hints, plan, tiers
 from feeds.inbox import sync
-from feeds.models import InboxEntry, Mode, Post, PostImage, PostQuerySet
+from feeds.models import InboxEntry, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
 from relations import queries as relations
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
@@ -77,7 +77,7 @@ def sync_inbox(event: FollowCreated | FollowCanceled) -> None:
 @on(PostPublished)
 def plan_fanout(event: PostPublished) -> None:
     """Write the plan, committed together with the mark that this event is applied."""
-    deliver.plan(event.id)
+    plan.write(event.id)
 
 
 @on(PostPublished, after=True)
@@ -87,8 +87,8 @@ def tell_caches(event: PostPublished) -> None:
     if post.is_deleted:
         return
     place = Position(post.position, post.pk)
-    first = post.mode != Mode.ALL and not queries.was_pulled_before(post)
-    cache.published(post.author_id, place, pushed=post.mode != Mode.NONE, first_pulled=first)
+    first = tiers.is_pulled(post.mode) and not queries.was_pulled_before(post)
+    cache.published(post.author_id, place, pushed=tiers.is_pushed(post.mode), first_pulled=first)
 
 
 @on(PostDeleted, after=True)
@@ -101,19 +101,17 @@ def tell_caches_of_deletion(event: PostDeleted) -> None:
 @on(PostPublished, after=True)
 def start_fanout(event: PostPublished) -> None:
     """Enqueue the chunks."""
-    deliver.call_workers(event.id)
+    plan.enqueue_chunks(event.id)
 
 
 @on(PostPublished, after=True)
 def hint_followers(event: PostPublished) -> None:
     """Send live hints to connected followers who get no push (`fanout` sends the others)."""
     mode = Post.objects.values_list("mode", flat=True).get(pk=event.id)
-    if mode == Mode.ALL:
+    if not tiers.is_pulled(mode):
         return
     for batch in live_hints.online_followers(event.author_id):
-        people = User.objects.filter(pk__in=batch)
-        if mode == Mode.ACTIVE:
-            people = people.filter(last_seen__lt=deliver.active_since())
+        people = tiers.without_push(User.objects.filter(pk__in=batch), mode)
         live_hints.tell(people.values_list("pk", flat=True))
 
 
@@ -121,7 +119,7 @@ def hint_followers(event: PostPublished) -> None:
 def clean_inboxes(event: PostDeleted) -> None:
     """Remove a deleted post's inbox rows; readers filter them already."""
     post = Post.objects.get(pk=event.id)
-    if post.mode == Mode.NONE:
+    if not tiers.is_pushed(post.mode):
         return  # it is in no inbox
     followers = list(relations.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):
@@ -137,7 +135,7 @@ def clean_inboxes(event: PostDeleted) -> None:
 def clean_cached_inboxes(event: PostDeleted) -> None:
     """Remove a deleted post from cached inboxes too."""
     post = Post.objects.get(pk=event.id)
-    if post.mode == Mode.NONE:
+    if not tiers.is_pushed(post.mode):
         return
     followers = list(relations.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):

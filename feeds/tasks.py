@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from celery import shared_task
 
 from feeds.audit import verify
-from feeds.fanout import deliver
+from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
 
 
@@ -24,14 +24,14 @@ def trim_chunk(chunk_id: int) -> None:
 @shared_task(name="feeds.purge_fanouts")
 def purge_fanouts() -> None:
     """Delete deliveries that were finished more than a week ago."""
-    while deliver.purge():
+    while sweep.purge():
         pass
 
 
 @shared_task(name="feeds.sweep_fanouts")
 def sweep_fanouts() -> None:
     """Deliver chunks whose message was lost or whose worker died."""
-    deliver.sweep()
+    sweep.run()
 
 
 @shared_task(name="feeds.trim_inboxes")

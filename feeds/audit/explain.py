@@ -16,6 +16,7 @@ from accounts import queries as people
 from accounts.models import User
 from feeds.audit import cache_audit
 from feeds.audit.reasons import PULLED, SHOWS, Code, Reason, Value, time_of
+from feeds.fanout import tiers
 from feeds.models import (
     AuthorHead,
     FanOut,
@@ -171,7 +172,7 @@ class _Case:
         else:
             if chunk:
                 self._add(Code.CHUNK, **chunk)
-            if not self._has(PULLED) and post.mode == Mode.ALL:
+            if not self._has(PULLED) and not tiers.is_pulled(post.mode):
                 self._add(Code.ROW_MISSING)
 
     def _pulled_by_post(self, post: Post, fanout: FanOut | None) -> None:
@@ -179,7 +180,7 @@ class _Case:
             open_chunks = FanOutChunk.objects.filter(fanout_id=post.pk, done=False).count()
             state = "planned" if fanout.state == FanOut.State.RUNNING else "not planned"
             self._add(Code.PULLED_FANOUT_OPEN, state=state, open=open_chunks)
-        if post.mode != Mode.ALL:
+        if tiers.is_pulled(post.mode):
             heads = AuthorHead.objects.filter(author_id=post.author_id)
             known = heads.filter(last_pulled_position__gte=post.position).exists()
             code = Code.PULLED_MODE if known else Code.HEAD_BEHIND

@@ -17,16 +17,13 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
-
-from django.conf import settings
-from django.utils import timezone
 
 from accounts.models import User, UserQuerySet
 from feeds import queries
 from feeds.audit.explain import Explanation, explain
+from feeds.fanout import tiers
 from feeds.home import viewer as readers
 from feeds.inbox import sync
 from feeds.models import FeedCheck, Post
@@ -154,8 +151,7 @@ def choose(sample: int) -> list[int]:
     if len(few) <= sample:
         return few
     found: dict[int, None] = {}
-    since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
-    active = people.filter(last_seen__gte=since)
+    active = people.filter(last_seen__gte=tiers.active_since())
     _probe(found, active, "last_seen", round(sample * ACTIVE_SHARE), power=2)
     _probe(found, people, "pk", sample, power=1)
     return list(found)

@@ -1,35 +1,26 @@
-"""The durable fan-out: a plan written once, chunks delivered under a lease, a periodic sweep.
+"""The delivery of a chunk: its inbox rows, the cached inboxes, the checkpoint.
 
-The plan is a set of id ranges that cover all ids, so a follower is in exactly one chunk, however
-the followers change later. A chunk is one `INSERT IGNORE … SELECT` in the transaction that takes
-its lease. It locks the post (not deleted) and the followers' rows in share mode; running it again
-changes nothing. Messages are only hints: `sweep` finds the work of lost ones.
+A chunk is one `INSERT IGNORE … SELECT` in the transaction that takes its lease. It locks the post
+(not deleted) and the followers' rows in share mode; running it again changes nothing. Messages are
+only hints: `feeds.fanout.sweep` finds the work of lost ones.
 """
 
 import logging
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
-from django.conf import settings
-from django.db import transaction
-from django.db.models import Exists, F, OuterRef, QuerySet, Value, Window
-from django.db.models.functions import Mod, RowNumber
-from django.utils import timezone
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from feeds import cache
-from feeds.fanout import live_hints
+from feeds.fanout import live_hints, tiers
 from feeds.inbox import trim
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Mode, Post
-from relations import queries as relations
 from socialsite.core import db
 from socialsite.core.db.compiled import prepared, prepared_update
 from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
-from socialsite.core.ids import MAX_ID
 from socialsite.core.redis import RedisDown
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -38,53 +29,6 @@ _Update = tuple[QuerySet[FanOutChunk], dict[str, int]]
 logger = logging.getLogger(__name__)
 
 LEASE_MS = 8_000
-# Chunks of one message; a message costs a worker up to half of a chunk. A post with few chunks gets
-# at least two messages, so that two workers share it; further workers are for other posts.
-CHUNKS_A_MESSAGE, MESSAGES_LEAST = 4, 2
-SWEEP_LIMIT = 200
-KEEP_MS = 7 * 86_400_000
-PURGE_LIMIT = 1000
-
-
-@db.atomic
-def plan(post_id: int) -> None:
-    """Write the chunks of a post once; an existing plan stays as it is (T28)."""
-    fanout = FanOut.objects.select_for_update().filter(pk=post_id).first()
-    if fanout is None or fanout.state != FanOut.State.NEW:
-        return
-    # The id of every FANOUT_CHUNK-th follower, counted by the database: one row a chunk, not a
-    # follower.
-    number = Window(RowNumber(), order_by="to_user")
-    followers = relations.follower_ids(fanout.author_id).annotate(place=number - Value(1))
-    firsts = list(followers.annotate(rest=Mod("place", settings.FANOUT_CHUNK)).filter(rest=0))
-    bounds, total = firsts[1:], len(firsts)
-    edges = [0, *(bound - 1 for bound in bounds), MAX_ID]
-    FanOutChunk.objects.bulk_create(
-        FanOutChunk(fanout=fanout, number=number, lower=edges[number], upper=edges[number + 1])
-        for number in range(total)
-    )
-    fanout.total = total
-    fanout.state = FanOut.State.RUNNING if total else FanOut.State.DONE
-    fanout.done_at = None if total else db.now_ms()
-    fanout.save(update_fields=["total", "state", "done_at"])
-    failpoint("plan-written")
-    if not total:
-        place = Position(fanout.position, post_id)
-        transaction.on_commit(partial(cache.delivered, fanout.author_id, place), robust=True)
-
-
-def open_chunks(post_id: int) -> list[int]:
-    """Return the ids of the chunks of a post that are not done."""
-    chunks = FanOutChunk.objects.filter(fanout_id=post_id, done=False)
-    return list(chunks.order_by("number").values_list("pk", flat=True))
-
-
-def call_workers(post_id: int) -> None:
-    """Enqueue the open chunks of a post, a few in each message."""
-    chunks = open_chunks(post_id)
-    each = min(CHUNKS_A_MESSAGE, -(-len(chunks) // MESSAGES_LEAST))
-    for start in range(0, len(chunks), each or 1):
-        enqueue.ring("feeds.run_chunks", post_id, chunks[start : start + each])
 
 
 def run_chunks(chunks: Iterable[tuple[int, int]]) -> int:
@@ -131,7 +75,7 @@ def run_chunk(chunk_id: int) -> bool:
     if _checkpoint(chunk_id, lease, delivery.inserted):
         failpoint("chunk-done")
         if not _open(delivery.place.id):
-            _finish(FanOut.objects.filter(pk=delivery.place.id))
+            finish(FanOut.objects.filter(pk=delivery.place.id))
         if trim.is_small():
             trim.trim_sampled(delivery.followers, delivery.place.id)
         elif trim.is_turn(delivery.followers, delivery.place.id):
@@ -148,19 +92,7 @@ def trim_chunk(chunk_id: int) -> int:
     chunk = FanOutChunk.objects.select_related("fanout").filter(pk=chunk_id).first()
     if chunk is None:
         return 0
-    followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
-    return trim.trim_sampled(list(followers), chunk.fanout_id)
-
-
-def _followers(author_id: int, lower: int, upper: int, mode: int) -> "QuerySet[Any, int]":
-    """Return the ids of the recipients in a chunk, by the current relations."""
-    found = relations.follower_ids(author_id).filter(to_user_id__gt=lower, to_user_id__lte=upper)
-    return found.filter(to_user__last_seen__gte=active_since()) if mode == Mode.ACTIVE else found
-
-
-def active_since() -> datetime:
-    """Return the earliest last visit of people who still get posts pushed in mode ACTIVE."""
-    return timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
+    return trim.trim_sampled(list(_recipients(chunk)), chunk.fanout_id)
 
 
 def _watching(chunk_id: int) -> set[int]:
@@ -170,8 +102,13 @@ def _watching(chunk_id: int) -> set[int]:
     chunk = FanOutChunk.objects.select_related("fanout__author").filter(pk=chunk_id).first()
     if chunk is None or not chunk.fanout.author.is_active:
         return set()  # posts of a banned author are delivered without live hints
-    followers = _followers(chunk.fanout.author_id, chunk.lower, chunk.upper, chunk.fanout.mode)
-    return live_hints.watching(followers)
+    return live_hints.watching(_recipients(chunk))
+
+
+def _recipients(chunk: FanOutChunk) -> "QuerySet[Any, int]":
+    """Return the ids of the recipients in a chunk; its fan-out must be loaded."""
+    fanout = chunk.fanout
+    return tiers.recipients(fanout.author_id, chunk.lower, chunk.upper, fanout.mode)
 
 
 @db.atomic
@@ -221,19 +158,19 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
         rows_there = InboxEntry.objects.filter(publish_time=position, post_id=post_id)
         there.update(rows_there.filter(user_id__in=watching).values_list("user_id", flat=True))
     rows: db.Statement | QuerySet[Any, Any]
-    if mode == Mode.ALL:
+    if not tiers.is_pulled(mode):
         rows = _rows_for_all.statement(author_id, lower, upper, position, post_id)
     else:
-        rows = _rows(_followers(author_id, lower, upper, mode), position, post_id, author_id)
+        rows = _rows(tiers.recipients(author_id, lower, upper, mode), position, post_id, author_id)
     inserted = db.insert_from_select(
         InboxEntry, ["user", "publish_time", "post", "author"], rows, lock_source=True
     )
     failpoint("chunk-inserted")
     ids: Sequence[int]
-    if mode == Mode.ALL:
+    if not tiers.is_pulled(mode):
         ids = _all_followers(author_id, lower, upper)
     else:
-        ids = list(_followers(author_id, lower, upper, mode))
+        ids = list(tiers.recipients(author_id, lower, upper, mode))
     return _Delivery(
         inserted, ids, Position(position, post_id), frozenset(watching.intersection(ids) - there)
     )
@@ -271,14 +208,14 @@ def _alive(post_id: int) -> "QuerySet[Post, Any]":
 
 @prepared
 def _all_followers(author_id: int, lower: int, upper: int) -> "QuerySet[Any, int]":
-    return _followers(author_id, lower, upper, Mode.ALL)
+    return tiers.recipients(author_id, lower, upper, Mode.ALL)
 
 
 @prepared
 def _rows_for_all(
     author_id: int, lower: int, upper: int, position: int, post_id: int
 ) -> "QuerySet[Any, Any]":
-    return _rows(_followers(author_id, lower, upper, Mode.ALL), position, post_id, author_id)
+    return _rows(tiers.recipients(author_id, lower, upper, Mode.ALL), position, post_id, author_id)
 
 
 def _rows(
@@ -288,7 +225,7 @@ def _rows(
     return followers.order_by().values_list("to_user_id", *values)
 
 
-def _finish(fanouts: QuerySet[FanOut]) -> int:
+def finish(fanouts: QuerySet[FanOut]) -> int:
     """Mark those of the fan-outs DONE that have no open chunk left; return how many."""
     open_chunk = FanOutChunk.objects.filter(fanout=OuterRef("pk"), done=False)
     ready = fanouts.filter(~Exists(open_chunk), state=FanOut.State.RUNNING)
@@ -302,20 +239,3 @@ def _finish(fanouts: QuerySet[FanOut]) -> int:
     for post_id, author_id, position in places:
         cache.delivered(author_id, Position(position, post_id))
     return done
-
-
-def purge(limit: int = PURGE_LIMIT) -> int:
-    """Delete deliveries that were finished more than a week ago; return how many."""
-    limit_ms = db.now_ms() - KEEP_MS
-    old = FanOut.objects.filter(state=FanOut.State.DONE, position__lt=limit_ms)
-    ids = list(old.values_list("pk", flat=True)[:limit])
-    FanOutChunk.objects.filter(fanout_id__in=ids).delete()
-    FanOut.objects.filter(pk__in=ids).delete()
-    return len(ids)
-
-
-def sweep(limit: int = SWEEP_LIMIT) -> int:
-    """Close complete fan-outs and run chunks without a lease; return how many of both (T31)."""
-    count = _finish(FanOut.objects.all())
-    due = FanOutChunk.objects.filter(done=False, leased_until__lte=db.now_ms()).order_by("pk")
-    return count + run_chunks(list(due.values_list("pk", "fanout_id")[:limit]))

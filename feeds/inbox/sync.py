@@ -12,7 +12,8 @@ from django.db.models import Exists, F, OuterRef, Value
 
 from accounts.models import User
 from feeds import cache
-from feeds.models import FanOut, InboxEdge, InboxEntry, InboxState, Mode, Post
+from feeds.fanout import tiers
+from feeds.models import FanOut, InboxEdge, InboxEntry, InboxState, Post
 from relations import queries as relations
 from socialsite.core import db
 
@@ -45,7 +46,7 @@ def _backfill(viewer_id: int, author_id: int) -> None:
     Posts that are not pushed to all are always pulled, so they need no row. The posts are locked in
     share mode: a deletion and its cleanup come before the insert or after it.
     """
-    posts = Post.objects.filter(author_id=author_id, mode=Mode.ALL, is_deleted=False)
+    posts = Post.objects.filter(tiers.PUSHED_TO_ALL, author_id=author_id, is_deleted=False)
     positions = posts.newest_first().values_list("position", flat=True)
     first_left_out = positions[settings.BACKFILL_MAX : settings.BACKFILL_MAX + 1].first()
     boundary = COMPLETE if first_left_out is None else first_left_out
@@ -80,10 +81,10 @@ def missing(viewer_id: int, limit: int) -> list[int]:
         author_id=OuterRef("author_id"),
     )
     posts = Post.objects.filter(
+        tiers.PUSHED_TO_ALL,
         Exists(edges.filter(backfilled_from__lt=OuterRef("position"))),
         ~Exists(rows),
         author_id__in=list(follows),
-        mode=Mode.ALL,
         is_deleted=False,
         position__gt=floors.first() or 0,
     )

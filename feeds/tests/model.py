@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, queries
-from feeds.fanout import deliver
+from feeds.fanout import deliver, sweep, tiers
 from feeds.home import pull
 from feeds.home import viewer as readers
 from feeds.inbox import sync, trim
@@ -165,7 +165,7 @@ class FeedMachine(RuleBasedStateMachine):
     )
     def publish(self, a: int, mode: Mode, visibility: bool, n: int) -> None:
         """Publish with any tier: the author crosses the thresholds at will."""
-        with mock.patch.object(actions, "mode_for", return_value=mode):
+        with mock.patch.object(tiers, "mode_for", return_value=mode):
             for _ in range(n):
                 self.posts.append(
                     actions.publish(
@@ -184,7 +184,7 @@ class FeedMachine(RuleBasedStateMachine):
         """Publish two posts in one ms: only the id breaks the tie."""
         if self.posts:
             twin = data.draw(st.sampled_from(self.posts))
-            with mock.patch.object(actions, "mode_for", return_value=mode):
+            with mock.patch.object(tiers, "mode_for", return_value=mode):
                 made = actions.publish(self.people[a], content="tie", at_ms=twin.position)
             self.posts.append(made)
 
@@ -194,7 +194,7 @@ class FeedMachine(RuleBasedStateMachine):
         if self.posts:
             source = data.draw(st.sampled_from(self.posts))
             with (
-                mock.patch.object(actions, "mode_for", return_value=mode),
+                mock.patch.object(tiers, "mode_for", return_value=mode),
                 contextlib.suppress(Forbidden, NotFound),
             ):
                 made, _ = actions.repost(self.people[a], source.pk, "words" if words else "")
@@ -244,7 +244,7 @@ class FeedMachine(RuleBasedStateMachine):
 
     @rule()
     def drain(self) -> None:
-        while relay.relay() + deliver.sweep():
+        while relay.relay() + sweep.run():
             pass
 
     @rule(a=people_index, b=people_index)

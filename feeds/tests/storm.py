@@ -18,7 +18,7 @@ from django.db import connections
 from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, queries
-from feeds.fanout import deliver
+from feeds.fanout import sweep
 from feeds.inbox import sync, trim
 from feeds.models import Post
 from feeds.tests.model import REFUSED, all_pages
@@ -153,7 +153,7 @@ class Storm:
 
     def sweep(self, dice: random.Random) -> None:
         """Run a few chunks."""
-        deliver.sweep(dice.randint(1, 5))
+        sweep.run(dice.randint(1, 5))
         time.sleep(0.005)
 
     def run(self) -> Found:

@@ -8,6 +8,7 @@ import pytest
 
 from accounts.models import User
 from feeds import actions, queries
+from feeds.fanout import tiers
 from feeds.models import InboxState, Mode, Post
 from relations import actions as relations
 from socialsite.core.http.errors import Forbidden, NotFound
@@ -115,7 +116,7 @@ def test_a_post_that_comes_in_late_among_what_was_shown_is_new_until_it_is_seen(
 ) -> None:
     """Its position is below the read mark, but no page has shown it."""
     reader, author, now = late
-    with mock.patch.object(actions, "mode_for", return_value=mode):
+    with mock.patch.object(tiers, "mode_for", return_value=mode):
         post = make_post(author, at_ms=now - before_ms)
     assert queries.new_count(reader) == (1, False)
     drain()

@@ -8,6 +8,7 @@ from django.conf import LazySettings
 
 from accounts.models import User
 from feeds import actions, queries
+from feeds.fanout import tiers
 from feeds.models import Mode, Post
 from relations import actions as relations
 from socialsite.core import redis
@@ -41,7 +42,7 @@ def follow(reader: User, author: User, drain: Make) -> User:
 def pull(author: User, monkeypatch: pytest.MonkeyPatch, make_post: Make, *at: int) -> list[Post]:
     """Publish posts that are pulled."""
     with monkeypatch.context() as patch:
-        patch.setattr(actions, "mode_for", lambda followers, before: Mode.NONE)
+        patch.setattr(tiers, "mode_for", lambda followers, before: Mode.NONE)
         return [make_post(author, at_ms=at_ms) for at_ms in at]
 
 

@@ -16,7 +16,7 @@ from django.db import connection, connections
 
 from accounts.models import User
 from feeds import actions, queries
-from feeds.fanout import deliver
+from feeds.fanout import sweep
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Post
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations
@@ -115,7 +115,7 @@ def settle() -> None:
         for _ in range(20):
             Event.objects.update(available_at=0)
             FanOutChunk.objects.update(leased_until=0)
-            while relay.relay() + deliver.sweep():
+            while relay.relay() + sweep.run():
                 pass
             if not Event.objects.exists():
                 return
@@ -176,7 +176,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
         race.add("publish", publish(author), pause=0.15)
     for _ in range(2):
         race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-        race.add("sweep", lambda dice: deliver.sweep() and None, pause=0.01)
+        race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
     for reader in readers[:2]:
         race.add("read", read(reader))
     for person in togglers:

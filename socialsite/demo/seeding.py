@@ -22,7 +22,7 @@ from accounts import actions as accounts
 from accounts.models import Role, User
 from accounts.sign_in import passwords
 from feeds import actions as feeds
-from feeds.fanout import deliver
+from feeds.fanout import sweep
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
 from interactions import actions as interactions
 from interactions.models import SubjectType
@@ -279,10 +279,10 @@ class _Seeding:
         if waiting > BACKLOG:
             relay.relay(waiting - BACKLOG // 2)
         if FanOutChunk.objects.filter(done=False).count() > BACKLOG:
-            deliver.sweep()
+            sweep.run()
 
     def _finish(self) -> None:
-        while relay.relay() + deliver.sweep():
+        while relay.relay() + sweep.run():
             self._check()
 
     def _check(self) -> None:

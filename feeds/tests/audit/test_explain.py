@@ -19,7 +19,7 @@ from accounts.tests.browsers import browser_of
 from feeds import actions, cache, queries
 from feeds.audit import explain
 from feeds.audit.reasons import CACHED, PULLED, PUSHED, Code
-from feeds.fanout import deliver
+from feeds.fanout import deliver, plan, sweep, tiers
 from feeds.inbox import rebuild, sync
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
 from feeds.tests.model import FeedMachine, all_pages
@@ -135,7 +135,7 @@ def test_a_fan_out_is_followed_from_the_plan_to_the_row(
     post = make_post(author)
     assert codes(reader, post) == ["followed", "pulled_fanout_open"]
     assert "open (not planned, open chunks: 0)" in texts(reader, post)[1]
-    deliver.plan(post.pk)
+    plan.write(post.pk)
     assert codes(reader, post) == ["followed", "pulled_fanout_open", "chunk"]
     assert "open (planned, open chunks: 1)" in texts(reader, post)[1]
     assert texts(reader, post)[2].endswith(
@@ -158,7 +158,7 @@ def test_the_chunk_is_the_one_whose_range_has_the_reader(
     later = make_user()
     relations.follow(later, author)
     post = make_post(author)
-    deliver.plan(post.pk)
+    plan.write(post.pk)
     chunks = FanOutChunk.objects.order_by("number")
     assert [chunk.number for chunk in chunks] == [0, 1]
     for person, chunk in zip((reader, later), chunks, strict=True):
@@ -195,7 +195,7 @@ def test_a_plan_that_is_forgotten_is_told(
     post = make_post(author)
     drain()
     FanOut.objects.update(position=1)
-    assert deliver.purge() == 1
+    assert sweep.purge() == 1
     assert codes(reader, post) == ["followed", "pushed_forgotten"]
 
 
@@ -208,7 +208,7 @@ def test_posts_not_pushed_to_all_are_pulled_by_their_frozen_mode(
     monkeypatch: pytest.MonkeyPatch,
     mode: Mode,
 ) -> None:
-    monkeypatch.setattr(actions, "mode_for", lambda followers, before: mode)
+    monkeypatch.setattr(tiers, "mode_for", lambda followers, before: mode)
     User.objects.filter(pk=reader.pk).update(last_seen="2020-01-01T00:00:00Z")
     post = make_post(author)
     drain()
@@ -269,7 +269,7 @@ class ExplainMachine(FeedMachine):
     def forget_plans(self) -> None:
         done = FanOut.objects.filter(state=FanOut.State.DONE)
         done.update(position=1)
-        deliver.purge()
+        sweep.purge()
 
     @rule(a=st.integers(0, 3))
     def rebuild(self, a: int) -> None:

@@ -18,7 +18,7 @@ from accounts.models import User
 from feeds import actions, cache, queries, subscribers, tasks
 from feeds.audit import cache_audit, verify
 from feeds.cache.timeline import member_of
-from feeds.fanout import deliver
+from feeds.fanout import sweep, tiers
 from feeds.inbox import rebuild, sync, trim
 from feeds.models import (
     AuthorHead,
@@ -207,7 +207,7 @@ def test_a_row_is_missed_although_its_author_is_pulled_anyway(
     reader: User, author: User, make_user: Make, make_post: Make, drain: Make, monkeypatch: Any
 ) -> None:
     """The feed is right for now; with more in the inbox it would not be."""
-    monkeypatch.setattr(actions, "mode_for", lambda followers, before: Mode.NONE)
+    monkeypatch.setattr(tiers, "mode_for", lambda followers, before: Mode.NONE)
     make_post(author, at_ms=500)
     monkeypatch.undo()
     monkeypatch.setattr(verify, "PAUSE_SECONDS", 0)
@@ -267,7 +267,7 @@ def test_an_entry_that_the_cached_inbox_lacks_is_found(reader: User, posts: list
 @pytest.fixture
 def pulled(author: User, make_post: Make, reader: User, drain: Make, monkeypatch: Any) -> Post:
     """A post of the author that is not pushed."""
-    monkeypatch.setattr(actions, "mode_for", lambda followers, before: Mode.NONE)
+    monkeypatch.setattr(tiers, "mode_for", lambda followers, before: Mode.NONE)
     post: Post = make_post(author, at_ms=5500)
     drain()
     return post
@@ -558,7 +558,7 @@ def test_nothing_is_found_while_people_post_and_follow(
     race.add("post", post, pause=0.05)
     race.add("change", change, pause=0.05)
     race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-    race.add("sweep", lambda dice: deliver.sweep() and None, pause=0.01)
+    race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
     race.add("check", check)
     race.run()
     assert min(race.done.values()) >= 2

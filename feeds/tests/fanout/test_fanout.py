@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.live import hints
 from accounts.models import User
 from feeds import actions, queries, tasks
-from feeds.fanout import deliver as fanout
+from feeds.fanout import deliver, plan, sweep
 from feeds.inbox import sync
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.home.reads import at_a_read_of
@@ -71,8 +71,8 @@ def state(post: Post) -> int:
 def planned(author: User) -> tuple[Post, list[int]]:
     """Publish and write the plan without delivering."""
     post = actions.publish(author, content="hello")
-    fanout.plan(post.pk)
-    return post, fanout.open_chunks(post.pk)
+    plan.write(post.pk)
+    return post, plan.open_chunks(post.pk)
 
 
 def at_point(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], None]) -> None:
@@ -83,7 +83,7 @@ def at_point(monkeypatch: pytest.MonkeyPatch, name: str, act: Callable[[], None]
         if reached == name and waiting:
             waiting.pop()()
 
-    monkeypatch.setattr(fanout, "failpoint", hit)
+    monkeypatch.setattr(deliver, "failpoint", hit)
 
 
 def die() -> None:
@@ -108,7 +108,7 @@ def test_the_ranges_of_a_plan_cover_all_ids_whatever_the_size_of_a_chunk(
     assert min(inside) >= 1
     assert max(inside) <= size
     assert state(post) == FanOut.State.RUNNING
-    while fanout.sweep():
+    while sweep.run():
         pass
     assert receivers(post) == ids(fans)
     assert state(post) == FanOut.State.DONE
@@ -129,12 +129,12 @@ def test_a_plan_is_written_once(
     before = ranges(post)
     relations.follow(make_user(), author)
     settings.FANOUT_CHUNK = 1
-    fanout.plan(post.pk)
+    plan.write(post.pk)
     assert ranges(post) == before
-    while fanout.sweep():
+    while sweep.run():
         pass
-    fanout.plan(post.pk)
-    assert fanout.open_chunks(post.pk) == []
+    plan.write(post.pk)
+    assert plan.open_chunks(post.pk) == []
     assert state(post) == FanOut.State.DONE
 
 
@@ -161,12 +161,12 @@ def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
         relations.follow(person, author)
     drain()
     post, (first, second, third) = planned(author)
-    assert fanout.run_chunk(second)
+    assert deliver.run_chunk(second)
     for person in new:
         relations.follow(person, author)
-    fanout.plan(post.pk)
-    assert fanout.run_chunk(third)
-    assert fanout.run_chunk(first)
+    plan.write(post.pk)
+    assert deliver.run_chunk(third)
+    assert deliver.run_chunk(first)
     assert receivers(post) == ids(old + new)
     assert state(post) == FanOut.State.DONE
     for person in old + new:
@@ -184,7 +184,7 @@ def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
     relations.unfollow(fans[0], author)
     relations.unfollow(fans[2], author)
     for chunk in chunks:
-        assert fanout.run_chunk(chunk)
+        assert deliver.run_chunk(chunk)
     assert receivers(post) == ids([fans[1], fans[3], fans[4]])
 
 
@@ -203,11 +203,11 @@ def test_a_plan_written_late_reaches_everybody_who_follows_then(
 # --- chunks -------------------------------------------------------------------------------------
 def test_a_chunk_that_runs_twice_inserts_once(author: User, fans: list[User]) -> None:
     post, (chunk,) = planned(author)
-    assert fanout.run_chunk(chunk)
-    assert not fanout.run_chunk(chunk)
+    assert deliver.run_chunk(chunk)
+    assert not deliver.run_chunk(chunk)
     FanOutChunk.objects.update(leased_until=0)  # as with a late message
-    assert not fanout.run_chunk(chunk)
-    assert not fanout.run_chunk(chunk + 1)
+    assert not deliver.run_chunk(chunk)
+    assert not deliver.run_chunk(chunk + 1)
     assert receivers(post) == ids(fans)
 
 
@@ -218,9 +218,9 @@ def test_a_chunk_whose_worker_died_before_its_commit_is_free_at_once(
     post, (chunk,) = planned(author)
     at_point(monkeypatch, point, die)
     with pytest.raises(Killed):
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert receivers(post) == []
-    assert fanout.sweep() > 0
+    assert sweep.run() > 0
     assert receivers(post) == ids(fans)
     assert state(post) == FanOut.State.DONE
 
@@ -232,24 +232,24 @@ def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     post, (chunk,) = planned(author)
     at_point(monkeypatch, point, die)
     with pytest.raises(Killed):
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert receivers(post) == ids(fans)
-    assert not fanout.run_chunk(chunk)
-    assert fanout.sweep() == 0
+    assert not deliver.run_chunk(chunk)
+    assert sweep.run() == 0
     assert state(post) == FanOut.State.RUNNING
     assert_exact(fans[0])
-    later = db.now_ms() + fanout.LEASE_MS + 1
+    later = db.now_ms() + deliver.LEASE_MS + 1
     monkeypatch.setattr(db, "now_ms", lambda: later)
-    assert fanout.sweep() > 0
+    assert sweep.run() > 0
     assert receivers(post) == ids(fans)
     assert state(post) == FanOut.State.DONE
-    assert fanout.sweep() == 0
+    assert sweep.run() == 0
 
 
 def test_who_has_no_lease_writes_nothing(author: User, fans: list[User]) -> None:
     post, (chunk,) = planned(author)
     FanOutChunk.objects.filter(pk=chunk).update(lease=1, leased_until=db.now_ms() + 60_000)
-    assert not fanout.run_chunk(chunk)
+    assert not deliver.run_chunk(chunk)
     assert receivers(post) == []
     row = FanOutChunk.objects.get(pk=chunk)
     assert (row.done, row.lease) == (False, 1)
@@ -264,8 +264,8 @@ def test_a_slow_worker_does_not_close_the_chunk_of_the_next(
         FanOutChunk.objects.filter(pk=chunk).update(lease=1)
 
     at_point(monkeypatch, "chunk-delivered", somebody_else_takes_it)
-    fanout.run_chunk(chunk)
-    assert fanout.open_chunks(post.pk) == [chunk]
+    deliver.run_chunk(chunk)
+    assert plan.open_chunks(post.pk) == [chunk]
     assert state(post) == FanOut.State.RUNNING
 
 
@@ -276,8 +276,8 @@ def test_the_fan_out_is_open_until_its_last_chunk_is_done(
     post, chunks = planned(author)
     for number, chunk in enumerate(chunks, start=1):
         assert state(post) == FanOut.State.RUNNING
-        assert len(fanout.open_chunks(post.pk)) == 4 - number
-        assert fanout.run_chunk(chunk)
+        assert len(plan.open_chunks(post.pk)) == 4 - number
+        assert deliver.run_chunk(chunk)
         for fan in fans:
             assert_exact(fan)
     assert state(post) == FanOut.State.DONE
@@ -288,11 +288,11 @@ def test_a_deleted_post_is_not_delivered(
 ) -> None:
     settings.FANOUT_CHUNK = 2
     post, (first, second, third) = planned(author)
-    assert fanout.run_chunk(first)
+    assert deliver.run_chunk(first)
     actions.delete(author, post.pk)
-    assert fanout.run_chunk(second)
+    assert deliver.run_chunk(second)
     assert receivers(post) == ids(fans[:2])
-    assert fanout.run_chunk(third)
+    assert deliver.run_chunk(third)
     assert state(post) == FanOut.State.DONE
     drain()
     assert receivers(post) == []
@@ -308,7 +308,7 @@ def test_a_delivery_that_ends_while_a_page_is_read_loses_nothing(
     queries.home_feed(fan, None, 10)
     post, _ = planned(author)
     redis.call(lambda connection: connection.delete(*connection.keys(lost)))
-    with at_a_read_of("SELECT", fanout.sweep, after=is_after):
+    with at_a_read_of("SELECT", sweep.run, after=is_after):
         assert [c["id"] for c in queries.home_feed(fan, None, 10).items] == [str(post.pk)]
     assert state(post) == FanOut.State.DONE
 
@@ -324,7 +324,7 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
     User.objects.filter(pk=fans[1].pk).update(last_seen=just)
     post, _ = planned(author)
     assert post.mode == Mode.ACTIVE
-    while fanout.sweep():
+    while sweep.run():
         pass
     assert receivers(post) == ids([fans[1], fans[2], fans[4]])
     assert state(post) == FanOut.State.DONE
@@ -376,7 +376,7 @@ def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
     relations.follow(joined, author)
     sync.sync_inbox(joined.pk, author.pk)
     come_online(joined, fans[0])
-    assert fanout.run_chunk(chunk)
+    assert deliver.run_chunk(chunk)
     assert told == [fans[0].pk]
     assert receivers(post) == ids([*fans, joined])
 
@@ -388,10 +388,10 @@ def test_nobody_is_told_of_a_chunk_that_was_not_committed_or_resumed(
     come_online(*fans)
     at_point(monkeypatch, "chunk-inserted", die)
     with pytest.raises(Killed):
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert told == []
     FanOutChunk.objects.update(leased_until=0)
-    assert fanout.run_chunk(chunk)
+    assert deliver.run_chunk(chunk)
     assert sorted(told) == ids(fans)
 
 
@@ -400,11 +400,11 @@ def test_who_may_be_connected_for_all_that_redis_says_is_told_once(
 ) -> None:
     _, (chunk,) = planned(author)
     with dead_redis():
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert sorted(told) == ids(fans)
     FanOutChunk.objects.update(leased_until=0)
     come_online(*fans)
-    assert fanout.run_chunk(chunk)
+    assert deliver.run_chunk(chunk)
     assert len(told) == len(fans)
 
 
@@ -437,11 +437,11 @@ def test_telling_nobody_costs_a_chunk_no_query(
     settings.INBOX_MAX = 10**6  # no inbox is sampled for trimming by chance
     _, (chunk,) = planned(author)
     with CaptureQueriesContext(connection) as before:
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     come_online(fans[0])
     _, (chunk,) = planned(author)
     with CaptureQueriesContext(connection) as after:
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert len(after) == len(before) + 3  # the chunk, its followers, those with the row
 
 
@@ -452,19 +452,19 @@ def test_the_sweeper_closes_plans_whose_last_worker_died_before_it_could(
     post, (chunk,) = planned(author)
     at_point(monkeypatch, "chunk-done", die)
     with pytest.raises(Killed):
-        fanout.run_chunk(chunk)
+        deliver.run_chunk(chunk)
     assert state(post) == FanOut.State.RUNNING
     assert_exact(fans[0])
-    assert fanout.sweep() > 0
+    assert sweep.run() > 0
     assert state(post) == FanOut.State.DONE
-    assert fanout.sweep() == 0
+    assert sweep.run() == 0
 
 
 def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
     author: User, fans: list[User], drain: Make
 ) -> None:
     post = actions.publish(author, content="hello")
-    assert fanout.sweep() == 0
+    assert sweep.run() == 0
     assert state(post) == FanOut.State.NEW
     drain()
     assert receivers(post) == ids(fans)
@@ -473,16 +473,16 @@ def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
 def test_finished_deliveries_are_forgotten_after_a_week_and_open_ones_never(
     author: User, fans: list[User], drain: Make
 ) -> None:
-    long_ago = db.now_ms() - fanout.KEEP_MS - 1000
+    long_ago = db.now_ms() - sweep.KEEP_MS - 1000
     actions.publish(author, content="old and delivered", at_ms=long_ago)
     new = actions.publish(author, content="new and delivered")
     drain()
     still_open = actions.publish(author, content="old and open", at_ms=long_ago)
-    fanout.plan(still_open.pk)
-    assert fanout.purge() == 1
+    plan.write(still_open.pk)
+    assert sweep.purge() == 1
     assert set(FanOut.objects.values_list("pk", flat=True)) == {new.pk, still_open.pk}
     assert set(FanOutChunk.objects.values_list("fanout_id", flat=True)) == {new.pk, still_open.pk}
-    assert fanout.purge() == 0
+    assert sweep.purge() == 0
     for fan in fans:
         assert_exact(fan)
 
@@ -492,8 +492,8 @@ def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
 ) -> None:
     settings.FANOUT_CHUNK = 1
     post, chunks = planned(author)
-    fanout.sweep(2)
-    assert fanout.open_chunks(post.pk) == chunks[2:]
+    sweep.run(2)
+    assert plan.open_chunks(post.pk) == chunks[2:]
     assert receivers(post) == ids(fans[:2])
 
 
@@ -501,18 +501,18 @@ def test_a_post_whose_delivery_fails_does_not_keep_the_sweeper_from_later_ones(
     author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first, chunk), (second, _) = planned(author), planned(author)
-    deliver = fanout._deliver
+    real = deliver._deliver
 
     def fail_once(chunk_id: int, *args: Any) -> Any:
         if chunk_id == chunk[0]:
             raise ValueError("a mistake of ours")
-        return deliver(chunk_id, *args)
+        return real(chunk_id, *args)
 
-    monkeypatch.setattr(fanout, "_deliver", fail_once)
-    assert fanout.sweep() == 1
+    monkeypatch.setattr(deliver, "_deliver", fail_once)
+    assert sweep.run() == 1
     assert (receivers(first), receivers(second)) == ([], ids(fans))
     monkeypatch.undo()
-    assert fanout.sweep() == 1
+    assert sweep.run() == 1
     assert receivers(first) == ids(fans)
 
 
@@ -523,7 +523,7 @@ def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones
     stuck, chunks = planned(author)
     later, _ = planned(author)
     tried: list[int] = []
-    alive = fanout._alive.statement
+    alive = deliver._alive.statement
 
     def statement(post_id: int) -> db.Statement:
         if post_id == stuck.pk:
@@ -532,13 +532,13 @@ def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones
         return alive(post_id)
 
     with monkeypatch.context() as locked:
-        locked.setattr(fanout._alive, "statement", statement)
+        locked.setattr(deliver._alive, "statement", statement)
         locked.setattr(db, "ATTEMPTS", 2)
-        assert fanout.sweep() == 2
+        assert sweep.run() == 2
     assert state(later) == FanOut.State.DONE
     # Its other chunks would wait as long for the same lock.
-    assert (len(tried), fanout.open_chunks(stuck.pk)) == (2, chunks)
-    assert fanout.sweep() == 2
+    assert (len(tried), plan.open_chunks(stuck.pk)) == (2, chunks)
+    assert sweep.run() == 2
     assert receivers(stuck) == ids(fans)
 
 
@@ -556,18 +556,18 @@ def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
     sizes: list[int],
 ) -> None:
     settings.FANOUT_CHUNK = chunk
-    monkeypatch.setattr(fanout, "CHUNKS_A_MESSAGE", most)
+    monkeypatch.setattr(plan, "CHUNKS_A_MESSAGE", most)
     post, chunks = planned(author)
     rung: list[Any] = []
     monkeypatch.setattr(enqueue, "ring", lambda *words: rung.append(words))
-    fanout.call_workers(post.pk)
+    plan.enqueue_chunks(post.pk)
     assert [len(some) for _task, _post, some in rung] == sizes
     assert [one for _task, _post, some in rung for one in some] == chunks
     for task, *args in rung:
         assert task == tasks.run_chunks.name
         tasks.run_chunks(*args)
     assert (receivers(post), state(post)) == (ids(fans), FanOut.State.DONE)
-    fanout.call_workers(post.pk)
+    plan.enqueue_chunks(post.pk)
     assert len(rung) == len(sizes)
 
 
@@ -576,18 +576,18 @@ def test_a_chunk_that_fails_does_not_keep_its_message_from_the_others(
 ) -> None:
     settings.FANOUT_CHUNK = 2
     post, chunks = planned(author)
-    deliver = fanout._deliver
+    real = deliver._deliver
 
     def fail(chunk_id: int, *args: Any) -> Any:
         if chunk_id == chunks[0]:
             raise ValueError("a mistake of ours")
-        return deliver(chunk_id, *args)
+        return real(chunk_id, *args)
 
     with monkeypatch.context() as failing:
-        failing.setattr(fanout, "_deliver", fail)
+        failing.setattr(deliver, "_deliver", fail)
         tasks.run_chunks(post.pk, chunks)
-    assert fanout.open_chunks(post.pk) == chunks[:1]
-    assert fanout.sweep() == 1
+    assert plan.open_chunks(post.pk) == chunks[:1]
+    assert sweep.run() == 1
     assert receivers(post) == ids(fans)
 
 
@@ -604,7 +604,7 @@ class TestAtOnce:
 
     pytestmark = full
 
-    @pytest.mark.parametrize("lease_ms", [fanout.LEASE_MS, -1], ids=["held", "over at once"])
+    @pytest.mark.parametrize("lease_ms", [deliver.LEASE_MS, -1], ids=["held", "over at once"])
     def test_two_workers_deliver_the_same_chunk_exactly_once(
         self,
         author: User,
@@ -614,11 +614,11 @@ class TestAtOnce:
         lease_ms: int,
     ) -> None:
         settings.FANOUT_CHUNK = 3
-        monkeypatch.setattr(fanout, "LEASE_MS", lease_ms)
+        monkeypatch.setattr(deliver, "LEASE_MS", lease_ms)
         for _ in range(5):
             post, chunks = planned(author)
             for chunk in chunks:
-                ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk)] * 2)
+                ran = at_once([lambda chunk=chunk: deliver.run_chunk(chunk)] * 2)
                 assert sorted(ran) == [False, True] if lease_ms > 0 else True in ran
                 assert not [result for result in ran if not isinstance(result, bool)]
             assert receivers(post) == ids(fans)
@@ -630,7 +630,7 @@ class TestAtOnce:
         settings.FANOUT_CHUNK = 2
         for _ in range(5):
             post, chunks = planned(author)
-            ran = at_once([lambda chunk=chunk: fanout.run_chunk(chunk) for chunk in chunks])
+            ran = at_once([lambda chunk=chunk: deliver.run_chunk(chunk) for chunk in chunks])
             assert ran == [True] * 3
             assert state(post) == FanOut.State.DONE
             assert receivers(post) == ids(fans)
@@ -647,12 +647,12 @@ class TestAtOnce:
 
         def too_late() -> bool:
             assert inserted.wait(60)
-            ran = fanout.run_chunk(chunk)
+            ran = deliver.run_chunk(chunk)
             gone.set()
             return ran
 
         at_point(monkeypatch, "chunk-inserted", hold_on)
-        assert at_once([lambda: fanout.run_chunk(chunk), too_late]) == [True, False]
+        assert at_once([lambda: deliver.run_chunk(chunk), too_late]) == [True, False]
         assert receivers(post) == ids(fans)
 
     def test_two_workers_write_one_plan(
@@ -660,8 +660,8 @@ class TestAtOnce:
     ) -> None:
         settings.FANOUT_CHUNK = 2
         post = actions.publish(author, content="hello")
-        assert at_once([lambda: fanout.plan(post.pk)] * 3) == [None] * 3
-        assert len(fanout.open_chunks(post.pk)) == 3
+        assert at_once([lambda: plan.write(post.pk)] * 3) == [None] * 3
+        assert len(plan.open_chunks(post.pk)) == 3
 
     @pytest.mark.parametrize("write", ["delete", "unfollow"])
     def test_who_takes_a_post_away_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
@@ -691,7 +691,7 @@ class TestAtOnce:
                         relations.unfollow(fans[0], author)
                 written.set()
 
-            assert at_once([lambda: fanout.run_chunk(chunk), take_away]) == [True, None]
+            assert at_once([lambda: deliver.run_chunk(chunk), take_away]) == [True, None]
             assert receivers(post) == ids(fans)
             drain()
         assert receivers(post) == ([] if write == "delete" else ids(fans[1:]))

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import User
 from feeds import actions
-from feeds.fanout import deliver, progress
+from feeds.fanout import deliver, plan, progress, sweep
 from feeds.models import FanOut, FanOutChunk, Post
 from relations import actions as relations
 
@@ -36,8 +36,8 @@ def author(make_user: Make, drain: Make, settings: LazySettings) -> User:
 
 def planned(author: User) -> tuple[Post, list[int]]:
     post = actions.publish(author, content="hello")
-    deliver.plan(post.pk)
-    return post, deliver.open_chunks(post.pk)
+    plan.write(post.pk)
+    return post, plan.open_chunks(post.pk)
 
 
 def told(*words: str) -> str:
@@ -56,7 +56,7 @@ def test_a_delivery_is_seen_from_its_plan_to_its_end(author: User) -> None:
     assert (now.chunks_done, now.chunks, now.delivered) == (1, 3, 2)
     assert (now.held, now.expired) == (1, 1)
     FanOutChunk.objects.update(leased_until=0)
-    while deliver.sweep():
+    while sweep.run():
         pass
     (end,) = progress.look(post.pk)
     assert (end.state, end.chunks_done, end.delivered) == ("DONE", 3, 5)

@@ -10,6 +10,7 @@ from PIL import Image
 
 from accounts.models import User
 from feeds import actions, queries
+from feeds.fanout import tiers
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations
@@ -258,7 +259,7 @@ def test_a_post_for_followers_is_in_feeds_of_followers_only(
 
 # --- the tier -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("before", "tiers"),
+    ("before", "expected"),
     [
         # followers: 0, at 80, above 80, at 100, above 100, at 800, above 800, at 1000, above 1000
         (Mode.ALL, "AAAACCCCN"),
@@ -267,12 +268,12 @@ def test_a_post_for_followers_is_in_feeds_of_followers_only(
     ],
 )
 def test_an_author_goes_up_above_a_threshold_and_down_at_four_fifths_of_it(
-    before: Mode, tiers: str, settings: LazySettings
+    before: Mode, expected: str, settings: LazySettings
 ) -> None:
     settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = 100, 1000
     followers = (0, 80, 81, 100, 101, 800, 801, 1000, 1001)
     letters = {Mode.ALL: "A", Mode.ACTIVE: "C", Mode.NONE: "N"}
-    assert "".join(letters[actions.mode_for(n, before)] for n in followers) == tiers
+    assert "".join(letters[tiers.mode_for(n, before)] for n in followers) == expected
 
 
 def test_the_tier_is_frozen_on_each_post_and_the_feed_is_exact_across_the_edge(
@@ -291,8 +292,8 @@ def test_the_tier_is_frozen_on_each_post_and_the_feed_is_exact_across_the_edge(
         posts.append(actions.publish(author, content="going down"))
     drain()
     # 1 to 5 followers, 6 and 7, 8; then 7 and 6 (above 5.6), and from 5 (above 4) on again.
-    tiers = [Post.objects.get(pk=post.pk).mode for post in posts]
-    assert tiers == [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 1, 0, 0, 0, 0]
+    modes = [Post.objects.get(pk=post.pk).mode for post in posts]
+    assert modes == [0, 0, 0, 0, 0, 1, 1, 2, 2, 2, 1, 0, 0, 0, 0]
     assert not FanOut.objects.filter(post__mode=Mode.NONE).exists()
     assert_exact(fans[0])
     assert len(queries.home_feed(fans[0], None, 20).items) == 15

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import User
 from feeds import actions, cache
-from feeds.fanout import deliver
+from feeds.fanout import deliver, plan, sweep
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations
@@ -42,7 +42,7 @@ def fans(author: User, make_user: Make, make_post: Make, drain: Make) -> list[Us
 def post(author: User, fans: list[User]) -> Post:
     """A post whose plan is written, and which the caches know."""
     found = actions.publish(author, content="hello")
-    deliver.plan(found.pk)
+    plan.write(found.pk)
     return found
 
 
@@ -77,7 +77,7 @@ def test_a_chunk_that_could_not_tell_the_caches_stays_open_and_gives_them_up(
     assert held.leased_until >= now + cache.READER_TTL_MS + leased.LEASE_MS
     for fan in fans:
         assert_exact(fan)
-    assert deliver.sweep() == 0
+    assert sweep.run() == 0
     assert FanOut.objects.get(pk=post.pk).state == FanOut.State.RUNNING
 
 
@@ -96,7 +96,7 @@ def test_once_no_reader_can_have_the_old_generation_the_chunk_is_done(
         with dead_redis():
             assert deliver.run_chunk(chunk(post).pk)
     else:
-        assert deliver.sweep() == 1
+        assert sweep.run() == 1
     assert generations(fans) == after
     assert FanOut.objects.get(pk=post.pk).state == FanOut.State.DONE
     redis.call(lambda connection: connection.delete("fanouts2:0"))

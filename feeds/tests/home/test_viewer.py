@@ -21,7 +21,7 @@ from accounts import queries as people
 from accounts.models import User
 from feeds import actions, cache, queries
 from feeds.cache import timeline
-from feeds.fanout import deliver
+from feeds.fanout import deliver, plan, tiers
 from feeds.home import hydration, sources
 from feeds.home import page as home
 from feeds.home import viewer as readers
@@ -305,8 +305,8 @@ def world(make_user: Make, make_post: Make, drain: Make, settings: LazySettings)
     accounts.ban(found["banned"])
     relations.follow(found["nobody"], found["famous"])  # its backfill waits
     post = make_post(found["pushed"])  # planned, half of it delivered
-    deliver.plan(post.pk)
-    deliver.run_chunk(deliver.open_chunks(post.pk)[0])
+    plan.write(post.pk)
+    deliver.run_chunk(plan.open_chunks(post.pk)[0])
     make_post(found["famous"])  # not even planned
     assert post.mode == Mode.ALL
     return found
@@ -600,7 +600,7 @@ def test_the_first_post_that_is_not_pushed_to_all_is_in_warm_feeds_at_once(
     User.objects.filter(pk=reader.pk).update(last_seen=long_ago)  # ACTIVE is not for them
     for _ in range(2):
         assert_exact(reader)
-    with mock.patch.object(actions, "mode_for", return_value=mode):
+    with mock.patch.object(tiers, "mode_for", return_value=mode):
         actions.publish(author, content="to few")
     assert_exact(reader)
     drain()
@@ -719,7 +719,7 @@ def test_what_is_pulled_of_the_ms_in_which_a_run_of_the_inbox_ends_is_not_passed
         relations.follow(reader, person)
     drain()
     for person, mode in ((author, Mode.ALL), (pulled, Mode.NONE)):
-        with mock.patch.object(actions, "mode_for", return_value=mode):
+        with mock.patch.object(tiers, "mode_for", return_value=mode):
             for _ in range(10):
                 make_post(person, at_ms=1000)
     drain()

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from accounts import actions as accounts
 from accounts.models import AuditEntry, Role, User
 from feeds import actions, queries
-from feeds.fanout import deliver
+from feeds.fanout import sweep
 from feeds.inbox import rebuild, trim
 from feeds.inbox import sync as inbox
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
@@ -427,7 +427,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
 
     race.add("publish", publish, pause=0.1)
     race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-    race.add("sweep", lambda dice: deliver.sweep() and None, pause=0.01)
+    race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
     race.add("read", read)
     for _ in range(2):
         race.add("rebuild", make_anew)

@@ -9,7 +9,7 @@ from django.conf import LazySettings
 
 from accounts.models import User
 from feeds import tasks
-from feeds.fanout import deliver as fanout
+from feeds.fanout import deliver, plan
 from feeds.inbox import sync, trim
 from feeds.models import FanOut, InboxEntry, InboxState, Mode, Post
 from feeds.tests.home.test_timeline import assert_exact, place
@@ -35,7 +35,7 @@ def reader(author: User, make_user: Make, drain: Make) -> User:
     return found
 
 
-def deliver(author: User, reader: User, ident: int, seconds: int) -> Post:
+def deliver_row(author: User, reader: User, ident: int, seconds: int) -> Post:
     """Create a post and its inbox row at this position."""
     post = place(author, ident, seconds, Mode.ALL)
     InboxEntry.objects.create(user=reader, publish_time=post.position, post=post, author=author)
@@ -59,7 +59,7 @@ def test_what_is_beyond_the_size_goes_and_is_pulled(
 ) -> None:
     settings.INBOX_MAX = 3
     for number in range(1, 8):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     generation = state(reader)[1]
     assert trim.trim(reader.pk) == 4
     assert kept(reader) == [5, 6, 7]
@@ -76,7 +76,7 @@ def test_an_inbox_that_is_not_too_long_is_left_as_it_is(
     settings.INBOX_MAX = 3
     somebody = make_user()
     for number in range(1, count + 1):
-        deliver(author, somebody, number, number)
+        deliver_row(author, somebody, number, number)
     assert trim.trim(somebody.pk) == 0
     assert len(kept(somebody)) == count
     assert not InboxState.objects.filter(pk=somebody.pk).exists()
@@ -98,7 +98,7 @@ def test_inboxes_are_trimmed_together_and_the_very_long_in_steps_of_their_own(
     drain()
     for (number, person), count in zip(enumerate(people), [2, 5, 7, 3, 12, 8], strict=True):
         for index in range(count):
-            deliver(authors[number], person, 100 * number + index + 1, index + 1)
+            deliver_row(authors[number], person, 100 * number + index + 1, index + 1)
     InboxState.objects.filter(pk=people[1].pk).update(inbox_floor=4_000)
     longest = people[4].pk
     assert trim._trim_together({longest: 9_000}) == (0, [longest])
@@ -126,7 +126,7 @@ def test_posts_of_one_moment_stay_or_go_together(
 ) -> None:
     settings.INBOX_MAX = 3
     for number, seconds in enumerate([1, 2, 2, 2, 2, 3], start=1):
-        deliver(author, reader, number, seconds)
+        deliver_row(author, reader, number, seconds)
     assert trim.trim(reader.pk) == 5
     assert kept(reader) == [3]
     assert state(reader)[0] == 2
@@ -139,16 +139,16 @@ def test_the_floor_never_falls_and_what_comes_in_below_it_does_no_harm(
     """A slow chunk and a backfill insert rows below the floor: these count, and are removed."""
     settings.INBOX_MAX = 3
     for number in range(11, 16):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
     assert (kept(reader), state(reader)[0]) == ([13, 14, 15], 12)
     InboxEntry.objects.filter(publish_time=14_000).delete()
     for number in (1, 2, 3):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     assert_exact(reader)
     assert trim.trim(reader.pk) == 3
     assert (kept(reader), state(reader)[0]) == ([13, 15], 12)
-    deliver(author, reader, 9, 9)
+    deliver_row(author, reader, 9, 9)
     assert trim.trim(reader.pk) == 0
     assert kept(reader) == [9, 13, 15]
 
@@ -161,7 +161,7 @@ def test_a_backfill_of_old_posts_into_a_trimmed_inbox_changes_no_page(
     for number in range(1, 9):
         place(old, number, number, Mode.ALL)
     for number in range(11, 16):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
     relations.follow(reader, old)
     assert_exact(reader)
@@ -179,7 +179,7 @@ def test_a_long_inbox_is_trimmed_in_steps_and_exact_after_each(
     settings.INBOX_MAX = 3
     monkeypatch.setattr(trim, "BATCH", 4)
     for number, seconds in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9], start=1):
-        deliver(author, reader, number, seconds)
+        deliver_row(author, reader, number, seconds)
     assert trim._trim_some(reader.pk) == (6, True)
     assert (kept(reader), state(reader)[0]) == ([5, 6, 7, 8, 9], 6)
     assert_exact(reader)
@@ -194,14 +194,14 @@ def test_a_trim_waits_for_nothing_that_was_not_delivered(
     """A chunk may run after the trim: its row is below the floor."""
     settings.INBOX_MAX = 2
     late = make_post(author)
-    fanout.plan(late.pk)
-    (chunk,) = fanout.open_chunks(late.pk)
+    plan.write(late.pk)
+    (chunk,) = plan.open_chunks(late.pk)
     for number in range(1, 6):
-        newer = deliver(author, reader, number, late.position // 1000 + number)
+        newer = deliver_row(author, reader, number, late.position // 1000 + number)
     trim.trim(reader.pk)
     assert state(reader)[0] > late.position // 1000
     assert_exact(reader)
-    assert fanout.run_chunk(chunk)
+    assert deliver.run_chunk(chunk)
     assert FanOut.objects.get(pk=late.pk).state == FanOut.State.DONE
     assert_exact(reader)
     assert InboxEntry.objects.filter(post=newer).exists()
@@ -244,15 +244,15 @@ def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
     rung: list[tuple[object, ...]] = []
     monkeypatch.setattr(enqueue, "ring_last", lambda *words: rung.append(words))
     for number in range(1, 13):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     turns = 0
     for _ in range(40):
         post = make_post(author)
-        fanout.plan(post.pk)
-        (chunk,) = fanout.open_chunks(post.pk)
+        plan.write(post.pk)
+        (chunk,) = plan.open_chunks(post.pk)
         rung.clear()
         before = len(kept(reader))
-        assert fanout.run_chunk(chunk)
+        assert deliver.run_chunk(chunk)
         assert len(kept(reader)) == before + 1
         picked = trim.sampled([reader.pk], post.pk)
         assert rung == ([("feeds.trim_chunk", chunk)] if picked else [])
@@ -286,7 +286,7 @@ def test_the_walk_trims_everybody_in_bounded_steps(
     people = sorted((make_user() for _ in range(5)), key=lambda person: person.pk)
     for (number, person), count in zip(enumerate(people), [2, 5, 3, 4, 9], strict=True):
         for index in range(count):
-            deliver(author, person, 100 * number + index + 1, index + 1)
+            deliver_row(author, person, 100 * number + index + 1, index + 1)
     assert trim.walk(0, 2) == (people[1].pk, 2)
     assert trim.walk(people[1].pk, 2) == (people[3].pk, 1)
     monkeypatch.setattr(trim, "STEP", 2)
@@ -299,7 +299,7 @@ def test_an_unfollow_empties_a_trimmed_inbox_and_a_follow_fills_it(
 ) -> None:
     settings.INBOX_MAX = 3
     for number in range(1, 8):
-        deliver(author, reader, number, number)
+        deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
     relations.unfollow(reader, author)
     drain()
