@@ -171,7 +171,7 @@ def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
         connection = transaction.get_connection(self.using)
         if db.is_test_transaction() and not connection.needs_rollback:
             waiting, connection.run_on_commit = connection.run_on_commit, []
-            with enqueue.silence():
+            with enqueue.paused():
                 for _sids, function, _robust in waiting:
                     function()
 

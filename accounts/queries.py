@@ -18,7 +18,7 @@ from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
-from socialsite.core.db.compiled import prepared
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import UserNotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, cut
@@ -148,7 +148,7 @@ def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
     }
 
 
-@prepared
+@compiled
 def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
     return User.objects.active().filter(pk__in=ids).values_list(*_COLUMNS)
 

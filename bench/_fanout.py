@@ -124,7 +124,7 @@ class World:
         from feeds.fanout import plan
         from socialsite.core.events import enqueue, relay
 
-        with enqueue.silence():
+        with enqueue.paused():
             posts = self.publish(count)
             while relay.relay():
                 pass
@@ -196,7 +196,7 @@ class Parts:
             marks.append(time.perf_counter()) if name in self.ENDS else None
         )
         try:
-            with patch.object(enqueue, "ring_last") as ring:
+            with patch.object(enqueue, "send_last") as send_last:
                 if not deliver.run_chunk(chunk):
                     raise RuntimeError(f"chunk {chunk} was not delivered")
         finally:
@@ -205,7 +205,7 @@ class Parts:
         for name, (began, ended) in zip(self.NAMES, itertools.pairwise(marks), strict=True):
             self.times[name].times.append(ended - began)
         self.times["all of it"].times.append(marks[-1] - marks[0])
-        if ring.called:
+        if send_last.called:
             deliver.trim_chunk(chunk)
         self.times[TRIMS].times.append(time.perf_counter() - marks[-1])
 
@@ -238,5 +238,5 @@ def sql_alone() -> Iterator[None]:
     from feeds import cache
     from socialsite.core.events import enqueue
 
-    with patch.object(cache, "deliver", lambda *_args: 0), enqueue.silence():
+    with patch.object(cache, "deliver", lambda *_args: 0), enqueue.paused():
         yield

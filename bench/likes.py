@@ -60,7 +60,7 @@ def _write(pipe: Any, people: Sequence[int], seed: int) -> None:
     users = list(User.objects.filter(pk__in=people))
     dice = random.Random(seed)
     state: dict[tuple[int, int], bool] = {}
-    with enqueue.silence():
+    with enqueue.paused():
         while (asked := pipe.recv()) is not None:
             posts, seconds, locked = asked
             done, end = 0, time.monotonic() + seconds

@@ -226,7 +226,7 @@ class Bench:
         works: dict[str, Callable[[], Any]] = {"SELECT 1": harness.database_ping}
         for name in targets:
             works[name] = lambda name=name: actions.follow(actors[name], targets[name])
-        with enqueue.silence():
+        with enqueue.paused():
             times = harness.interleave(
                 works, rounds=self.options.writes, seed=self.options.seed, between=put_back
             )

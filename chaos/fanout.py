@@ -92,7 +92,7 @@ class Trial:
         from feeds.fanout import sweep
         from socialsite.core.events import enqueue, relay
 
-        with enqueue.silence():
+        with enqueue.paused():
             actions.publish(self.author, content="first")
             while relay.relay() + sweep.run():
                 pass
@@ -112,7 +112,7 @@ class Trial:
         code = 1
         try:
             settings.FAILPOINT = f"{point}:{passage}"
-            with enqueue.silence():
+            with enqueue.paused():
                 work()
             code = 0
         finally:
@@ -131,7 +131,7 @@ class Trial:
             queries.home_feed(reader, None, 20)
 
         children: dict[int, str] = {}
-        with enqueue.silence():
+        with enqueue.paused():
             for point in points:
                 children[self.victim(point, self.work(point, before))] = point
             left = self.dice.sample(self.fans, TOGGLES)
@@ -142,7 +142,7 @@ class Trial:
             self.fans = [fan for fan in self.fans if fan not in left] + self.gone
             self.gone = left
         spared = [point for child, point in children.items() if not self.is_killed(child, point)]
-        with enqueue.silence():
+        with enqueue.paused():
             for point in spared:
                 for _ in range(TRIES):
                     if self.is_killed(self.victim(point, self.work(point, before)), point):

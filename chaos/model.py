@@ -33,7 +33,7 @@ def main() -> int:
     logging.disable(logging.WARNING)  # Redis is down now and then, on purpose
     report = harness.Report("model", options)
     cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    with override_settings(PASSWORD_HASHERS=cheap), enqueue.silence():
+    with override_settings(PASSWORD_HASHERS=cheap), enqueue.paused():
         wrong = _lives(options.runs, options.steps, options.seed, report)
         if not wrong and options.storm_seconds:
             settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = PUSH_ALL_MAX, PUSH_ACTIVE_MAX

@@ -33,9 +33,8 @@ from feeds.models import (
 from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
 from relations import queries as relations
-from socialsite.core import db, media
-from socialsite.core.db.compiled import prepared
-from socialsite.core.events import publish as tell
+from socialsite.core import db, events, media
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.http.pagination import Position
 from socialsite.core.text import clean
@@ -113,7 +112,9 @@ def repost(
         if made is not None:
             return made, False
     post = _publish(author.pk, Kind.REPOST, source.visibility, words, at_ms, source.pk)
-    tell(PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id))
+    events.publish(
+        PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id)
+    )
     return post, True
 
 
@@ -202,7 +203,7 @@ def _publish(
     head.save()
     if is_pushed:
         FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
-    tell(PostPublished(id=post.pk, author_id=author_id))
+    events.publish(PostPublished(id=post.pk, author_id=author_id))
     told = partial(
         cache.published,
         author_id,
@@ -242,10 +243,12 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     images = PostContent.objects.values_list("images", flat=True).filter(pk=post_id).first()
     if images:
         media.release(post.author_id, ids=[int(image["id"]) for image in images])
-    tell(PostDeleted(id=post.pk, author_id=post.author_id))
+    events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post
-        tell(RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id))
+        events.publish(
+            RepostDeleted(post.pk, post.author_id, ref_id=shown.pk, ref_author_id=shown.author_id)
+        )
     place = Position(post.position, post.pk)
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
     if not own:
@@ -290,7 +293,7 @@ def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None 
     cache.keep_mark(viewer_id, mark)
 
 
-@prepared
+@compiled
 def _marks(viewer_id: int) -> "QuerySet[InboxState, Any]":
     rows = InboxState.objects.filter(viewer_id=viewer_id)
     return rows.values_list("read_ts", "read_id", "shown", "shown_from")

@@ -16,6 +16,7 @@ from accounts.sign_in.devices import address_of
 from accounts.tokens.authentication import ApiUser
 from feeds import actions, queries
 from feeds.home.hydration import Card
+from feeds.home.page import HomeReading
 from feeds.serializers import (
     NewCountSerializer,
     NewPostSerializer,
@@ -108,7 +109,7 @@ class HomeFeed(APIView):
         who = ApiUser(request, self.takes)
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         decoration = interactions.Decoration(who.user_id)
-        reading = queries.HomeReading(who.user_id, cursor, size, decoration)
+        reading = HomeReading(who.user_id, cursor, size, decoration)
         reads.ask(who, *reading.first())
         grant = who.admit()
         with redis.gathered():

@@ -5,9 +5,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from feeds.fanout import tiers
-from feeds.home import page as home
-from feeds.home import viewer as readers
 from feeds.home.hydration import Card, Companion, Hydration
+from feeds.home.page import HomeReading, count_new
+from feeds.home.viewer import reader_of
 from feeds.models import AuthorHead, Kind, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
 from relations import queries as relations
@@ -23,10 +23,6 @@ NEW_COUNT_MAX = 99
 
 def _id(viewer: "User | None") -> int | None:
     return viewer.pk if viewer is not None and viewer.is_authenticated else None
-
-
-# A reading of the home feed, for views that have more to ask in its first round trip.
-HomeReading = home.Home
 
 
 def home_feed(
@@ -66,7 +62,7 @@ def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Pa
     if picked:
         posts = posts.filter(author_id__in=picked)
     runs = page_filling.walk(partial(page_filling.newest, posts, "id"), cursor, size + 1)
-    return page_filling.fill(Hydration(readers.one(_id(viewer))).cards, runs, size)
+    return page_filling.fill(Hydration(reader_of(_id(viewer))).cards, runs, size)
 
 
 def page_of(
@@ -81,7 +77,7 @@ def page_of(
     `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
     post's.
     """
-    hydration = Hydration(readers.one(viewer.pk), companion)
+    hydration = Hydration(reader_of(viewer.pk), companion)
     return page_filling.fill(hydration.cards, page_filling.walk(run, cursor, size + 1), size)
 
 
@@ -91,7 +87,7 @@ def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Pos
 
 
 def _cards(viewer: "User | None", ids: Sequence[int]) -> list[Card]:
-    found = Hydration(readers.one(_id(viewer))).cards(ids)
+    found = Hydration(reader_of(_id(viewer))).cards(ids)
     return [found[ident] for ident in ids if ident in found]
 
 
@@ -136,7 +132,7 @@ def reposts_without_words(user_id: int) -> PostQuerySet:
 
 def new_count(viewer: "User") -> tuple[int, bool]:
     """Return how many posts were not shown yet, up to 99, and if there are more."""
-    count = home.count_new(viewer.pk, NEW_COUNT_MAX + 1)
+    count = count_new(viewer.pk, NEW_COUNT_MAX + 1)
     return min(count, NEW_COUNT_MAX), count > NEW_COUNT_MAX
 
 

@@ -112,7 +112,7 @@ def hint_followers(event: PostPublished) -> None:
         return
     for batch in live_hints.online_followers(event.author_id):
         people = tiers.without_push(User.objects.filter(pk__in=batch), mode)
-        live_hints.tell(people.values_list("pk", flat=True))
+        live_hints.publish(people.values_list("pk", flat=True))
 
 
 @on(PostDeleted)

@@ -15,6 +15,7 @@ from accounts.rate_limits import READS, takes
 from accounts.sign_in.devices import address_of
 from feeds import actions, queries
 from feeds.home.hydration import Card
+from feeds.home.page import HomeReading
 from interactions import queries as interactions
 from relations import queries as relations
 from socialsite.core import media
@@ -52,7 +53,7 @@ def home(request: HttpRequest) -> HttpResponse:
         return recommended(request)
     cursor = _cursor(request)
     decoration = interactions.Decoration(request.user.pk)
-    reading = queries.HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
+    reading = HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
     request.unread = interactions.Unread([request.user.pk])
     reads.ask(*reading.first(), request.visitor.cards, request.unread)
     page = reading.page()

@@ -30,8 +30,8 @@ from django.db.models import OuterRef, QuerySet, Subquery
 
 from accounts.models import TokenBatch, TokenVersion
 from socialsite.core import redis
-from socialsite.core.cache.lease import Epoch, LeasedCache
-from socialsite.core.db.compiled import prepared
+from socialsite.core.cache.lease import Epoch, LeaseCache
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Unavailable
 from socialsite.core.redis import Batch, Promise
 
@@ -42,7 +42,7 @@ FENCE_TTL_MS = 5_000
 TICKET_SECONDS = 30
 
 # The card of a person as JSON (`accounts.queries`); b"" for a banned, closed or unknown person.
-PEOPLE = LeasedCache("person", ttl_ms=600_000)
+PEOPLE = LeaseCache("person", ttl_ms=600_000)
 STANDING = Epoch("standing")
 
 
@@ -148,7 +148,7 @@ def stored_floors(user_id: int, client: str, kind: str = "access") -> Floors | N
     return None if not rows or rows[0][0] is None else Floors(*rows[0])
 
 
-@prepared
+@compiled
 def _stored_floors(user_id: int, client: str, *, kind: str) -> "QuerySet[TokenVersion, Any]":
     batch = TokenBatch.objects.filter(pk=OuterRef("user_id")).values(f"{kind}_floor")
     rows = TokenVersion.objects.filter(user_id=user_id, client=client)

@@ -49,7 +49,7 @@ def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
     try:
         body = get_channel_layer().serialize(event)
         prefix = f"{settings.CHANNEL_PREFIX}__group__"
-        redis.tell([("PUBLISH", prefix + group(user_id), body) for user_id in user_ids])
+        redis.publish([("PUBLISH", prefix + group(user_id), body) for user_id in user_ids])
     except Exception:
         # The fact behind the hint is committed, so no error may reach the caller.
         logger.exception("%s not sent to sockets", event["type"])

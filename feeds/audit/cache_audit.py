@@ -65,7 +65,7 @@ class _Look:
         known, author = self._reader.known, self.post.author_id
         if known is None or author == self.viewer_id:
             return
-        now = viewer.read(self.viewer_id)
+        now = viewer.read_uncached(self.viewer_id)
         if (author in known.follows) != (author in now.follows):
             yield "follows"
         if (author in known.blocked) != (author in now.blocked):
@@ -82,7 +82,7 @@ class _Look:
         run = self._inbox.known.get(self.viewer_id)
         if run is not None:
             in_cache = self._has(self._inbox, self.viewer_id)
-            generation = viewer.state(self.viewer_id)[0]
+            generation = viewer.inbox_state(self.viewer_id)[0]
             known = self._reader.known
             used = run.generation == (generation if known is None else known.generation)
             # An open fan-out is pulled, whatever the inbox has.

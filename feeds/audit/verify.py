@@ -24,7 +24,7 @@ from accounts.models import User, UserQuerySet
 from feeds import queries
 from feeds.audit.explain import Explanation, explain
 from feeds.fanout import tiers
-from feeds.home import viewer as readers
+from feeds.home.viewer import inbox_state
 from feeds.inbox import sync
 from feeds.models import FeedCheck, Post
 from socialsite.core import db, redis
@@ -226,7 +226,7 @@ def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
 
 def _stored(viewer: User, pages: int, size: int) -> list[tuple[Source, int, Wrong | None]]:
     """Compare a feed, and the inbox, as stored in the tables: all in one snapshot."""
-    readers.state(viewer.pk)  # creates its row now: nothing may be written in the snapshot
+    inbox_state(viewer.pk)  # creates its row now: nothing may be written in the snapshot
     with db.snapshot(), redis.left_out():
         lost = tuple(sync.missing(viewer.pk, pages * size))
         walked = list(_walk(viewer, pages, size, _look))

@@ -11,7 +11,7 @@ from operator import itemgetter
 from accounts import queries as accounts
 from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
-from socialsite.core.cache.lease import LEASE_MS, Epoch, LeasedCache, TaggedCache
+from socialsite.core.cache.lease import LEASE_MS, Epoch, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import Read
 from socialsite.core.http.pagination import Position
 
@@ -31,7 +31,7 @@ READERS = TaggedCache("reader", READER_TTL_MS, accounts.STANDING)
 # So long after a commit no cached reader is of before it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for one that is gone.
-CARDS = LeasedCache("post", 600 * SECOND_MS)
+CARDS = LeaseCache("post", 600 * SECOND_MS)
 # Renewed when an author publishes for the first time what is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS

@@ -18,7 +18,7 @@ from feeds.fanout import live_hints, tiers
 from feeds.inbox import trim
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Mode, Post
 from socialsite.core import db
-from socialsite.core.db.compiled import prepared, prepared_update
+from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
 from socialsite.core.redis import RedisDown
@@ -63,7 +63,7 @@ def run_chunk(chunk_id: int) -> bool:
     if delivery is None:
         return False
     failpoint("chunk-delivered")
-    live_hints.tell(delivery.watching)
+    live_hints.publish(delivery.watching)
     if delivery.followers:
         try:
             cache.deliver(delivery.followers, delivery.place)
@@ -80,7 +80,7 @@ def run_chunk(chunk_id: int) -> bool:
             trim.trim_sampled(delivery.followers, delivery.place.id)
         elif trim.is_turn(delivery.followers, delivery.place.id):
             # Trimming takes about as long as delivering, so waiting followers come first.
-            enqueue.ring_last("feeds.trim_chunk", chunk_id)
+            enqueue.send_last("feeds.trim_chunk", chunk_id)
     return True
 
 
@@ -176,7 +176,7 @@ def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     )
 
 
-@prepared
+@compiled
 def _free(chunk_id: int, now: int) -> "QuerySet[FanOutChunk, Any]":
     # Skip locked rows: never wait for a worker that delivers the chunk, as it may hang.
     chunks = FanOutChunk.objects.select_for_update(skip_locked=True)
@@ -184,34 +184,34 @@ def _free(chunk_id: int, now: int) -> "QuerySet[FanOutChunk, Any]":
     return free.values_list("fanout_id", "lower", "upper")
 
 
-@prepared_update
+@compiled_update
 def _take(chunk_id: int, lease: int, until: int) -> _Update:
     return FanOutChunk.objects.filter(pk=chunk_id), {"lease": lease, "leased_until": until}
 
 
-@prepared_update
+@compiled_update
 def _checkpoint(chunk_id: int, lease: int, inserted: int) -> _Update:
     held = FanOutChunk.objects.filter(pk=chunk_id, lease=lease, done=False)
     return held, {"done": True, "delivered": inserted}
 
 
-@prepared
+@compiled
 def _open(post_id: int) -> "QuerySet[FanOutChunk, Any]":
     return FanOutChunk.objects.filter(fanout_id=post_id, done=False).values_list("pk")[:1]
 
 
-@prepared
+@compiled
 def _alive(post_id: int) -> "QuerySet[Post, Any]":
     posts = Post.objects.filter(pk=post_id, is_deleted=False)
     return posts.values_list("author_id", "position", "mode")
 
 
-@prepared
+@compiled
 def _all_followers(author_id: int, lower: int, upper: int) -> "QuerySet[Any, int]":
     return tiers.recipients(author_id, lower, upper, Mode.ALL)
 
 
-@prepared
+@compiled
 def _rows_for_all(
     author_id: int, lower: int, upper: int, position: int, post_id: int
 ) -> "QuerySet[Any, Any]":

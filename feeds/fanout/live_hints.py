@@ -19,7 +19,7 @@ def watching(ids: Iterable[int]) -> set[int]:
     return hints.perhaps_online(ids)
 
 
-def tell(ids: Iterable[int]) -> None:
+def publish(ids: Iterable[int]) -> None:
     """Send a hint about one new post; never raises; it may be late, repeated or lost."""
     if found := list(ids):
         hints.push(found, {"type": "new_posts", "count": 1})

@@ -62,4 +62,4 @@ def enqueue_chunks(post_id: int) -> None:
     chunks = open_chunks(post_id)
     each = min(CHUNKS_A_MESSAGE, -(-len(chunks) // MESSAGES_LEAST))
     for start in range(0, len(chunks), each or 1):
-        enqueue.ring("feeds.run_chunks", post_id, chunks[start : start + each])
+        enqueue.send("feeds.run_chunks", post_id, chunks[start : start + each])

@@ -20,7 +20,7 @@ from feeds.visibility import shows
 from socialsite.core import media
 from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
-from socialsite.core.db.compiled import prepared
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.json import iso
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
@@ -184,7 +184,7 @@ class Hydration:
         return card
 
 
-@prepared
+@compiled
 def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
     return Post.objects.filter(pk__in=ids, is_deleted=False).values_list(
         "id",

@@ -41,7 +41,7 @@ SLACK = 5
 OUTBOXES_MAX = 64
 
 
-class Home:
+class HomeReading:
     """One reading of one reader's feed: the `page`, whose `first` reads may be asked before."""
 
     def __init__(
@@ -160,16 +160,16 @@ def count_new(viewer_id: int, limit: int) -> int:
     state = InboxState.objects.filter(viewer_id=viewer_id).first() or InboxState()
     mark, shown = Position(state.read_ts, state.read_id), set(state.shown)
     count = 0
-    home = Home(viewer_id, None, limit)
+    reading = HomeReading(viewer_id, None, limit)
     visible = visible_to(viewer_id).values_list("author_id", flat=True)
-    runs = walk(home.run, None, limit)
+    runs = walk(reading.run, None, limit)
     for number, run in enumerate(runs, start=1):
         new = [
             place.id
             for place in run
             if place > mark or (place.ts_ms > state.shown_from and place.id not in shown)
         ]
-        count += sum(author in home.reader.follows for author in visible.filter(pk__in=new))
+        count += sum(author in reading.reader.follows for author in visible.filter(pk__in=new))
         past = run[-1] < mark and run[-1].ts_ms <= state.shown_from
         if count >= limit or past or number == ROUNDS_MAX:
             break

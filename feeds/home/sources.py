@@ -19,7 +19,7 @@ from feeds.models import AuthorHead, FanOut, InboxEntry
 from relations import queries as relations
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
-from socialsite.core.db.compiled import NOTHING, Together, prepared
+from socialsite.core.db.compiled import PADDING, UnionRead, compiled
 from socialsite.core.db.page_filling import ROUND_MAX
 from socialsite.core.http.pagination import NEWEST, Position, before
 from socialsite.core.redis import Batch
@@ -97,7 +97,7 @@ class OpenFanOuts(Runs):
     def is_cached(self) -> bool:
         return not self.missing and self._narrowed is None
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         if self._narrowed is None:
             self._rows = union.add(_open_rows, limit=cache.OPEN.most)
             return
@@ -148,7 +148,7 @@ class Pulled(Read[Any]):
         if self._epoch.known is None and not batch.in_transaction:
             self._epoch = cache.PULLED.ask_start(batch)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Add the query of those among the follows, and of everybody for later pages."""
         self._known = None
         self._of_follows = union.add(_pulled_follows, self._viewer_id)
@@ -206,7 +206,7 @@ class Inbox(Runs):
         if self.cursor is None:
             super().lease(batch)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Add the query, unless the open fan-outs are left to a later statement."""
         opened = self._opened
         if self._is_below or (opened.is_cached and not opened.are_all):
@@ -251,7 +251,7 @@ def rows_below(
     limit, rows = want + SPARE, first
     while True:
         if rows is None:
-            union = Together()
+            union = UnionRead()
             rows = InboxRows(union, reader.id or 0, cursor, limit)
             union.run()
         kept += rows.followed(reader.follows, want - len(kept))
@@ -265,11 +265,11 @@ class InboxRows:
     """The next rows of an inbox and its state, read by one statement."""
 
     def __init__(
-        self, together: Together, viewer_id: int, cursor: Position | None, limit: int
+        self, union: UnionRead, viewer_id: int, cursor: Position | None, limit: int
     ) -> None:
         self._viewer_id, self._limit = viewer_id, limit
-        self._found = together.add(_rows_after, viewer_id, *(cursor or NEWEST), limit=limit)
-        self._states = together.add(viewer.states_of, viewer_id)
+        self._found = union.add(_rows_after, viewer_id, *(cursor or NEWEST), limit=limit)
+        self._states = union.add(viewer.states_of, viewer_id)
 
     def followed(self, follows: Collection[int], most: int) -> list[Position]:
         """Return the first `most` that are by people who are followed."""
@@ -298,7 +298,7 @@ class InboxRows:
     @cached_property
     def state(self) -> tuple[int, int]:
         """Generation, and floor (ms)."""
-        return viewer.state(self._viewer_id, self._states)
+        return viewer.inbox_state(self._viewer_id, self._states)
 
 
 class Outboxes(Runs):
@@ -318,7 +318,7 @@ class Outboxes(Runs):
         self.missing = {*[*self.missing][:LOADS_MAX]}
         super().lease(batch)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Read the lists on which leases were had."""
         authors = cache.OUTBOX.held(self._lease, self.missing)
         self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
@@ -331,7 +331,7 @@ class Outboxes(Runs):
 
 # --- statements ---------------------------------------------------------------------------------
 # Of four columns, the last of which is the number, to be run together with `feeds.home.viewer`.
-@prepared
+@compiled
 def _rows_after(
     viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int
 ) -> "QuerySet[InboxEntry, Any]":
@@ -341,12 +341,12 @@ def _rows_after(
     return rows.values_list("publish_time", "post_id", "author_id", Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _open_rows(*, limit: int, number: int) -> "QuerySet[FanOut, Any]":
     return _open(FanOut.objects.all(), limit, number)
 
 
-@prepared
+@compiled
 def _open_of(
     author_ids: Collection[int], ts_ms: int, post_id: int, *, limit: int, number: int
 ) -> "QuerySet[FanOut, Any]":
@@ -359,14 +359,14 @@ def _open(rows: "QuerySet[FanOut]", limit: int, number: int) -> "QuerySet[FanOut
     return rows.values_list("position", "post_id", "author_id", Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    return heads.values_list("author_id", NOTHING, NOTHING, Value(number))[:limit]
+    return heads.values_list("author_id", PADDING, PADDING, Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
     heads = heads.filter(author_id__in=relations.following_ids(viewer_id))
-    return heads.values_list("author_id", "last_pulled_position", NOTHING, Value(number))
+    return heads.values_list("author_id", "last_pulled_position", PADDING, Value(number))

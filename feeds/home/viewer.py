@@ -17,7 +17,7 @@ from relations import queries as relations
 from socialsite.core import db, redis
 from socialsite.core.cache.reads import Read, run
 from socialsite.core.cache.unpacked import Unpacked
-from socialsite.core.db.compiled import NOTHING, Together, prepared
+from socialsite.core.db.compiled import PADDING, UnionRead, compiled
 from socialsite.core.ids import MAX_ID
 
 
@@ -62,7 +62,7 @@ class ReaderRead(Read[Reader]):
     def lease(self, batch: redis.Batch) -> None:
         self._lease = cache.READERS.lease(batch, [self.id], self._asked)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         self._ties = union.add(_ties, self.id)
         self._complete = union.add(_complete, self.id)
         self._states = union.add(states_of, self.id)
@@ -73,7 +73,7 @@ class ReaderRead(Read[Reader]):
         known = {author: below for author, below, *_ in self._complete}
         incomplete = {author: known.get(author, MAX_ID) for author in followed}
         incomplete = {author: below for author, below in incomplete.items() if below}
-        generation, floor = state(self.id, self._states)
+        generation, floor = inbox_state(self.id, self._states)
         self.known = Reader(self.id, followed, blocked, incomplete, floor, generation)
         if self._lease.had:
             cache.READERS.fill(self._lease, {self.id: _pack(self.known)})
@@ -85,7 +85,7 @@ class ReaderRead(Read[Reader]):
         return self.known
 
 
-def one(viewer_id: int | None) -> Reader:
+def reader_of(viewer_id: int | None) -> Reader:
     """Return a reader, a guest for None."""
     if viewer_id is None:
         return GUEST
@@ -93,13 +93,13 @@ def one(viewer_id: int | None) -> Reader:
     return found.value
 
 
-def read(viewer_id: int) -> Reader:
+def read_uncached(viewer_id: int) -> Reader:
     """Read a reader from the database, by one statement."""
     with redis.left_out():
-        return one(viewer_id)
+        return reader_of(viewer_id)
 
 
-def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
+def inbox_state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
     """Return generation and floor of an inbox, from `states_of` if it was read already.
 
     Makes its row where there is none: neither could rise.
@@ -112,26 +112,26 @@ def state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tupl
     return generation, floor
 
 
-@prepared
+@compiled
 def states_of(viewer_id: int, *, number: int) -> "QuerySet[InboxState, Any]":
-    """Find the state of an inbox, for `Together`."""
+    """Find the state of an inbox, for a `UnionRead`."""
     rows = InboxState.objects.filter(viewer_id=viewer_id)
-    return rows.values_list("generation", "inbox_floor", NOTHING, Value(number))
+    return rows.values_list("generation", "inbox_floor", PADDING, Value(number))
 
 
-@prepared
+@compiled
 def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
     # Follows without banned and closed accounts: the gate would hide all they posted, row by row.
     # Blocks of all: they hold also for who is unbanned before the page is made (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
     ties = relations.ties(viewer_id).filter(Q(follows=False) | is_open)
-    return ties.values_list("to_user_id", "follows", NOTHING, Value(number))
+    return ties.values_list("to_user_id", "follows", PADDING, Value(number))
 
 
-@prepared
+@compiled
 def _complete(viewer_id: int, *, number: int) -> "QuerySet[InboxEdge, Any]":
     edges = InboxEdge.objects.filter(viewer_id=viewer_id, backfilled_from__isnull=False)
-    return edges.values_list("author_id", "backfilled_from", NOTHING, Value(number))
+    return edges.values_list("author_id", "backfilled_from", PADDING, Value(number))
 
 
 def _pack(reader: Reader) -> bytes:

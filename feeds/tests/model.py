@@ -20,8 +20,7 @@ from accounts import actions as accounts
 from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import deliver, sweep, tiers
-from feeds.home import pull
-from feeds.home import viewer as readers
+from feeds.home import pull, viewer
 from feeds.inbox import sync, trim
 from feeds.models import FanOutChunk, Mode, Post
 from relations import actions as relations
@@ -54,8 +53,8 @@ CHUNK_POINTS = (
 RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
 # The places where a reader reads the database to fill a cache.
 FILLS: tuple[tuple[Any, str], ...] = (
-    (db, "read_together"),
-    (readers, "state"),
+    (db, "read_union"),
+    (viewer, "inbox_state"),
     (pull, "newest"),
     (pull, "outboxes"),
 )
@@ -348,18 +347,18 @@ def dies_at(point: str) -> Callable[[str], None]:
     return hit
 
 
-def assert_whole(viewer: User) -> None:
+def assert_whole(person: User) -> None:
     """Walk the feed to its end and compare every page with the oracle's feed, read once."""
-    oracle = [post["id"] for post in queries.oracle_feed(viewer, None, 10**6).items]
+    oracle = [post["id"] for post in queries.oracle_feed(person, None, 10**6).items]
     pages = [oracle[start : start + PAGE] for start in range(0, len(oracle), PAGE)] or [[]]
-    assert all_pages(queries.home_feed, viewer, PAGE) == pages
+    assert all_pages(queries.home_feed, person, PAGE) == pages
 
 
-def all_pages(read: Callable[..., Any], viewer: User, size: int) -> list[list[str]]:
+def all_pages(read: Callable[..., Any], person: User, size: int) -> list[list[str]]:
     """Return all pages of a feed."""
     pages, cursor = [], None
     while True:
-        page = read(viewer, cursor, size)
+        page = read(person, cursor, size)
         pages.append([card["id"] for card in page.items])
         if page.next is None:
             return pages

@@ -184,7 +184,7 @@ class Storm:
         """Repeat one job."""
         dice = random.Random(seed)
         try:
-            with enqueue.silence():
+            with enqueue.paused():
                 while not self.is_over():
                     job(dice)
                     with self.lock:

@@ -84,7 +84,7 @@ class Race:
 
         def run() -> None:
             try:
-                with enqueue.silence():
+                with enqueue.paused():
                     while not (self.is_over() or self.errors):
                         step(dice)
                         self.done[name] += 1
@@ -111,7 +111,7 @@ class Race:
 
 def settle() -> None:
     """Deliver everything; no other holder of a lease is left."""
-    with enqueue.silence():
+    with enqueue.paused():
         for _ in range(20):
             Event.objects.update(available_at=0)
             FanOutChunk.objects.update(leased_until=0)
@@ -128,7 +128,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
     # Three always follow; with two more an author is ACTIVE, with three more NONE, otherwise ALL.
     settings.PUSH_ALL_MAX, settings.PUSH_ACTIVE_MAX = 4, 5
     authors, readers, togglers = ([make_user() for _ in range(3)] for _ in range(3))
-    with enqueue.silence():
+    with enqueue.paused():
         for reader in readers:
             for author in authors:
                 relations.follow(reader, author)

@@ -26,14 +26,14 @@ from django.db import transaction
 
 from accounts import queries as accounts
 from socialsite.core import redis
-from socialsite.core.cache.lease import Lease, LeasedCache, TaggedCache
+from socialsite.core.cache.lease import Lease, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import ById
-from socialsite.core.db.compiled import Together
+from socialsite.core.db.compiled import UnionRead
 
 T = TypeVar("T")
 
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
-COUNTS = LeasedCache("tallies", ttl_ms=600_000)
+COUNTS = LeaseCache("tallies", ttl_ms=600_000)
 # How many notifications a person has not read (`queries.notifications`).
 UNREAD = TaggedCache("unread", 600_000, accounts.STANDING)
 # Not more often are a reader's notifications folded because they have a page open.
@@ -166,7 +166,7 @@ class Marked(ById[T]):
         if self._is_lost and self._lease is None:
             self._lease = Lease(batch, [self._hash.key])
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Read the fields, unless somebody else does."""
         if self._lease is not None and self._lease.had and not self._fields:
             self._fields, idents = self.read(), [*self._wanted]

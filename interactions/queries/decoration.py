@@ -11,7 +11,7 @@ from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
 from socialsite.core.cache.reads import Values, run
-from socialsite.core.db.compiled import NOTHING, Together, prepared
+from socialsite.core.db.compiled import PADDING, UnionRead, compiled
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Decoration(Values[bytes]):
         super().lease(batch)
         self._mine.lease(batch)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Read what the reader did as it is cached; then counts, with what that left unknown."""
         self._mine.query(union)
         self.missing |= self._mine.missing
@@ -95,14 +95,14 @@ class Decoration(Values[bytes]):
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Read counts as they are cached, and what the reader did where that is unknown."""
-        mine, together = dict.fromkeys(idents, 0), Together()
+        mine, union = dict.fromkeys(idents, 0), UnionRead()
         is_known = self._me is None or self._mine.known.keys() >= mine.keys()
         if is_known:
-            rows = together.add(_counts, idents)
+            rows = union.add(_counts, idents)
         else:
-            rows = together.add(_counts_and_mine, idents, self._me)
-        changes = together.add(_changes, idents)
-        together.run()
+            rows = union.add(_counts_and_mine, idents, self._me)
+        changes = union.add(_changes, idents)
+        union.run()
         # To what has no subject nobody ever did anything.
         found = dict.fromkeys(idents, b"0 0 0 0")
         pending = {(ident, counted): by for ident, counted, by, *_ in changes}
@@ -129,9 +129,9 @@ _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
     kinds = (_newest_likes, _newest_bookmarks, _newest_reposts)
-    together = Together()
-    likes, bookmarks, reposts = (together.add(kind, user_id, limit=limit) for kind in kinds)
-    together.run()
+    union = UnionRead()
+    likes, bookmarks, reposts = (union.add(kind, user_id, limit=limit) for kind in kinds)
+    union.run()
     return cache.Rows(
         [(post, like) for post, like, _ in sorted(likes, reverse=True)],
         sorted((post for post, *_ in bookmarks), reverse=True),
@@ -139,30 +139,30 @@ def _newest(user_id: int, limit: int) -> cache.Rows:
     )
 
 
-@prepared
+@compiled
 def _newest_likes(user_id: int, *, number: int, limit: int) -> "QuerySet[Like, Any]":
     rows = Like.objects.filter(user_id=user_id, thread=0).order_by("-subj_id")
     return rows.values_list("subj_id", "pk", Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _newest_bookmarks(user_id: int, *, number: int, limit: int) -> "QuerySet[Bookmark, Any]":
     rows = Bookmark.objects.filter(user_id=user_id).order_by("-post_id")
     return rows.values_list("post_id", Value(0), Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, Any]":
     rows = feeds.reposts_without_words(user_id).order_by("-ref_post_id")
     return rows.values_list("ref_post_id", Value(0), Value(number))[:limit]
 
 
-@prepared
+@compiled
 def _counts(ids: Collection[int], *, number: int) -> "QuerySet[Subject, Any]":
-    return _counted(ids, NOTHING, NOTHING, NOTHING, number)
+    return _counted(ids, PADDING, PADDING, PADDING, number)
 
 
-@prepared
+@compiled
 def _counts_and_mine(
     ids: Collection[int], user_id: int, *, number: int
 ) -> "QuerySet[Subject, Any]":
@@ -191,14 +191,14 @@ def _counted(
     return subjects.values_list("subj_id", *counts, liked, bookmarked, reposted, Value(number))
 
 
-@prepared
+@compiled
 def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any]":
     """Find what is not folded into the counts yet."""
     changes = CountChange.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids).order_by()
     # MariaDB sums into a DECIMAL.
     by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
     counted = Cast("counted", IntegerField())
-    return by.values_list("subj_id", counted, "by", *[NOTHING] * 5, Value(number))
+    return by.values_list("subj_id", counted, "by", *[PADDING] * 5, Value(number))
 
 
 def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":

@@ -8,10 +8,10 @@ from django.db.models.functions import Coalesce
 
 from interactions import cache
 from interactions.models import Comment, Like, SubjectType
-from socialsite.core.db.compiled import Together, prepared
+from socialsite.core.db.compiled import UnionRead, compiled
 
 
-@prepared
+@compiled
 def _liked_of(ids: Iterable[int], user_id: int) -> "QuerySet[Like, Any]":
     rows = Like.objects.filter(subj_type=SubjectType.COMMENT, subj_id__in=ids, user_id=user_id)
     return rows.values_list("subj_id", flat=True)
@@ -33,7 +33,7 @@ class LikedComments(cache.Marked[bool]):
         rows = _liked_in(self._me, self._thread, limit=cache.LIKED_MAX + 1)
         return cache.pack_liked([cache.LikedRow(*row) for row in rows])
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Read the likes that the cache has place for, then what it does not know."""
         super().query(union)
         if self.missing:
@@ -45,7 +45,7 @@ class LikedComments(cache.Marked[bool]):
         return self._others.union(ident for ident, likes in self.known.items() if likes)
 
 
-@prepared
+@compiled
 def _liked_in(user_id: int, thread: int, *, limit: int) -> "QuerySet[Like, Any]":
     # By the id of the comment, as a like knows no foreign key of what it is of.
     likes = Comment.objects.filter(pk=OuterRef("subj_id")).values("like_count")

@@ -17,7 +17,7 @@ from interactions.queries.threads import Row, Thread
 from interactions.visibility import by_shown_authors
 from relations import queries as relations
 from socialsite.core.cache.reads import Numbers
-from socialsite.core.db.compiled import Together
+from socialsite.core.db.compiled import UnionRead
 
 
 class ReplyCounts(Numbers):
@@ -42,7 +42,7 @@ class ReplyCounts(Numbers):
         needs_no_query = self._me is None and self._thread.writers is None
         return super().is_cached and (needs_no_query or not self._kept)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Count what is not cached, and what belongs to this reader."""
         super().query(union)
         if self._thread.writers is not None:

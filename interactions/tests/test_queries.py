@@ -14,7 +14,7 @@ from interactions.queries import decoration
 from interactions.tests.helpers import oracle
 from relations import actions as relations
 from socialsite.core import redis
-from socialsite.core.db.compiled import Together
+from socialsite.core.db.compiled import UnionRead
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position
@@ -64,10 +64,10 @@ def test_counts_are_read_as_integers_with_what_is_not_folded_yet(reader, author,
     actions.like(reader, POST, post.pk)
     actions.like(author, POST, post.pk)
     actions.unlike(author, POST, post.pk)
-    together = Together()
-    rows = together.add(decoration._counts_and_mine, [post.pk], reader.pk)
-    changes = together.add(decoration._changes, [post.pk])
-    together.run()
+    union = UnionRead()
+    rows = union.add(decoration._counts_and_mine, [post.pk], reader.pk)
+    changes = union.add(decoration._changes, [post.pk])
+    union.run()
     assert changes
     assert {type(value) for row in rows + changes for value in row} == {int}
     card = queries.decorate(reader, [feeds.post(reader, post.pk)])[0]

@@ -82,7 +82,7 @@ def storm(
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
-        with enqueue.silence():
+        with enqueue.paused():
             while True:
                 with lock:
                     turn = next(turns, None)
@@ -99,7 +99,7 @@ def storm(
                     tell(turn + 1)
 
     def run_relay() -> None:
-        with enqueue.silence():
+        with enqueue.paused():
             while not over.is_set():
                 if not relay.relay(20):
                     time.sleep(0.01)
@@ -131,7 +131,7 @@ def storm(
 def drain() -> None:
     """Deliver every event, also those waiting after a failure. Raises TimeoutError if stuck."""
     end = time.monotonic() + STUCK_SECONDS
-    with enqueue.silence():
+    with enqueue.paused():
         while True:
             if relay.relay():
                 end = time.monotonic() + STUCK_SECONDS

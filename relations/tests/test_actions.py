@@ -363,7 +363,7 @@ import django
 django.setup()
 from accounts.models import User
 from relations import actions
-from socialsite.core import doorbell
+from socialsite.core.events import enqueue
 from socialsite.core.http.errors import AppError
 shot, me, lists = sys.argv[1], User(pk=int(sys.argv[2])), json.loads(sys.argv[3])
 
@@ -376,7 +376,7 @@ def follow(others):
     say("ready")
     while not os.path.exists(shot):
         time.sleep(0.001)
-    with doorbell.silence():
+    with enqueue.paused():
         for other in others:
             try:
                 say(actions.follow(me, User(pk=other)).name)

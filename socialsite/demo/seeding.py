@@ -68,7 +68,7 @@ def seed(
 
     `stop` is called between transactions.
     """
-    with contextlib.suppress(Stopped), enqueue.silence():
+    with contextlib.suppress(Stopped), enqueue.paused():
         _Seeding(progress or (lambda what, done, total: None), stop, people, posts).run()
 
 

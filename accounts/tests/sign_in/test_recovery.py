@@ -54,13 +54,13 @@ def _english() -> Iterator[None]:
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
     """Return a function that sends the wanted mails as a worker does, and returns them."""
 
-    def ring(task: str, *args: object) -> bool:
+    def send(task: str, *args: object) -> bool:
         if task == "accounts.send_mail":
             current_app.tasks[task].apply(args=args, throw=True)
         return True
 
     def run() -> list[Any]:
-        monkeypatch.setattr(subscribers.doorbell, "ring", ring)
+        monkeypatch.setattr(subscribers.enqueue, "send", send)
         before = len(outgoing.outbox)
         while relay.relay():
             pass
@@ -504,7 +504,7 @@ def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monk
 
 
 def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None:
-    monkeypatch.setattr(subscribers.doorbell, "ring", lambda *args: False)
+    monkeypatch.setattr(subscribers.enqueue, "send", lambda *args: False)
     actions.ask_recovery(ADDRESS)
     relay.relay()
     event = Event.objects.get()

@@ -32,13 +32,13 @@ REGISTER = "/api/v1/auth/register"
 def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
     """Return a function that sends the wanted mails as a worker does, and returns them."""
 
-    def ring(task: str, *args: object) -> bool:
+    def send(task: str, *args: object) -> bool:
         if task == "accounts.send_mail":
             current_app.tasks[task].apply(args=args)
         return True
 
     def run() -> list[Any]:
-        monkeypatch.setattr(subscribers.doorbell, "ring", ring)
+        monkeypatch.setattr(subscribers.enqueue, "send", send)
         before = len(outgoing.outbox)
         while relay.relay():
             pass

@@ -559,7 +559,7 @@ def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
     monkeypatch.setattr(plan, "CHUNKS_A_MESSAGE", most)
     post, chunks = planned(author)
     rung: list[Any] = []
-    monkeypatch.setattr(enqueue, "ring", lambda *words: rung.append(words))
+    monkeypatch.setattr(enqueue, "send", lambda *words: rung.append(words))
     plan.enqueue_chunks(post.pk)
     assert [len(some) for _task, _post, some in rung] == sizes
     assert [one for _task, _post, some in rung for one in some] == chunks
@@ -672,7 +672,7 @@ class TestAtOnce:
         monkeypatch: pytest.MonkeyPatch,
         write: str,
     ) -> None:
-        with enqueue.silence():
+        with enqueue.paused():
             post, (chunk,) = planned(author)
             inserted, written = threading.Event(), threading.Event()
 
@@ -684,7 +684,7 @@ class TestAtOnce:
 
             def take_away() -> None:
                 assert inserted.wait(60)
-                with enqueue.silence():
+                with enqueue.paused():
                     if write == "delete":
                         actions.delete(author, post.pk)
                     else:

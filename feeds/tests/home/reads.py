@@ -13,7 +13,7 @@ def at_a_read_of(
     table: str, act: Callable[[], Any], *, after: bool = False, number: int = 1
 ) -> Iterator[None]:
     """Act once, just before (or after) the first (or another) statement that reads a table."""
-    real, left = db.read_together, [number]
+    real, left = db.read_union, [number]
 
     def read(*statements: db.Statement) -> Any:
         if left[0] and any(table in statement.sql for statement in statements):
@@ -26,6 +26,6 @@ def at_a_read_of(
                 act()
         return real(*statements)
 
-    with mock.patch.object(db, "read_together", read):
+    with mock.patch.object(db, "read_union", read):
         yield
     assert left == [0], f"{table} was not read"

@@ -12,7 +12,7 @@ from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations
 from socialsite.core import db, redis
-from socialsite.core.cache import lease as leased
+from socialsite.core.cache.lease import LEASE_MS
 
 pytestmark = pytest.mark.django_db
 
@@ -74,7 +74,7 @@ def test_a_chunk_that_could_not_tell_the_caches_stays_open_and_gives_them_up(
     held = chunk(post)
     assert (held.done, held.uncached) == (False, True)
     # A reader may have been read before that, and cached as late as their lease allows.
-    assert held.leased_until >= now + cache.READER_TTL_MS + leased.LEASE_MS
+    assert held.leased_until >= now + cache.READER_TTL_MS + LEASE_MS
     for fan in fans:
         assert_exact(fan)
     assert sweep.run() == 0

@@ -23,7 +23,7 @@ from feeds.home import pull
 from feeds.models import AuthorHead, Post
 from relations import actions as relations
 from relations.models import Relation, RelationCount, Relationship
-from socialsite.core import db
+from socialsite.core import db, events
 from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
 
@@ -261,7 +261,7 @@ def test_a_head_has_a_post_as_soon_as_there_is_one_and_not_without_it(
     make_user: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     author = make_user()
-    monkeypatch.setattr(actions, "tell", mock.Mock(side_effect=RuntimeError("the process ends")))
+    monkeypatch.setattr(events, "publish", mock.Mock(side_effect=RuntimeError("it ends")))
     with pytest.raises(RuntimeError):
         actions.publish(author, content="never committed")
     assert not Post.objects.exists()
@@ -288,7 +288,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
         def loop() -> None:
             dice = random.Random(seed)
             try:
-                with enqueue.silence():
+                with enqueue.paused():
                     while time.monotonic() < over and not errors:
                         step(dice)
             except BaseException:

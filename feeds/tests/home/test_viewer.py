@@ -22,9 +22,8 @@ from accounts.models import User
 from feeds import actions, cache, queries
 from feeds.cache import timeline
 from feeds.fanout import deliver, plan, tiers
-from feeds.home import hydration, sources
-from feeds.home import page as home
-from feeds.home import viewer as readers
+from feeds.home import hydration, sources, viewer
+from feeds.home.page import HomeReading
 from feeds.home.viewer import Reader
 from feeds.inbox import sync, trim
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
@@ -54,9 +53,9 @@ A_READER = st.builds(
 )
 
 
-def cached(viewer: User) -> Reader | None:
+def cached(person: User) -> Reader | None:
     """Return the reader as they are cached now, without reading the database."""
-    reads.ask(asked := readers.ReaderRead(viewer.pk))
+    reads.ask(asked := viewer.ReaderRead(person.pk))
     return asked.known
 
 
@@ -72,8 +71,8 @@ def author(make_user: Make) -> User:
 
 @given(A_READER, st.binary(min_size=1, max_size=40))
 def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: bytes) -> None:
-    packed = readers._pack(reader)
-    assert readers._unpack(7, packed) == reader
+    packed = viewer._pack(reader)
+    assert viewer._unpack(7, packed) == reader
     others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
     for token in (standing, *others):
         asked = Asked([7])
@@ -84,14 +83,14 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
 def test_a_process_forgets_readers_before_it_keeps_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    packed = readers._pack(Reader(7, frozenset(range(1, 101))))
-    monkeypatch.setattr(readers._unpacked, "max_bytes", 3 * len(packed))
-    readers._unpacked.clear()
+    packed = viewer._pack(Reader(7, frozenset(range(1, 101))))
+    monkeypatch.setattr(viewer._unpacked, "max_bytes", 3 * len(packed))
+    viewer._unpacked.clear()
     for viewer_id in range(1, 9):
-        found = readers._unpack(viewer_id, packed)
+        found = viewer._unpack(viewer_id, packed)
         assert found is not None
-        assert readers._unpack(viewer_id, packed) is found
-        assert len(readers._unpacked) <= 3
+        assert viewer._unpack(viewer_id, packed) is found
+        assert len(viewer._unpacked) <= 3
 
 
 def test_a_process_keeps_no_more_of_long_articles_than_it_has_room_for() -> None:
@@ -124,16 +123,16 @@ def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
         make_post(author, at_ms=at)
         drain()
     relations.follow(reader, fresh)  # its backfill is not done
-    found = readers.one(reader.pk)
+    found = viewer.reader_of(reader.pk)
     assert found.follows == {author.pk, fresh.pk}
     assert found.blocked == {blocked.pk}
     assert found.incomplete == {author.pk: 3000, fresh.pk: MAX_ID}
     state = InboxState.objects.get(pk=reader.pk)
     assert (found.inbox_floor, found.generation) == (state.inbox_floor, state.generation)
     assert found.inbox_floor > 10_000
-    assert found == readers.read(reader.pk)
+    assert found == viewer.read_uncached(reader.pk)
     with django_assert_num_queries(0):
-        assert readers.one(reader.pk) == found
+        assert viewer.reader_of(reader.pk) == found
 
 
 def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
@@ -145,7 +144,7 @@ def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
     relations.follow(reader, author)
     relations.block(reader, blocked)
     accounts.ban(blocked)
-    reading = home.Home(reader.pk, None, 20)
+    reading = HomeReading(reader.pk, None, 20)
     assert reading.reader.follows == {author.pk}
     accounts.unban(User.objects.get(pk=blocked.pk))
     assert [card["ref_gone"] for card in reading.page().items] == [True]
@@ -188,19 +187,19 @@ def test_no_reader_is_old_once_a_change_was_answered(
     drain()
     make_post(author)
     make_post(reader)
-    read = readers.read
+    read = viewer.read_uncached
 
     for one in (reader, author):
-        readers.one(one.pk)
+        viewer.reader_of(one.pk)
         assert cached(one) is not None
     act(reader, author)
     for one in (reader, author):
         assert cached(one) in (None, read(one.pk))
-        assert readers.one(one.pk) == read(one.pk)
+        assert viewer.reader_of(one.pk) == read(one.pk)
         assert_exact(one)
     drain()
     for one in (reader, author):
-        assert readers.one(one.pk) == read(one.pk)
+        assert viewer.reader_of(one.pk) == read(one.pk)
         assert_exact(one)
 
 
@@ -215,12 +214,12 @@ def test_a_reader_read_before_a_change_is_not_cached_after_it(
     before(reader, author)
     drain()
     redis.call(lambda connection: connection.flushdb())
-    readers.one(author.pk)  # somebody has begun a token of the standing
+    viewer.reader_of(author.pk)  # somebody has begun a token of the standing
     with at_a_read_of("relations_relationship", lambda: act(reader, author), after=True):
-        readers.one(reader.pk)
-    read = readers.read
+        viewer.reader_of(reader.pk)
+    read = viewer.read_uncached
     assert cached(reader) in (None, read(reader.pk))
-    assert readers.one(reader.pk) == read(reader.pk)
+    assert viewer.reader_of(reader.pk) == read(reader.pk)
     assert_exact(reader)
 
 
@@ -229,13 +228,13 @@ def test_a_backfill_that_ends_and_one_that_is_forgotten_renew_the_reader(
 ) -> None:
     make_post(author)
     relations.follow(reader, author)
-    assert readers.one(reader.pk).incomplete == {author.pk: MAX_ID}
+    assert viewer.reader_of(reader.pk).incomplete == {author.pk: MAX_ID}
     drain()
-    assert readers.one(reader.pk).incomplete == {}
+    assert viewer.reader_of(reader.pk).incomplete == {}
     assert InboxEdge.objects.get(viewer=reader).backfilled_from == 0
     relations.unfollow(reader, author)
     relations.follow(reader, author)
-    assert readers.one(reader.pk).incomplete == {author.pk: MAX_ID}
+    assert viewer.reader_of(reader.pk).incomplete == {author.pk: MAX_ID}
 
 
 def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
@@ -264,14 +263,14 @@ def test_a_standing_that_is_lost_makes_readers_unknown_not_old(
     reader: User, author: User, django_assert_num_queries: Make
 ) -> None:
     relations.follow(reader, author)
-    readers.one(reader.pk)
+    viewer.reader_of(reader.pk)
     redis.call(lambda connection: connection.delete(people.STANDING.key))
     accounts.ban(author)
     assert cached(reader) is None
     for _ in range(2):  # the first begins a new token, the second caches with it
-        assert readers.one(reader.pk).follows == frozenset()
+        assert viewer.reader_of(reader.pk).follows == frozenset()
     with django_assert_num_queries(0):
-        assert readers.one(reader.pk).follows == frozenset()
+        assert viewer.reader_of(reader.pk).follows == frozenset()
 
 
 # --- without Redis ------------------------------------------------------------------------------
@@ -566,7 +565,7 @@ def test_more_open_fanouts_than_are_cached_cost_one_statement_more(
     queries.home_feed(reader, None, 20)
     if not warm:
         redis.call(lambda connection: connection.flushdb())
-    with mock.patch.object(db, "read_together", wraps=db.read_together) as reads:
+    with mock.patch.object(db, "read_union", wraps=db.read_union) as reads:
         queries.home_feed(reader, None, 20)
     assert reads.call_count == (1 if warm else 2)
     key = cache.INBOX.key(reader.pk)
@@ -667,7 +666,7 @@ def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
         make_post(author, at_ms=at)
     drain()
     InboxState.objects.filter(viewer_id=reader.pk).update(inbox_floor=700)
-    known = readers.one(reader.pk)
+    known = viewer.reader_of(reader.pk)
     with CaptureQueriesContext(connection) as captured:
         found, floor = sources.rows_below(known, Position(7000, 10**18), 4)
     assert ([place.ts_ms for place in found], floor) == ([6000, 5000, 4000, 3000], 700)
@@ -695,8 +694,8 @@ def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(
     drain()
     assert_exact(reader)
     relations.unfollow(reader, left)
-    runs, run = [], home.Home.run
-    monkeypatch.setattr(home.Home, "run", lambda *args: runs.append(args) or run(*args))
+    runs, run = [], HomeReading.run
+    monkeypatch.setattr(HomeReading, "run", lambda *args: runs.append(args) or run(*args))
     page = queries.home_feed(reader, None, 2)
     assert [card["id"] for card in page.items] == [str(post.pk) for post in posts[:0:-1]]
     assert len(runs) == 2

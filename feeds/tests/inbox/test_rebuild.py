@@ -14,8 +14,7 @@ from accounts import actions as accounts
 from accounts.models import AuditEntry, Role, User
 from feeds import actions, queries
 from feeds.fanout import sweep
-from feeds.inbox import rebuild, trim
-from feeds.inbox import sync as inbox
+from feeds.inbox import rebuild, sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
 from feeds.tests.test_races import Race, settle
@@ -205,7 +204,7 @@ def test_a_feed_is_exact_wherever_a_rebuild_is_stopped(
 
     InboxEntry.objects.filter(post__in=posts[:5]).delete()
     lose_cache()
-    sync = rebuild.inbox.sync_inbox
+    real = sync.sync_inbox
     for steps in range(4):
         left = [None] * steps
 
@@ -213,9 +212,9 @@ def test_a_feed_is_exact_wherever_a_rebuild_is_stopped(
             if not left:
                 raise Stopped
             left.pop()
-            sync(*pair)
+            real(*pair)
 
-        monkeypatch.setattr(rebuild.inbox, "sync_inbox", stop)
+        monkeypatch.setattr(sync, "sync_inbox", stop)
         if steps < 3:
             with pytest.raises(Stopped):
                 rebuild.rebuild([reader.pk])
@@ -232,7 +231,7 @@ def test_reading_between_any_two_steps_is_exact(
     monkeypatch.setattr(rebuild, "ROWS", 2)
     before = rows(reader)
     seen: list[set[Row]] = []
-    sync, remove = rebuild.inbox.sync_inbox, rebuild._remove
+    real, remove = sync.sync_inbox, rebuild._remove
 
     def looked_at(step: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
@@ -243,7 +242,7 @@ def test_reading_between_any_two_steps_is_exact(
 
         return run
 
-    monkeypatch.setattr(rebuild.inbox, "sync_inbox", looked_at(sync))
+    monkeypatch.setattr(sync, "sync_inbox", looked_at(real))
     monkeypatch.setattr(rebuild, "_remove", looked_at(remove))
     InboxEntry.objects.create(user=reader, publish_time=5, post_id=77, author=reader)
     rebuild.rebuild([reader.pk])
@@ -292,7 +291,7 @@ class Overtaken:
                 rebuild._forget(self.reader.pk)
                 authors = sorted(relation_queries.following_ids(self.reader.pk))
                 for author in authors[: self.synced]:
-                    inbox.sync_inbox(self.reader.pk, author)
+                    sync.sync_inbox(self.reader.pk, author)
                 self.busy = False
             self.left -= 1
         return execute(*args)

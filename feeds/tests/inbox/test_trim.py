@@ -242,7 +242,7 @@ def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
     monkeypatch.setattr(trim, "SMALL", 0)
     monkeypatch.setattr(trim, "CHUNKS", 2)  # and each of them samples everybody
     rung: list[tuple[object, ...]] = []
-    monkeypatch.setattr(enqueue, "ring_last", lambda *words: rung.append(words))
+    monkeypatch.setattr(enqueue, "send_last", lambda *words: rung.append(words))
     for number in range(1, 13):
         deliver_row(author, reader, number, number)
     turns = 0

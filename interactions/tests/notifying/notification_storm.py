@@ -93,7 +93,7 @@ def storm(
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
-        with enqueue.silence():
+        with enqueue.paused():
             while True:
                 with lock:
                     turn = next(turns, None)
@@ -118,7 +118,7 @@ def storm(
             over.set()
 
     def run_relay() -> None:
-        with enqueue.silence():
+        with enqueue.paused():
             while not over.is_set():
                 if not relay.relay(20):
                     time.sleep(0.01)
@@ -208,7 +208,7 @@ def _some_comment(on: Scene, dice: random.Random) -> Comment:
 def drain() -> None:
     """Deliver every event and fold every cause; raises TimeoutError without progress."""
     end = time.monotonic() + STUCK_SECONDS
-    with enqueue.silence():
+    with enqueue.paused():
         while True:
             if relay.relay() + fold.sweep():
                 end = time.monotonic() + STUCK_SECONDS

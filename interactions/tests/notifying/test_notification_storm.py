@@ -63,7 +63,7 @@ def test_of_two_relays_the_later_one_has_read_what_is_true(make_user: Any, make_
         actions.unlike(fan, SubjectType.POST, post.pk)
         db.atomic(causes.sync)([cause], likes.exists)
 
-    with enqueue.silence():
+    with enqueue.paused():
         assert at_once([of_the_like, of_the_unlike]) == [None, None]
     assert not NotificationCause.objects.filter(stands=True).exists()
     fold.sweep()

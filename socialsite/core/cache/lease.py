@@ -39,7 +39,7 @@ class Lease:
         self.epoch: Promise[bytes | None] = Promise()
         self._had: Promise[list[int]] = Promise()
         if keys and not batch.in_transaction:
-            script = redis.script(__file__, "leased_take")
+            script = redis.script(__file__, "lease_take")
             self._had = batch.add(*script.command(keys, [self.token, LEASE_MS]))
 
     @cached_property
@@ -78,7 +78,7 @@ class Asked:
                 self.stale.append(ident)
 
 
-class LeasedCache:
+class LeaseCache:
     """Values under `<prefix>:<ident>`."""
 
     def __init__(self, prefix: str, ttl_ms: int) -> None:
@@ -109,7 +109,7 @@ class LeasedCache:
         named = {self.key(ident): _VALUE + value for ident, value in values.items()}
         filled = {key: value for key, value in named.items() if key in lease.had}
         if filled:
-            script = redis.script(__file__, "leased_fill")
+            script = redis.script(__file__, "lease_fill")
             told = [lease.token, self.ttl_ms, *filled.values()]
             redis.send_later(*script.command(list(filled), told))
 
@@ -118,7 +118,7 @@ class LeasedCache:
         redis.forget([self.key(ident) for ident in idents])
 
 
-class TaggedCache(LeasedCache):
+class TaggedCache(LeaseCache):
     """Values that count only while the token of an epoch is the one that they carry.
 
     A value is kept as the length of the token in one byte, the token, and the value itself.

@@ -16,8 +16,8 @@ only place that knows it (docs/decisions/0001):
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from socialsite.core.cache.lease import Asked, Lease, LeasedCache
-from socialsite.core.db.compiled import Together
+from socialsite.core.cache.lease import Asked, Lease, LeaseCache
+from socialsite.core.db.compiled import UnionRead
 from socialsite.core.redis import Batch
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Read(Generic[T]):
     def lease(self, batch: Batch) -> None:
         """Add the leases on what the caches lack."""
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         """Add the queries of what the caches lack.
 
         A query whose columns do not fit the union is run here by itself.
@@ -113,7 +113,7 @@ def _lease(reads: Sequence[Read[Any]]) -> None:
 
 
 def _query(reads: Sequence[Read[Any]]) -> None:
-    union = Together()
+    union = UnionRead()
     for read in reads:
         read.query(union)
     union.run()
@@ -173,7 +173,7 @@ class ById(Read[Any], Generic[T]):
 class Values(ById[T]):
     """Facts of one cache; a subclass names it, and says how they are read."""
 
-    cache: LeasedCache
+    cache: LeaseCache
 
     _asked: Asked | None = None
     _leases: tuple[Lease, ...] = ()
@@ -201,7 +201,7 @@ class Values(ById[T]):
             self._leased |= {*fresh}
             self._leases += (self.cache.lease(batch, fresh, self._asked),)
 
-    def query(self, union: Together) -> None:
+    def query(self, union: UnionRead) -> None:
         self._rows = self.read(self.missing) if self.missing else {}
 
     def fill(self) -> None:

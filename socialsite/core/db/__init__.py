@@ -120,7 +120,7 @@ def united(selects: Sequence[str]) -> str:
     return " UNION ALL ".join(one.format(select) for select in selects)
 
 
-def read_together(*statements: Statement) -> list[list[tuple[Any, ...]]]:
+def read_union(*statements: Statement) -> list[list[tuple[Any, ...]]]:
     """Return the rows of several statements, read at the same moment, in no order.
 
     All statements select the same number of integer columns; the last column is the index of the

@@ -27,7 +27,7 @@ _AN_INT, _A_TEXT = -1, -2
 KEPT = 512
 
 
-class Prepared(Generic[P]):
+class Compiled(Generic[P]):
     """A query defined by a function; calling it returns the rows."""
 
     def __init__(self, make: Callable[P, Any]) -> None:
@@ -65,22 +65,22 @@ class Prepared(Generic[P]):
         return self._built(tuple(shape), tuple(sorted(kwargs.items()))), values
 
 
-def prepared(make: Callable[P, Any]) -> Prepared[P]:
+def compiled(make: Callable[P, Any]) -> Compiled[P]:
     """Turn a function that returns a `values_list` queryset into one that returns its rows.
 
     Its arguments are ints, texts and collections of ints, and become parameters; an empty
     collection gives no rows. Values that must be part of the statement, such as a limit, are passed
     by name.
     """
-    return Prepared(make)
+    return Compiled(make)
 
 
 # Pads a query that has fewer columns than those it is run together with.
-NOTHING = Value(0)
+PADDING = Value(0)
 
 
-class Together:
-    """Prepared queries that are `add`ed one by one and run as one statement, at the same moment.
+class UnionRead:
+    """Compiled queries that are `add`ed one by one and run as one statement, at the same moment.
 
     All queries select the same number of integer columns; the last is the query's index, which they
     get as `number`.
@@ -90,7 +90,7 @@ class Together:
         self._queries: list[Statement] = []
         self._found: list[list[Any]] = []
 
-    def add(self, query: Prepared[...], *args: Any, **kwargs: Any) -> list[Any]:
+    def add(self, query: Compiled[...], *args: Any, **kwargs: Any) -> list[Any]:
         """Add a query; return the list that `run` fills with its rows, in no order."""
         self._queries.append(query.statement(*args, **kwargs, number=len(self._queries)))
         found: list[Any] = []
@@ -100,11 +100,11 @@ class Together:
     def run(self) -> None:
         """Run the queries, if there are any."""
         if self._queries:
-            for found, rows in zip(self._found, db.read_together(*self._queries), strict=True):
+            for found, rows in zip(self._found, db.read_union(*self._queries), strict=True):
                 found += rows
 
 
-class PreparedUpdate(Prepared[P]):
+class CompiledUpdate(Compiled[P]):
     """An update defined by a function; calling it returns the number of rows found."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> int:  # type: ignore[override]
@@ -114,11 +114,11 @@ class PreparedUpdate(Prepared[P]):
             return int(cursor.rowcount)
 
 
-def prepared_update(
+def compiled_update(
     make: "Callable[P, tuple[QuerySet[Any, Any], dict[str, Any]]]",
-) -> PreparedUpdate[P]:
+) -> CompiledUpdate[P]:
     """Turn a function that returns a queryset and its new values into one that updates its rows."""
-    return PreparedUpdate(make)
+    return CompiledUpdate(make)
 
 
 class _Built:

@@ -80,4 +80,4 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
 
 def _hurry() -> None:
     failpoint("event-committed")
-    enqueue.ring("core.relay_events")
+    enqueue.send("core.relay_events")

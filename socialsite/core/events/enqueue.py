@@ -30,32 +30,32 @@ _OPTIONS = {
 _FIRST, _LAST = 0, 9
 _quiet_until = 0.0
 _lock = threading.Lock()
-_silent: ContextVar[bool] = ContextVar("silent", default=False)
+_is_paused: ContextVar[bool] = ContextVar("is_paused", default=False)
 
 
 @contextlib.contextmanager
-def silence() -> Iterator[None]:
+def paused() -> Iterator[None]:
     """Send no hints within the block, for bulk work that runs its background work itself."""
-    token = _silent.set(True)
+    token = _is_paused.set(True)
     try:
         yield
     finally:
-        _silent.reset(token)
+        _is_paused.reset(token)
 
 
-def ring(task: str, *args: object) -> bool:
+def send(task: str, *args: object) -> bool:
     """Send a task by name; return False if the broker cannot take it now, never raise."""
-    return _send(task, args, _FIRST)
+    return _enqueue(task, args, _FIRST)
 
 
-def ring_last(task: str, *args: object) -> bool:
+def send_last(task: str, *args: object) -> bool:
     """Send a task with the lowest priority: all other tasks run before it, even later ones."""
-    return _send(task, args, _LAST)
+    return _enqueue(task, args, _LAST)
 
 
-def _send(task: str, args: tuple[object, ...], priority: int) -> bool:
+def _enqueue(task: str, args: tuple[object, ...], priority: int) -> bool:
     global _quiet_until
-    if _silent.get() or time.monotonic() < _quiet_until:
+    if _is_paused.get() or time.monotonic() < _quiet_until:
         return False
     connection = current_app.connection_for_write(transport_options=_OPTIONS)
     # The transport's library has errors of its own, without a common base class.

@@ -160,7 +160,7 @@ def forget(keys: Sequence[str]) -> None:
         owed.add(keys)
 
 
-def tell(messages: Sequence[Sequence[Any]]) -> None:
+def publish(messages: Sequence[Sequence[Any]]) -> None:
     """Send commands to who listens; without Redis late, twice or never. Never raises."""
     if not messages:
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from socialsite.core.cache.lease import Epoch, Lease, LeasedCache
+from socialsite.core.cache.lease import Epoch, Lease, LeaseCache
 from socialsite.core.cache.reads import Values, run
 from socialsite.core.redis import Batch
 
@@ -12,7 +12,7 @@ Reading = Callable[[Collection[int]], Mapping[int, bytes]]
 class Facts(Values[bytes]):
     """Facts of any cache, as it keeps them."""
 
-    def __init__(self, cache: LeasedCache, read: Reading, idents: Collection[int]) -> None:
+    def __init__(self, cache: LeaseCache, read: Reading, idents: Collection[int]) -> None:
         self.cache, self._reading = cache, read
         super().__init__(idents)
 
@@ -23,7 +23,7 @@ class Facts(Values[bytes]):
         return found
 
 
-def load(cache: LeasedCache, idents: Collection[int], read: Reading) -> Mapping[int, bytes]:
+def load(cache: LeaseCache, idents: Collection[int], read: Reading) -> Mapping[int, bytes]:
     """Take leases on facts, read them and fill them in; returns what was read."""
     facts = Facts(cache, read, idents)
     facts.is_asked = True

@@ -6,10 +6,10 @@ import pytest
 from django.db import transaction
 
 from socialsite.core import db, redis
-from socialsite.core.cache.lease import Epoch, LeasedCache
+from socialsite.core.cache.lease import Epoch, LeaseCache
 from socialsite.core.tests.cache.loading import load, start
 
-CACHE = LeasedCache("test", ttl_ms=60_000)
+CACHE = LeaseCache("test", ttl_ms=60_000)
 EPOCH = Epoch("test")
 
 
@@ -67,7 +67,7 @@ def test_a_lease_does_not_replace_a_value() -> None:
 
 
 def test_leases_of_several_caches_come_in_one_round_trip_and_only_where_nothing_is() -> None:
-    other, batch = LeasedCache("other", ttl_ms=60_000), redis.Batch()
+    other, batch = LeaseCache("other", ttl_ms=60_000), redis.Batch()
     load(CACHE, [1], reads(v1=b"one"))
     lease, elsewhere = CACHE.lease(batch, [1, 2, 3]), other.lease(batch, [1])
     batch.run()

@@ -10,13 +10,13 @@ import pytest
 
 from socialsite.core import redis
 from socialsite.core.cache import reads
-from socialsite.core.cache.lease import Epoch, LeasedCache, TaggedCache
+from socialsite.core.cache.lease import Epoch, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import Read, run
 from socialsite.core.tests.cache.loading import Facts
 
 HOUR_MS = 3_600_000
-CACHE = LeasedCache("test", ttl_ms=HOUR_MS)
-OTHER = LeasedCache("other", ttl_ms=HOUR_MS)
+CACHE = LeaseCache("test", ttl_ms=HOUR_MS)
+OTHER = LeaseCache("other", ttl_ms=HOUR_MS)
 EPOCH = Epoch("test")
 TAGGED = TaggedCache("tagged", HOUR_MS, EPOCH)
 STAGES = ("ask", "_lease", "_query", "_fill")
@@ -32,11 +32,11 @@ class Table:
         return dict.fromkeys(idents, self.value)
 
 
-def values(cache: LeasedCache, table: Table, *idents: int) -> Facts:
+def values(cache: LeaseCache, table: Table, *idents: int) -> Facts:
     return Facts(cache, table.read, idents)
 
 
-def cached(cache: LeasedCache, *idents: int) -> dict[int, bytes]:
+def cached(cache: LeaseCache, *idents: int) -> dict[int, bytes]:
     batch = redis.Batch()
     asked = cache.ask(batch, idents)
     batch.run()
@@ -66,7 +66,7 @@ def swapped(one: str, other: str) -> Iterator[None]:
 
 
 # --- one cache ----------------------------------------------------------------------------------
-def is_stale_after_a_write_before(stage: str, cache: LeasedCache) -> bool:
+def is_stale_after_a_write_before(stage: str, cache: LeaseCache) -> bool:
     """Read while a writer commits and tells the cache; True when the cache has the old value."""
     redis.call(lambda connection: connection.flushdb())
     table = Table()
@@ -86,13 +86,13 @@ def is_stale_after_a_write_before(stage: str, cache: LeasedCache) -> bool:
 
 @pytest.mark.parametrize("cache", [CACHE, TAGGED])
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_write_between_two_stages_leaves_no_old_value(stage: str, cache: LeasedCache) -> None:
+def test_a_write_between_two_stages_leaves_no_old_value(stage: str, cache: LeaseCache) -> None:
     assert not is_stale_after_a_write_before(stage, cache)
 
 
 @pytest.mark.parametrize("cache", [CACHE, TAGGED])
 def test_a_write_between_two_stages_would_leave_one_if_leases_came_second(
-    cache: LeasedCache,
+    cache: LeaseCache,
 ) -> None:
     with swapped("_lease", "_query"):
         assert any(is_stale_after_a_write_before(stage, cache) for stage in STAGES)
@@ -184,7 +184,7 @@ class Site:
 
 
 class Union:
-    """Stands for `Together`: what is added is read at once, by `run`."""
+    """Stands for `UnionRead`: what is added is read at once, by `run`."""
 
     def __init__(self) -> None:
         self._added: list[tuple[list[Any], Callable[[], Any]]] = []
@@ -232,7 +232,7 @@ def is_lost(stage: str, warm: Collection[str], *, rule: bool = True) -> bool:
     """Read both lists while the post is delivered; True when it is in neither."""
     redis.call(lambda connection: connection.flushdb())
     site = Site()
-    with mock.patch.object(reads, "Together", Union):
+    with mock.patch.object(reads, "UnionRead", Union):
         run(*(Posts(name, site) for name in warm))
         opened = Posts("open", site)
         inbox = Posts("inbox", site, *([opened] if rule else []))

@@ -10,7 +10,7 @@ from django.db.models.query import QuerySet as Rows
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import TokenVersion, User
-from socialsite.core.db.compiled import Together, prepared, prepared_update
+from socialsite.core.db.compiled import UnionRead, compiled, compiled_update
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def named(ids: Collection[int], also: int, *, limit: int = 100) -> "QuerySet[Use
 
 
 def test_rows_are_the_same_whatever_the_number_of_values(make_user) -> None:
-    run = prepared(named)
+    run = compiled(named)
     people = [make_user().pk for _ in range(5)]
     for count in (1, 2, 4, 2):
         assert run(people[:count], people[4]) == list(named(people[:count], people[4]))
@@ -43,8 +43,8 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
         tokens = TokenVersion.objects.filter(user=OuterRef("pk"))
         return User.objects.filter(pk=user_id).annotate(is_in=Exists(tokens)).values_list("is_in")
 
-    assert prepared(flat)(media.owner_id) == [media.pk]
-    (row,) = prepared(signed_in)(media.owner_id)
+    assert compiled(flat)(media.owner_id) == [media.pk]
+    (row,) = compiled(signed_in)(media.owner_id)
     assert row == (False,)
     assert type(row[0]) is bool
 
@@ -52,18 +52,18 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
 def test_queries_added_together_are_one_statement_and_keep_their_rows_apart(make_user) -> None:
     ids = sorted(make_user().pk for _ in range(3))
 
-    @prepared
+    @compiled
     def people(some: Collection[int], *, limit: int, number: int) -> "QuerySet[User, Any]":
         rows = User.objects.filter(pk__in=some).order_by("pk")
         return rows.values_list("pk", Value(number))[:limit]
 
-    together = Together()
-    first = together.add(people, ids, limit=2)
-    none = together.add(people, [7], limit=2)
-    last = together.add(people, ids[1:], limit=5)
+    union = UnionRead()
+    first = union.add(people, ids, limit=2)
+    none = union.add(people, [7], limit=2)
+    last = union.add(people, ids[1:], limit=5)
     with CaptureQueriesContext(connection) as captured:
-        together.run()
-        Together().run()
+        union.run()
+        UnionRead().run()
     assert len(captured) == 1
     assert sorted(first) == [(ids[0], 0), (ids[1], 0)]
     assert none == []
@@ -76,7 +76,7 @@ def test_an_update_changes_the_rows_it_finds_and_counts_them(make_user) -> None:
     def rename(user_id: int, old: str, new: str) -> "tuple[QuerySet[User], dict[str, Any]]":
         return User.objects.filter(pk=user_id, username=old), {"username": new, "roles": 0}
 
-    run = prepared_update(rename)
+    run = compiled_update(rename)
     assert run(person.pk, person.username, "x' --") == 1
     assert run(person.pk, person.username, "again") == 0
     assert run(other.pk, other.username, "somebody") == 1
@@ -92,7 +92,7 @@ def test_a_text_is_a_parameter_too(make_user) -> None:
     def by_name(user_id: int, name: str) -> "QuerySet[User, int]":
         return User.objects.filter(pk=user_id, username=name).values_list("pk", flat=True)
 
-    run = prepared(by_name)
+    run = compiled(by_name)
     assert run(person.pk, person.username) == [person.pk]
     assert run(person.pk, "x' OR '1'='1") == []
 
@@ -100,7 +100,7 @@ def test_a_text_is_a_parameter_too(make_user) -> None:
 def test_a_query_is_built_once_and_costs_one_query(
     make_user, django_assert_num_queries, monkeypatch
 ) -> None:
-    run = prepared(named)
+    run = compiled(named)
     person = make_user().pk
     run([person], 7)
     monkeypatch.setattr(Rows, "filter", None)
@@ -113,4 +113,4 @@ def test_a_value_that_is_no_parameter_is_refused() -> None:
         return User.objects.filter(pk=user_id).values_list("pk")[:limit]
 
     with pytest.raises(ValueError, match="not every value"):
-        prepared(sliced)(1, 2)
+        compiled(sliced)(1, 2)

@@ -10,7 +10,7 @@ from django.db.models import Value
 from django.test.utils import CaptureQueriesContext
 
 from socialsite.core import db
-from socialsite.core.db.compiled import prepared
+from socialsite.core.db.compiled import compiled
 from socialsite.core.models import Event, IdempotencyKey
 
 pytestmark = pytest.mark.django_db
@@ -32,13 +32,13 @@ def test_rows_of_several_statements_come_together_each_with_its_own_limit() -> N
     for user_id in (1, 2, 3):
         keep("x", user_id)
 
-    @prepared
+    @compiled
     def newest(least: int, *, number: int) -> Any:
         rows = IdempotencyKey.objects.filter(user_id__gte=least).order_by("-user_id")
         return rows.values_list("user_id", Value(number))[:2]
 
     with CaptureQueriesContext(connection) as queries:
-        found = db.read_together(
+        found = db.read_union(
             newest.statement(1, number=0),
             newest.statement(4, number=1),
             newest.statement(3, number=2),

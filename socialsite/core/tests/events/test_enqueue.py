@@ -1,4 +1,4 @@
-"""Hints to the broker: never an error, never a long wait, silence after a failure."""
+"""Hints to the broker: never an error, never a long wait, a pause after a failure."""
 
 import contextlib
 import socket
@@ -37,17 +37,17 @@ def broker(monkeypatch):
 
 
 def test_a_ring_sends_the_task(broker) -> None:
-    assert enqueue.ring("core.relay_events")
+    assert enqueue.send("core.relay_events")
     assert broker.sent == ["core.relay_events"]
 
 
 def test_after_a_failure_it_is_quiet_for_a_while_and_then_tries_again(broker, monkeypatch) -> None:
     broker.error = OperationalError("down")
-    assert [enqueue.ring("a"), enqueue.ring("a"), enqueue.ring("a")] == [False] * 3
+    assert [enqueue.send("a"), enqueue.send("a"), enqueue.send("a")] == [False] * 3
     assert broker.tried == 1
     broker.error = None
     monkeypatch.setattr(enqueue, "_quiet_until", time.monotonic() - 1)
-    assert enqueue.ring("a")
+    assert enqueue.send("a")
 
 
 @pytest.mark.skipif(settings.EMBEDDED, reason="these are errors of the Redis transport")
@@ -57,20 +57,20 @@ def test_after_a_failure_it_is_quiet_for_a_while_and_then_tries_again(broker, mo
 )
 def test_no_trouble_of_a_broker_reaches_the_caller(broker, error) -> None:
     broker.error = error
-    assert enqueue.ring("a") is False
+    assert enqueue.send("a") is False
 
 
 def test_a_mistake_of_ours_is_not_hidden(broker) -> None:
     broker.error = TypeError("not a task")
     with pytest.raises(TypeError):
-        enqueue.ring("a")
+        enqueue.send("a")
 
 
 def test_a_ring_reaches_the_broker() -> None:
     with current_app.connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         queue.clear()
-        assert enqueue.ring("core.nothing", 7)
+        assert enqueue.send("core.nothing", 7)
         message = queue.get(timeout=30)
         message.ack()
         assert message.headers["task"] == "core.nothing"
@@ -82,8 +82,8 @@ def test_what_can_wait_comes_after_what_was_sent_later() -> None:
     with current_app.connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         queue.clear()
-        assert enqueue.ring_last("core.nothing", 1)
-        assert enqueue.ring("core.nothing", 2)
+        assert enqueue.send_last("core.nothing", 1)
+        assert enqueue.send("core.nothing", 2)
         found = [queue.get(timeout=30) for _ in range(2)]
         for message in found:
             message.ack()
@@ -129,7 +129,7 @@ def test_a_broker_that_is_down_costs_little(app_at, calls, monkeypatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setattr(enqueue, "current_app", app_at(port))
-    assert not any(enqueue.ring("core.relay_events") for _ in range(100))
+    assert not any(enqueue.send("core.relay_events") for _ in range(100))
     assert calls == [enqueue.WAIT_SECONDS]
 
 
@@ -140,9 +140,9 @@ def test_a_broker_that_hangs_costs_one_bounded_wait(app_at, calls, monkeypatch) 
     with socket.create_server(("127.0.0.1", 0)) as server:
         monkeypatch.setattr(enqueue, "current_app", app_at(server.getsockname()[1]))
         start = time.monotonic()
-        assert enqueue.ring("core.relay_events") is False
+        assert enqueue.send("core.relay_events") is False
         assert time.monotonic() - start >= enqueue.WAIT_SECONDS
-        assert enqueue.ring("core.relay_events") is False
+        assert enqueue.send("core.relay_events") is False
         assert calls == [enqueue.WAIT_SECONDS]
 
 
@@ -172,12 +172,12 @@ def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch
     threading.Thread(target=accept, daemon=True).start()
     port = server.getsockname()[1]
     monkeypatch.setattr(enqueue, "current_app", app_at(port))
-    assert enqueue.ring("core.nothing") is True
+    assert enqueue.send("core.nothing") is True
     for end in (server, *held):  # a close alone does not wake waiting threads
         with contextlib.suppress(OSError):
             end.shutdown(socket.SHUT_RDWR)
         end.close()
-    assert enqueue.ring("core.nothing") is False
+    assert enqueue.send("core.nothing") is False
 
 
 @pytest.mark.full

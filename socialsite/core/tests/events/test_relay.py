@@ -108,7 +108,7 @@ def test_the_relay_is_hurried_after_the_commit_only(
     monkeypatch, django_capture_on_commit_callbacks
 ) -> None:
     rung = []
-    monkeypatch.setattr("socialsite.core.events.enqueue.ring", rung.append)
+    monkeypatch.setattr("socialsite.core.events.enqueue.send", rung.append)
     with django_capture_on_commit_callbacks(execute=True):
         ring()
         assert rung == []
@@ -120,7 +120,7 @@ def test_whatever_happens_to_the_hint_the_request_succeeds(monkeypatch) -> None:
     def fail(task: str) -> None:
         raise RuntimeError("no more threads")
 
-    monkeypatch.setattr("socialsite.core.events.enqueue.ring", fail)
+    monkeypatch.setattr("socialsite.core.events.enqueue.send", fail)
     ring()
     assert Event.objects.count() == 1
 
