@@ -41,19 +41,22 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
+    # Of usernames and nicknames; `accounts.sign_in.rules` has their other rules.
+    NAME_MAX, EMAIL_MAX, BIO_MAX = 16, 254, 200
+
     id = models.BigIntegerField(primary_key=True, default=new_id)
-    username = models.CharField(max_length=16)
+    username = models.CharField(max_length=NAME_MAX)
     # The unique name: lower-case ASCII, so that Alice and alice are the same (T13).
-    username_key = models.CharField(max_length=16, unique=True)
-    nickname = models.CharField(max_length=16)
+    username_key = models.CharField(max_length=NAME_MAX, unique=True)
+    nickname = models.CharField(max_length=NAME_MAX)
     # Lower case, for search.
-    nickname_key = models.CharField(max_length=16, db_index=True)
+    nickname_key = models.CharField(max_length=NAME_MAX, db_index=True)
     # Confirmed by a link; used for recovery only, never shown to others. Accounts may share one.
-    email = models.EmailField(blank=True, default="")
+    email = models.EmailField(max_length=EMAIL_MAX, blank=True, default="")
     # Lower case, to find the accounts of an address.
-    email_key = models.CharField(max_length=254, blank=True, default="", db_index=True)
+    email_key = models.CharField(max_length=EMAIL_MAX, blank=True, default="", db_index=True)
     avatar_name = models.CharField(max_length=80, blank=True, default="")
-    bio = models.CharField(max_length=200, blank=True, default="")
+    bio = models.CharField(max_length=BIO_MAX, blank=True, default="")
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)
@@ -127,9 +130,11 @@ class TokenVersion(models.Model):
     kind.
     """
 
+    CLIENT_MAX, USER_AGENT_MAX, ENDED_BY_MAX = 64, 300, 80
+
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="+")
-    client = models.CharField(max_length=64)
+    client = models.CharField(max_length=CLIENT_MAX)
     version = models.PositiveIntegerField(default=1)
     access_floor = models.PositiveIntegerField(default=0)
     refresh_floor = models.PositiveIntegerField(default=0)
@@ -144,14 +149,14 @@ class TokenVersion(models.Model):
     oldest_jti = models.CharField(max_length=32, blank=True, default="")
     # Issue time of the current token, which is the first use of its predecessor (Unix ms).
     rotated_at = models.BigIntegerField(default=0)
-    user_agent = models.CharField(max_length=300, blank=True, default="")
+    user_agent = models.CharField(max_length=USER_AGENT_MAX, blank=True, default="")
     address = models.CharField(max_length=45, blank=True, default="")
     # When the address was stored, for its retention; NULL without an address.
     address_at = models.DateTimeField(null=True, blank=True, db_index=True)
     last_seen = models.DateTimeField(default=timezone.now)
     # Why the last sign-in of this client ended and which device ended it, shown to its person.
     ended = models.CharField(max_length=16, blank=True, default="")
-    ended_by = models.CharField(max_length=80, blank=True, default="")
+    ended_by = models.CharField(max_length=ENDED_BY_MAX, blank=True, default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "client"], name="uk_token_version")]

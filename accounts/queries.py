@@ -214,7 +214,7 @@ def named(text: str) -> "QuerySet[User]":
 
     Nobody for a text that is empty. For composition: who is looked for may be known above this app.
     """
-    key = text.strip().removeprefix("@").lower()[:16]
+    key = text.strip().removeprefix("@").lower()[: User.NAME_MAX]
     if not key:
         return User.objects.none()
     return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))

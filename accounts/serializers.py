@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from accounts.actions import BIO_MAX
+from accounts import tokens
+from accounts.models import User
 from accounts.sign_in import devices
 from accounts.sign_in.devices import Client
 from relations.serializers import RelationSerializer
@@ -17,7 +18,7 @@ from socialsite.core.ids import MAX_ID
 # Far above every rule, so that people read the rule's own message.
 INPUT_MAX = 200
 EMAIL_MAX = 320
-TOKEN_MAX = 4096
+TOKEN_MAX = tokens.MAX_LENGTH
 
 
 class _Text(serializers.CharField):
@@ -168,7 +169,7 @@ class ProfileSerializer(serializers.Serializer[Any]):
     """Input of PATCH users/me; only the given fields change."""
 
     nickname = _Text(required=False, allow_blank=True)
-    bio = _Text(required=False, allow_blank=True, max_length=BIO_MAX)
+    bio = _Text(required=False, allow_blank=True, max_length=User.BIO_MAX)
     avatar = serializers.IntegerField(
         required=False,
         allow_null=True,

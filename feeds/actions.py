@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from accounts.models import User
     from feeds.home.hydration import Card
 
-TEXT_MAX = {Kind.MICRO: 2000, Kind.ARTICLE: 50_000, Kind.VIDEO: 2000, Kind.REPOST: 2000}
-TITLE_MAX, IMAGES_MAX, URL_MAX = 120, 9, video.URL_MAX
+# The maximum length of the words of a repost, for other apps.
+REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
 LATE_MS = 10_000
 
@@ -150,7 +150,7 @@ def _source(author: "User", post_id: int) -> Post:
 
 def _words_of_repost(content: str) -> PostContent:
     words = PostContent(content=clean(content))
-    limit = TEXT_MAX[Kind.REPOST]
+    limit = REPOST_MAX
     if len(words.content) > limit:
         message = _("At most %(limit)s characters.") % {"limit": limit}
         raise InvalidInput(fields={"content": [message]})
@@ -317,13 +317,13 @@ def compose(
         kind = Kind.MICRO
     if visibility not in Visibility.values:
         refuse("visibility", _("Must be public or followers."))
-    limit = TEXT_MAX[Kind(kind)]
+    limit = PostContent.TEXT_MAX[kind]
     if len(words.content) > limit:
         refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
-    if len(words.title) > TITLE_MAX:
-        refuse("title", _("At most %(limit)s characters.") % {"limit": TITLE_MAX})
-    if images > IMAGES_MAX:
-        refuse("images", _("At most %(limit)s pictures.") % {"limit": IMAGES_MAX})
+    if len(words.title) > words.TITLE_MAX:
+        refuse("title", _("At most %(limit)s characters.") % {"limit": words.TITLE_MAX})
+    if images > words.IMAGES_MAX:
+        refuse("images", _("At most %(limit)s pictures.") % {"limit": words.IMAGES_MAX})
     if kind == Kind.MICRO and not words.content and not images:
         refuse("content", _("Write something or add a picture."))
     if kind == Kind.ARTICLE and not words.title:

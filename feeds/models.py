@@ -4,10 +4,11 @@
 `PostContent`. All other tables here are derived and can be rebuilt from posts and relations.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import models
 
+from feeds import video
 from socialsite.core.ids import new_id
 
 
@@ -16,6 +17,10 @@ def _user_key() -> "models.ForeignKey[Any, Any]":
     return models.ForeignKey(
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
+
+
+# Lengths of columns.
+KIND_MAX, VISIBILITY_MAX = 8, 9
 
 
 class Kind(models.TextChoices):
@@ -28,7 +33,10 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """The audience of a post, besides its author."""
+    """The audience of a post, besides its author: the only list of the levels.
+
+    `feeds.visibility` decides by them; pages and the API show and accept them.
+    """
 
     PUBLIC = "public"
     FOLLOWERS = "followers"
@@ -61,13 +69,13 @@ class Post(models.Model):
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     author = _user_key()
-    kind = models.CharField(max_length=8, choices=Kind.choices, default=Kind.MICRO)
+    kind = models.CharField(max_length=KIND_MAX, choices=Kind.choices, default=Kind.MICRO)
     # The original of a repost: never a repost itself.
     ref_post = models.ForeignKey(
         "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
     )
     visibility = models.CharField(
-        max_length=9, choices=Visibility.choices, default=Visibility.PUBLIC
+        max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC
     )
     # Publish time by the database's clock, Unix ms.
     position = models.BigIntegerField()
@@ -93,16 +101,28 @@ class Post(models.Model):
 
 
 class PostContent(models.Model):
-    """The text and pictures of a post, separate from its index row."""
+    """The text and pictures of a post, separate from its index row.
+
+    Actions check the maxima; the API's schema and the forms take them from here.
+    """
+
+    TITLE_MAX, IMAGES_MAX = 120, 9
+    # The maximum length of a text, by the kind of the post.
+    TEXT_MAX: ClassVar[dict[str, int]] = {
+        Kind.MICRO: 2000,
+        Kind.ARTICLE: 50_000,
+        Kind.VIDEO: 2000,
+        Kind.REPOST: 2000,
+    }
 
     post = models.OneToOneField(
         Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
     )
-    title = models.CharField(max_length=120, blank=True, default="")
+    title = models.CharField(max_length=TITLE_MAX, blank=True, default="")
     content = models.TextField(blank=True, default="")
     # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
-    video_url = models.CharField(max_length=500, blank=True, default="")
+    video_url = models.CharField(max_length=video.URL_MAX, blank=True, default="")
     edited_at = models.BigIntegerField(null=True, help_text="Unix ms")
 
     def __str__(self) -> str:

@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from feeds.actions import IMAGES_MAX, TEXT_MAX, TITLE_MAX, URL_MAX
+from feeds import video
 from feeds.home.hydration import Card
-from feeds.models import Kind, Visibility
+from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
 from socialsite.core.http.fields import ShortListField
 from socialsite.core.ids import MAX_ID
 
@@ -80,17 +80,19 @@ class NewCountSerializer(serializers.Serializer[Any]):
 class NewPostSerializer(serializers.Serializer[Any]):
     """Input of POST posts; the action checks lengths by kind."""
 
-    kind = serializers.CharField(default="micro", max_length=8)
-    title = serializers.CharField(default="", allow_blank=True, max_length=TITLE_MAX)
-    content = serializers.CharField(default="", allow_blank=True, max_length=max(TEXT_MAX.values()))
+    kind = serializers.CharField(default=Kind.MICRO.value, max_length=KIND_MAX)
+    title = serializers.CharField(default="", allow_blank=True, max_length=PostContent.TITLE_MAX)
+    content = serializers.CharField(
+        default="", allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
+    )
     images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
         default=list,
-        max_length=IMAGES_MAX,
+        max_length=PostContent.IMAGES_MAX,
         help_text="ids of your own media",
     )
-    video_url = serializers.CharField(default="", allow_blank=True, max_length=URL_MAX)
-    visibility = serializers.CharField(default="public", max_length=9)
+    video_url = serializers.CharField(default="", allow_blank=True, max_length=video.URL_MAX)
+    visibility = serializers.CharField(default=Visibility.PUBLIC.value, max_length=VISIBILITY_MAX)
 
 
 _HIDDEN = {"position", "mine"}

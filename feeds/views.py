@@ -16,12 +16,14 @@ from accounts.sign_in.devices import address_of
 from feeds import actions, queries
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
+from feeds.models import Kind, Visibility
 from interactions import queries as interactions
 from relations import queries as relations
 from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
 from socialsite.core.http.pagination import Page, Position
+from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
 
 PAGE_SIZE = 20
@@ -140,16 +142,16 @@ def post_create(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
     values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
-    values["kind"] = values["kind"] or "micro"
-    values["visibility"] = values["visibility"] or "public"
+    values["kind"] = values["kind"] or Kind.MICRO.value
+    values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
     # Without JavaScript the fields of the other kinds are sent too.
-    if values["kind"] == "micro":
+    if values["kind"] == Kind.MICRO:
         values["title"] = ""
-    if values["kind"] != "video":
+    if values["kind"] != Kind.VIDEO:
         values["video_url"] = ""
     try:
         files = [file for file in request.FILES.getlist("images") if file.size]
-        if values["kind"] == "video":
+        if values["kind"] == Kind.VIDEO:
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
         rate_limits.spend(request)
@@ -181,7 +183,7 @@ def post_create(request: HttpRequest) -> HttpResponse:
 
 
 def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
-    texts = [text[: media.ALT_MAX] for text in request.POST.getlist("alt")]
+    texts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
     uploads = zip_longest(files, texts[: len(files)], fillvalue="")
     return [item.pk for item in media.store_all(request.user.pk, list(uploads))]
 

@@ -4,8 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from feeds.actions import REPOST_MAX
 from feeds.serializers import AuthorSerializer
-from interactions.models import Reason
+from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
 from socialsite.core.http.fields import ShortListField
@@ -29,7 +30,10 @@ class NewRepostSerializer(serializers.Serializer[Any]):
     """Input of POST posts/{id}/repost; the action checks the length."""
 
     content = serializers.CharField(
-        default="", allow_blank=True, trim_whitespace=False, help_text="at most 2000 characters"
+        default="",
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text=f"at most {REPOST_MAX} characters",
     )
 
 
@@ -48,7 +52,7 @@ class NewReportSerializer(ReportSerializer):
         default="",
         allow_blank=True,
         trim_whitespace=False,
-        help_text="at most 500 characters; needed for the reason `other`",
+        help_text=f"at most {Report.WORDS_MAX} characters; needed for the reason `other`",
     )
 
 
@@ -98,7 +102,9 @@ class NewCommentSerializer(serializers.Serializer[Any]):
     """Input of POST posts/{id}/comments; the action checks the text."""
 
     content = serializers.CharField(
-        allow_blank=True, trim_whitespace=False, help_text="1 to 1000 characters"
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text=f"1 to {CommentContent.TEXT_MAX} characters",
     )
     parent = serializers.CharField(  # type: ignore[assignment]  # a field may be named so
         required=False, allow_null=True, help_text="id of the comment this one answers"

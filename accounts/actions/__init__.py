@@ -11,7 +11,7 @@ from accounts.actions.moderation import (
     role_names,
     unban,
 )
-from accounts.actions.people import BIO_MAX, edit_profile, register
+from accounts.actions.people import edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.recovery import ask_recovery, recover
 from accounts.actions.revocation import announce
@@ -26,7 +26,6 @@ from accounts.actions.two_factor import (
 )
 
 __all__ = [
-    "BIO_MAX",
     "Act",
     "Shown",
     "announce",

@@ -12,8 +12,6 @@ from socialsite.core import db, media
 from socialsite.core.events import publish
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput
 
-BIO_MAX = 200
-
 
 def register(
     username: str,
@@ -85,8 +83,10 @@ def edit_profile(
         rules.check(nickname=rules.nickname(nickname))
         row.nickname, row.nickname_key = nickname, nickname.lower()
     if bio is not None:
-        if len(bio) > BIO_MAX:
-            raise InvalidInput(fields={"bio": [_("At most 200 characters.")]})
+        if len(bio) > User.BIO_MAX:
+            raise InvalidInput(
+                fields={"bio": [_("At most %(limit)s characters.") % {"limit": User.BIO_MAX}]}
+            )
         row.bio = bio
     if avatar is not None:
         row.avatar_name = _avatar(row, avatar) if avatar else ""

@@ -88,7 +88,7 @@ def sign_in(
         raise PasswordNotCorrected
     if shown and not shown.code and two_factor.is_on(current):
         raise OtpRequired
-    row.user_agent = user_agent[:300]
+    row.user_agent = user_agent[: TokenVersion.USER_AGENT_MAX]
     row.address, row.address_at = addresses.stored(address)
     publish(UserSignedIn(user.pk, client))
     return issue(current, batch, row)

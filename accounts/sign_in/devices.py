@@ -17,8 +17,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from ua_parser import parse_os, parse_user_agent
 
-USER_AGENT_MAX = 300
-NAME_MAX = 80  # length of TokenVersion.ended_by
+from accounts.models import TokenVersion
+
 ID = re.compile(r"[A-Za-z0-9_-]{8,40}")
 
 
@@ -112,7 +112,7 @@ def name_of(client: str, user_agent: str) -> str:
         own = program[0] if program else ""
     # Do not repeat "Android" for a client of that kind.
     parts = dict.fromkeys(part for part in (own, system) if part)
-    return ", ".join(parts)[:NAME_MAX] or str(Client.OTHER.label)
+    return ", ".join(parts)[: TokenVersion.ENDED_BY_MAX] or str(Client.OTHER.label)
 
 
 def _browser(user_agent: str) -> str:
@@ -128,7 +128,7 @@ def _system(user_agent: str) -> str:
 
 def user_agent_of(request: HttpRequest) -> str:
     """Return the User-Agent, cut to the stored length."""
-    return request.META.get("HTTP_USER_AGENT", "")[:USER_AGENT_MAX]
+    return request.META.get("HTTP_USER_AGENT", "")[: TokenVersion.USER_AGENT_MAX]
 
 
 def address_of(request: HttpRequest) -> str:

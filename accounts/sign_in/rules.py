@@ -16,6 +16,7 @@ from django.core.validators import validate_email
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import User
 from socialsite.core.http.errors import RegMatchError
 
 Texts = list[str | Promise]
@@ -24,15 +25,14 @@ Texts = list[str | Promise]
 # counts as one character, also above U+FFFF.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 
-USERNAME = re.compile(r"[A-Za-z0-9]{4,16}")
+USERNAME = re.compile(rf"[A-Za-z0-9]{{4,{User.NAME_MAX}}}")
 PASSWORD = re.compile(r"[A-Za-z0-9@#$&.]{6,16}")
-NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,16}}")
+NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,{User.NAME_MAX}}}")
 DIGITS = re.compile(r"[0-9]+")
 ASVS_MIN, ASVS_MAX = 8, 128
 # Control characters, surrogates, private and unassigned characters, line and paragraph separators.
 UNPRINTABLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
 SITE_NAME = "socialsite"
-EMAIL_MAX = 254
 
 # Names that could be mistaken for a page, a role or the site itself; compared in lower case.
 _RESERVED = """
@@ -111,7 +111,7 @@ def email(value: str) -> Texts:
     except ValidationError:
         return [_("This is not an e-mail address.")]
     # Few servers accept names beyond ASCII; Django accepts some of them, such as a dotless i.
-    if len(value) > EMAIL_MAX or not value.rpartition("@")[0].isascii():
+    if len(value) > User.EMAIL_MAX or not value.rpartition("@")[0].isascii():
         return [_("This is not an e-mail address.")]
     return []
 

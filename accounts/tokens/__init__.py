@@ -26,14 +26,13 @@ from rest_framework_simplejwt.exceptions import TokenError
 from rest_framework_simplejwt.tokens import Token
 
 from accounts.cache import Floors
-from accounts.models import User
+from accounts.models import TokenVersion, User
 from socialsite.core.http.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.ids import MAX_ID
 from socialsite.core.runtime import keys
 
 MAX_LENGTH = 4096
 MAX_NUMBER = 2**31 - 1
-CLIENT_MAX = 64
 # Access tokens whose claims a process caches; each takes about a kilobyte.
 REMEMBERED = 4096
 COMPACT = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)
@@ -169,7 +168,7 @@ class _SiteToken(Token):
             raise TokenError
         if not (0 < int(uid) <= MAX_ID):
             raise TokenError
-        if not (isinstance(client, str) and 0 < len(client) <= CLIENT_MAX):
+        if not (isinstance(client, str) and 0 < len(client) <= TokenVersion.CLIENT_MAX):
             raise TokenError
         if not (isinstance(jti, str) and 0 < len(jti) <= 32):
             raise TokenError

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import actions, rate_limits
 from accounts.mail import links
 from accounts.rate_limits import takes
+from accounts.serializers import EMAIL_MAX
 from accounts.sign_in import devices, flow
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
@@ -29,14 +30,14 @@ def show(request: HttpRequest) -> HttpResponse:
         try:
             rate_limits.spend(request)
             names = ("password",) if removes else ("email", "password")
-            values = {"email": "", **forms.fields(request, *names, maximum=forms.EMAIL_MAX)}
+            values = {"email": "", **forms.fields(request, *names, maximum=EMAIL_MAX)}
             flow.change_email(request, user, **values)
             return forms.redirect(f"{reverse('email')}?{'removed' if removes else 'sent'}")
         except forms.SHOWN as found:
             error = found
     context = {
         "form_errors": {"remove" if "remove" in request.POST else "set": forms.texts_of(error)},
-        "values": {"email": request.POST.get("email", "")[: forms.EMAIL_MAX]},
+        "values": {"email": request.POST.get("email", "")[:EMAIL_MAX]},
         "email": user.email,
         "sent": error is None and "sent" in request.GET,
         "removed": error is None and "removed" in request.GET and not user.email,

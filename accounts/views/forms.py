@@ -10,12 +10,11 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from accounts import tokens
+from accounts.serializers import INPUT_MAX
 from accounts.sign_in import devices, known_devices, rules
 from accounts.tokens import TokenPair, cookies
 from socialsite.core.http import errors
 
-INPUT_MAX = 200
-EMAIL_MAX = 320
 # Errors that show the form again instead of an error page.
 SHOWN = (
     errors.UserNotFound,

@@ -7,6 +7,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import actions
 from accounts.mail import links
 from accounts.rate_limits import takes
+from accounts.serializers import EMAIL_MAX
 from accounts.sign_in import devices, flow, rules
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
@@ -21,7 +22,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            values = forms.fields(request, "email", maximum=forms.EMAIL_MAX)
+            values = forms.fields(request, "email", maximum=EMAIL_MAX)
             flow.ask_recovery(request, **values)
             return forms.redirect(reverse("recover") + "?sent")
         except forms.SHOWN as found:
@@ -32,7 +33,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 def _ask(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
     context = {
         "form_errors": forms.texts_of(error),
-        "values": {"email": request.POST.get("email", "")[: forms.EMAIL_MAX]},
+        "values": {"email": request.POST.get("email", "")[:EMAIL_MAX]},
         "sent": error is None and "sent" in request.GET,
         "done": error is None and "done" in request.GET,
     }

@@ -22,7 +22,7 @@ from feeds import actions, queries
 from feeds.fanout import deliver, sweep, tiers
 from feeds.home import pull, viewer
 from feeds.inbox import sync, trim
-from feeds.models import FanOutChunk, Mode, Post
+from feeds.models import FanOutChunk, Mode, Post, Visibility
 from relations import actions as relations
 from socialsite.core import db, redis
 from socialsite.core.events import relay
@@ -170,7 +170,7 @@ class FeedMachine(RuleBasedStateMachine):
                     actions.publish(
                         self.people[a],
                         content="x",
-                        visibility="public" if visibility else "followers",
+                        visibility=Visibility.PUBLIC if visibility else Visibility.FOLLOWERS,
                     )
                 )
 

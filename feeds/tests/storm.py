@@ -20,7 +20,7 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import sweep
 from feeds.inbox import sync, trim
-from feeds.models import Post
+from feeds.models import Post, Visibility
 from feeds.tests.model import REFUSED, all_pages
 from relations import actions as relations
 from socialsite.core import redis
@@ -92,7 +92,7 @@ class Storm:
         what = dice.choice(["publish"] * 5 + ["follow"] * 4 + ["unfollow", "block", "unblock"] * 2)
         with self.write(), contextlib.suppress(*REFUSED):
             if what == "publish":
-                visibility = dice.choice(["public", "followers"])
+                visibility = dice.choice(Visibility.values)
                 post = actions.publish(a, content="x", visibility=visibility)
                 mine = Post.objects.filter(author=a, is_deleted=False).order_by("-pk")
                 for old in list(mine.values_list("pk", flat=True)[KEPT_POSTS:]):

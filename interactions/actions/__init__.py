@@ -5,7 +5,7 @@ Likes, reposts and bookmarks of one object wait neither for that lock nor for ea
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
-from interactions.actions.comments import COMMENT_MAX, comment, delete_comment
+from interactions.actions.comments import comment, delete_comment
 from interactions.actions.counts import FOLD_MAX, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
@@ -23,7 +23,6 @@ from interactions.actions.subjects import ensure_subject, mark_post_deleted
 from interactions.actions.threads import PIN_MAX, pin, set_comment_status, unpin
 
 __all__ = [
-    "COMMENT_MAX",
     "FOLD_MAX",
     "PIN_MAX",
     "ban_reported",

@@ -26,7 +26,6 @@ from socialsite.core.text import clean
 if TYPE_CHECKING:
     from accounts.models import User
 
-COMMENT_MAX = 1000
 CLOSED = (Subject.Status.CLOSED, Subject.Status.DELETED)
 
 
@@ -171,13 +170,13 @@ def _post_author(user: "User", post_id: int) -> int | None:
 
 
 def _words(content: str) -> str:
-    """Return the text of a comment; raises InvalidInput unless it has 1 to COMMENT_MAX chars."""
+    """Return the text of a comment; raises InvalidInput unless it has 1 to TEXT_MAX characters."""
     if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
         raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
     text = clean(content)
     if not text:
         raise InvalidInput(fields={"content": [_("Write something.")]})
-    if len(text) > COMMENT_MAX:
-        message = _("At most %(limit)s characters.") % {"limit": COMMENT_MAX}
+    if len(text) > CommentContent.TEXT_MAX:
+        message = _("At most %(limit)s characters.") % {"limit": CommentContent.TEXT_MAX}
         raise InvalidInput(fields={"content": [message]})
     return text

@@ -23,8 +23,6 @@ from socialsite.core import db
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.text import clean
 
-WORDS_MAX = 500
-
 
 def report(user: User, kind: int, subject_id: int, reason: str, words: str = "") -> bool:
     """Report a post, a comment or a person; return False if such a report is already open.
@@ -84,8 +82,8 @@ def _words(reason: str, words: str) -> str:
         wrong["reason"] = [_("Choose one of the reasons.")]
     elif reason == Reason.OTHER and not text:
         wrong["words"] = [_("Say in a few words what it is.")]
-    if len(text) > WORDS_MAX:
-        wrong["words"] = [_("At most %(limit)s characters.") % {"limit": WORDS_MAX}]
+    if len(text) > Report.WORDS_MAX:
+        wrong["words"] = [_("At most %(limit)s characters.") % {"limit": Report.WORDS_MAX}]
     if wrong:
         raise InvalidInput(fields=wrong)
     return text

@@ -57,6 +57,8 @@ class Comment(models.Model):
 class CommentContent(models.Model):
     """The text of a comment."""
 
+    TEXT_MAX = 1000
+
     comment = models.OneToOneField(
         Comment, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
     )

@@ -44,6 +44,8 @@ class Notification(models.Model):
     again (`queries.notifications`). Without actors `position` is 0, and nothing is shown.
     """
 
+    REASON_MAX = 32
+
     id = models.BigIntegerField(primary_key=True, default=new_id)
     user = _user_key()
     # A value of `notifying.kinds`; without choices, so that a new kind needs no migration.
@@ -60,7 +62,7 @@ class Notification(models.Model):
     is_unread = models.BooleanField(default=False)
     touched_at = models.BigIntegerField(help_text="last change by a fold, Unix ms")
     # For content removed by staff: the reason.
-    reason = models.CharField(max_length=32, blank=True, default="")
+    reason = models.CharField(max_length=REASON_MAX, blank=True, default="")
 
     class Meta:
         constraints = [
@@ -98,7 +100,7 @@ class NotificationCause(models.Model):
     position = models.BigIntegerField(default=0, help_text="Unix ms; 0 before its first fold")
     # The reader while the group lacks the last change, otherwise NULL.
     due = models.BigIntegerField(null=True)
-    reason = models.CharField(max_length=32, blank=True, default="")
+    reason = models.CharField(max_length=Notification.REASON_MAX, blank=True, default="")
 
     class Meta:
         constraints = [

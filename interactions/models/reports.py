@@ -78,13 +78,15 @@ class Case(models.Model):
 class Report(models.Model):
     """A report by one person. Only staff ever learn who it was."""
 
+    WORDS_MAX = 500
+
     id = models.BigAutoField(primary_key=True)
     case = models.ForeignKey(Case, models.CASCADE, db_constraint=False, db_index=False)
     reporter = models.ForeignKey(
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     reason = models.CharField(max_length=16, choices=Reason.choices)
-    words = models.CharField(max_length=500, blank=True, default="")
+    words = models.CharField(max_length=WORDS_MAX, blank=True, default="")
     created_at = models.BigIntegerField(help_text="Unix ms")
     # True or NULL: by the unique key a person has one open report of a case, and any number of
     # closed ones.

@@ -41,7 +41,6 @@ from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
 
-REASON_MAX = 32
 # For up to this many people the relay folds at once if they are online; for more the sweep does.
 FOLD_NOW_MAX = 100
 # Groups or causes changed in one transaction when one fact affects many.
@@ -227,7 +226,7 @@ def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") 
     now = stands()
     touched = [row for row in rows if row.stands != now]
     for row in touched:
-        row.stands, row.due, row.reason = now, row.user_id, reason[:REASON_MAX]
+        row.stands, row.due, row.reason = now, row.user_id, reason[: Notification.REASON_MAX]
         row.save(update_fields=["stands", "due", "reason"])
     # Undone before anybody was notified, or never done.
     never = [row.pk for row in rows if not now and not row.position]

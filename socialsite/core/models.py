@@ -45,9 +45,11 @@ class IdempotencyKey(models.Model):
     For 24 h a retry finds it and creates nothing.
     """
 
+    KEY_MAX = 100
+
     id = models.BigAutoField(primary_key=True)
     user_id = models.BigIntegerField()
-    key = models.CharField(max_length=100)
+    key = models.CharField(max_length=KEY_MAX)
     # SHA-256 of method, path and body: reusing the key for another request is a conflict.
     fingerprint = models.CharField(max_length=64)
     status = models.PositiveSmallIntegerField(default=0)
@@ -80,6 +82,8 @@ class Allowance(models.Model):
 class Media(models.Model):
     """One re-encoded picture under a random name."""
 
+    ALT_MAX = 200
+
     id = models.BigIntegerField(primary_key=True, default=new_id)
     owner_id = models.BigIntegerField()
     name = models.CharField(max_length=80, unique=True)
@@ -87,7 +91,7 @@ class Media(models.Model):
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
-    alt = models.CharField(max_length=200, blank=True, default="")
+    alt = models.CharField(max_length=ALT_MAX, blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now)
     # Set when a post or an avatar uses it, cleared on release. The sweep checks the others a day
     # after their upload.

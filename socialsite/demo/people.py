@@ -7,12 +7,12 @@ from functools import cache
 from random import Random
 from typing import Any
 
+from accounts.models import User
 from socialsite.demo import words
 
 PASSWORD = "demo.pass1"  # noqa: S105 (the demo prints it at start)
 # Demo people are recognized by this mail domain, which nobody can own (RFC 2606).
 EMAIL_DOMAIN = "demo.invalid"
-NAME_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _chinese(rng: Random, topic: str) -> Iterator[tuple[str, str]]:
                 f"{given_sound}{topic}",
             )
         )
-        if 4 <= len(username) <= NAME_MAX and 4 <= len(nickname) <= NAME_MAX:
+        if 4 <= len(username) <= User.NAME_MAX and 4 <= len(nickname) <= User.NAME_MAX:
             yield username, nickname
 
 
@@ -124,7 +124,7 @@ def _english(rng: Random, topic: str) -> Iterator[tuple[str, str]]:
                 last + first,
             )
         ).lower()
-        if 4 <= len(username) <= NAME_MAX and 4 <= len(nickname) <= NAME_MAX:
+        if 4 <= len(username) <= User.NAME_MAX and 4 <= len(nickname) <= User.NAME_MAX:
             yield username, nickname
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 
+from feeds.models import Visibility
 from socialsite.demo import graph, pictures
 from socialsite.demo.people import BIG_AUTHOR, LOGINS, Person
 from socialsite.demo.words import LANGUAGES, Text, Writer
@@ -181,7 +182,7 @@ class Plan:
             author=author.number,
             age_ms=age,
             text=text,
-            visibility="followers" if followers_only else "public",
+            visibility=Visibility.FOLLOWERS if followers_only else Visibility.PUBLIC,
             pictures=drawings if shared is None else [],
             shares=shared,
             quiet=shared is not None and self._sharing.random() < QUIET,

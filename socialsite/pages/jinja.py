@@ -29,9 +29,13 @@ from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
+from accounts.models import User
 from feeds import video
+from feeds.models import PostContent, Visibility
 from interactions import queries as interactions
+from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
+from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
 
 AVATAR_HUES = 8
@@ -54,6 +58,19 @@ _SPANS = (
     (gettext_noop("%(n)s h"), HOUR, DAY),
     (gettext_noop("%(n)s d"), DAY, 7 * DAY),
 )
+
+
+# Maxima that forms pass to the browser, in characters or pictures.
+MAXIMA = {
+    "name": User.NAME_MAX,
+    "email": User.EMAIL_MAX,
+    "title": PostContent.TITLE_MAX,
+    "text": PostContent.TEXT_MAX,
+    "images": PostContent.IMAGES_MAX,
+    "alt": Media.ALT_MAX,
+    "comment": CommentContent.TEXT_MAX,
+    "report": Report.WORDS_MAX,
+}
 
 
 def url(name: str, *args: Any) -> str:
@@ -253,6 +270,8 @@ def environment(**options: Any) -> Environment:
         timesince_short=timesince_short,
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,
+        Visibility=Visibility,
+        maxima=MAXIMA,
     )
     return env
 

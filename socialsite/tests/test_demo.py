@@ -129,7 +129,7 @@ def test_people_are_valid_and_all_different() -> None:
         assert not rules.username(person.username)
         assert not rules.nickname(person.nickname)
         assert not rules.password(PASSWORD, person.username, person.nickname)
-        assert len(person.bio) <= accounts.BIO_MAX
+        assert len(person.bio) <= User.BIO_MAX
     languages = Counter(person.language for person in people)
     assert min(languages.values()) > 100
     assert people[:10] == make(10)

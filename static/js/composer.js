@@ -88,7 +88,7 @@ function start() {
     const canvas = document.createElement("canvas");
     const alt = document.createElement("input");
     alt.name = "alt";
-    alt.maxLength = 200;
+    alt.maxLength = Number(form.dataset.maxAlt);
     alt.placeholder = form.dataset.altLabel;
     alt.setAttribute("aria-label", `${form.dataset.altLabel} (${file.name})`);
     const remove = document.createElement("button");

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from accounts import actions, queries, tokens
+from accounts import actions, queries
 from accounts.actions import clients
 from accounts.live import sign_out_reasons
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
@@ -107,7 +107,7 @@ def test_a_device_is_called_what_people_call_it(client, user_agent, name) -> Non
     "user_agent", ["(" * 300, "Mozilla/5.0 " + "a/" * 144, "\x00\x7f\xff" * 100]
 )
 def test_an_odd_name_is_short_and_does_no_harm(user_agent) -> None:
-    assert len(devices.name_of("other", user_agent)) <= devices.NAME_MAX
+    assert len(devices.name_of("other", user_agent)) <= TokenVersion.ENDED_BY_MAX
 
 
 # --- the list -----------------------------------------------------------------------------------
@@ -497,7 +497,7 @@ def test_a_warm_cache_knows_no_forgotten_device_as_alive(alice, few) -> None:
 
 def test_a_client_always_fits_its_column_and_its_claim() -> None:
     longest = max(len(f"{kind}:{'x' * 40}") for kind in devices.Client.values)
-    assert longest <= tokens.CLIENT_MAX
+    assert longest <= TokenVersion.CLIENT_MAX
     assert longest <= TokenVersion._meta.get_field("client").max_length
 
 

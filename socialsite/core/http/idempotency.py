@@ -27,7 +27,6 @@ from socialsite.core.models import IdempotencyKey
 from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.budgets import Budget
 
-MAX_KEY_LENGTH = 100
 REPLAYED = "Idempotency-Replayed"
 
 
@@ -69,7 +68,7 @@ def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Res
         if key is None:
             spend()
             return view(self, request, *args, **kwargs).response
-        if not (0 < len(key) <= MAX_KEY_LENGTH and key.isascii() and key.isprintable()):
+        if not (0 < len(key) <= IdempotencyKey.KEY_MAX and key.isascii() and key.isprintable()):
             raise InvalidInput(
                 fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
             )

@@ -45,7 +45,6 @@ MAX_HEAVY_PIXELS = 8_000_000
 SIDE, THUMB_SIDE = 2048, 480
 BAND = 64
 JPEG_QUALITY, WEBP_QUALITY = 85, 82
-ALT_MAX = 200
 # Pixels of all pictures of one request; each scan of a JPEG adds a thirtieth. Nine progressive
 # photos of 12 megapixels fit.
 MAX_WORK = 160_000_000
@@ -184,8 +183,8 @@ def clean_alt(text: str) -> str:
     words = " ".join(
         "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text).split()
     )
-    if len(words) > ALT_MAX:
-        message = _("At most %(limit)s characters.") % {"limit": ALT_MAX}
+    if len(words) > Media.ALT_MAX:
+        message = _("At most %(limit)s characters.") % {"limit": Media.ALT_MAX}
         raise InvalidInput(fields={"alt": [message]})
     return words
 

@@ -42,8 +42,8 @@ from accounts.sign_in import devices, known_devices, rules
 from accounts.sign_in import two_factor as second_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried, two_factor
-from feeds import actions as feeds
 from feeds import video
+from feeds.models import PostContent
 from interactions.actions import comments
 from interactions.notifying import mentions
 from relations import api as relations
@@ -72,7 +72,7 @@ REFUSED = (
     handshake.ForeignPage,
     media_parts.TooManyParts,
 )
-ARTICLE = max(feeds.TEXT_MAX.values())
+ARTICLE = max(PostContent.TEXT_MAX.values())
 BODY, FORM = bodies.OTHER, bodies.ARTICLE
 HEAD, LINE = protocols.HEAD_BYTES, headers.HEADER_MAX
 LANGUAGE = trans_real.LANGUAGE_CODE_MAX_LENGTH

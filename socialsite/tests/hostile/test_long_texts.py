@@ -6,15 +6,14 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
-from feeds.actions import TEXT_MAX
-from feeds.models import Kind
+from feeds.models import Kind, PostContent
 from socialsite.core.text.spans import spans
 from socialsite.pages import jinja
 from socialsite.tests.hostile import linear
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
-MOST = TEXT_MAX[Kind.ARTICLE]
+MOST = PostContent.TEXT_MAX[Kind.ARTICLE]
 
 
 def brackets(size: int) -> str:

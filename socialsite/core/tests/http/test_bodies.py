@@ -13,8 +13,8 @@ from django.conf import settings
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from feeds.actions import TEXT_MAX, TITLE_MAX, URL_MAX
-from feeds.models import Post
+from feeds.models import Post, PostContent
+from feeds.video import URL_MAX
 from socialsite.core.http import bodies
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 Make = Callable[..., Any]
 LOGIN, POSTS = "/api/v1/auth/login", "/api/v1/posts"
 CAT = "🐱"  # 12 bytes as two `\\uXXXX`, 12 bytes percent-encoded
-ARTICLE = CAT * max(TEXT_MAX.values())
+ARTICLE = CAT * max(PostContent.TEXT_MAX.values())
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -90,7 +90,7 @@ def test_the_longest_article_fits_when_every_character_is_escaped(
     body = json.dumps(
         {
             "kind": "article",
-            "title": CAT * TITLE_MAX,
+            "title": CAT * PostContent.TITLE_MAX,
             "content": ARTICLE,
             "video_url": "",
             "images": [],
@@ -105,7 +105,7 @@ def test_the_longest_article_fits_when_every_character_is_escaped(
 
 @pytest.mark.parametrize("kind", ["multipart", "form"])
 def test_the_longest_article_fits_in_the_form_of_the_page(make_user: Make, kind: str) -> None:
-    values = {"kind": "article", "title": CAT * TITLE_MAX, "content": ARTICLE}
+    values = {"kind": "article", "title": CAT * PostContent.TITLE_MAX, "content": ARTICLE}
     browser = page_client(make_user)
     if kind == "form":
         answer = browser.post("/posts", urlencode(values), content_type=FORM)
