@@ -1,7 +1,6 @@
 """Reads of people."""
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import timedelta
 from typing import Any, TypedDict
 
 import orjson
@@ -200,13 +199,6 @@ def devices(user_id: int, client: str) -> list[Device]:
         )
         for name, user_agent, address, last_seen in found
     ]
-
-
-def active_ids(ids: "Iterable[int] | QuerySet[Any, int]") -> "QuerySet[User, int]":
-    """Return those of these people who were seen within ACTIVE_DAYS and whose accounts are open."""
-    since = timezone.now() - timedelta(days=settings.ACTIVE_DAYS)
-    seen = User.objects.active().filter(pk__in=ids, last_seen__gte=since)
-    return seen.values_list("pk", flat=True)
 
 
 def named(text: str) -> "QuerySet[User]":

@@ -15,7 +15,7 @@ from accounts.actions.people import edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.recovery import ask_recovery, recover
 from accounts.actions.revocation import announce
-from accounts.actions.signing_in import Shown, check_password, login, refresh, sign_in
+from accounts.actions.signing_in import Shown, check_password, refresh, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 from accounts.actions.two_factor import (
     begin_second_factor,
@@ -44,7 +44,6 @@ __all__ = [
     "kick",
     "kick_others",
     "log_out",
-    "login",
     "note",
     "promote",
     "recover",

@@ -38,14 +38,6 @@ class Shown(NamedTuple):
     code: bool
 
 
-def login(
-    username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
-) -> tuple[User, TokenPair]:
-    """Sign in by password alone. Raises the errors of `check_password`."""
-    user = check_password(username, password)
-    return user, sign_in(user, client, user_agent, address, Shown(user.password, code=False))
-
-
 def check_password(username: str, password: str) -> User:
     """Return the person with this name and password.
 

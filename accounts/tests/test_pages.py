@@ -8,11 +8,12 @@ from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 
-from accounts import actions, cache, tokens
+from accounts import actions, cache
 from accounts.models import Role, TokenVersion, User
 from accounts.sign_in import devices
 from accounts.tokens import authentication, cookies
 from socialsite.core import redis
+from socialsite.core.runtime import keys
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +40,7 @@ def expire(client: Client) -> None:
     payload = jwt.decode(client.cookies["access"].value, options={"verify_signature": False})
     payload["exp"] = int(time.time()) - 1
     key = settings.JWT_KEYS[0]
-    headers = {"kid": tokens.key_id(key)}
+    headers = {"kid": keys.parse(key).kid}
     client.cookies["access"] = jwt.encode(payload, key, "HS256", headers)
 
 

@@ -121,11 +121,6 @@ def _header(token: str) -> Any:
     return json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
 
 
-def key_id(text: str) -> str:
-    """Return the public name of a key."""
-    return keys.parse(text).kid
-
-
 class _SiteToken(Token):
     """Claims of both kinds: uid cli ver bat typ exp iat jti iss aud."""
 

@@ -55,10 +55,7 @@ class Code(StrEnum):
 
 
 SHOWS = frozenset((Code.OWN, Code.FOLLOWED))
-PULLED, PUSHED, CACHED = (
-    frozenset(code for code in Code if code.startswith(prefix))
-    for prefix in ("pulled_", "pushed_", "cached_")
-)
+PULLED = frozenset(code for code in Code if code.startswith("pulled_"))
 
 _CHUNK = "chunk #{number} of {total}, ids above {lower} up to {upper}, {state}"
 _TEXTS = {

@@ -34,7 +34,6 @@ END, MORE, TOP = b"e", b"m", b"t"
 BOTTOM, ABOVE = 1, -(2**52)
 # A list is cut down to CAP entries when it has SLACK more.
 CAP, SLACK = 400, 80
-DAY_MS = 86_400_000
 # Redis does nothing else while a script runs: a thousand inboxes take some ms.
 KEYS_MAX = 500
 

@@ -11,7 +11,6 @@ import time
 
 EPOCH_MS = 1_262_304_000_000
 LOW_BITS = 22
-LOW_MASK = (1 << LOW_BITS) - 1
 MIN_ID = 10**18
 MAX_ID = 2**63 - 1
 
@@ -33,8 +32,3 @@ def new_id() -> int:
 def ms_of(value: int) -> int:
     """Return the Unix time in ms at which an id was made."""
     return (value >> LOW_BITS) + EPOCH_MS
-
-
-def first_id_at(ts_ms: int) -> int:
-    """Return the smallest id that can be made at a Unix time in ms."""
-    return (ts_ms - EPOCH_MS) << LOW_BITS

@@ -19,7 +19,7 @@ from socialsite.core.runtime import keys
 pytestmark = pytest.mark.django_db
 
 KEY = settings.JWT_KEYS[0]
-KID = tokens.key_id(KEY)
+KID = keys.parse(KEY).kid
 OTHER_KEY = "another key that is also long enough to sign"
 GONE = object()
 
@@ -90,7 +90,7 @@ def forgeries(pair) -> dict[str, str]:
         "no alg": f"{part({'kid': KID})}.{body}.{signature}",
         "another key": forge(token, key=OTHER_KEY),
         "another key by its own kid": forge(
-            token, key=OTHER_KEY, headers={"kid": tokens.key_id(OTHER_KEY)}
+            token, key=OTHER_KEY, headers={"kid": keys.parse(OTHER_KEY).kid}
         ),
         "an empty key": signed(HEADER, claims)[:-43] + "A" * 43,
         "no kid": signed({"alg": "HS256"}, claims),
@@ -225,7 +225,7 @@ def test_keys_are_rotated_without_signing_anybody_out(kind, user, pair, api, set
     settings.JWT_KEYS = [new, KEY]
     assert me(pair.access)[0] == 200
     fresh = refresh(pair.refresh).json()
-    assert {kid(token) for token in fresh.values()} == {tokens.key_id(new)}
+    assert {kid(token) for token in fresh.values()} == {keys.parse(new).kid}
     assert refresh(pair.refresh).json()["refresh"] == fresh["refresh"]  # a repeated exchange
     assert me(fresh["access"])[0] == me(pair.access)[0] == 200
     settings.JWT_KEYS = [new]

@@ -233,7 +233,7 @@ def test_an_uploaded_picture_is_shown_with_its_size(
     file = BytesIO()
     Image.new("RGB", (30, 20), "red").save(file, "PNG")
     file.seek(0)
-    picture = media.store(author.pk, file, "a red field")
+    (picture,) = media.store_all(author.pk, [(file, "a red field")])
     card = queries.post(None, actions.publish(author, images=[picture.pk]).pk)
     image = card["images"][0]
     assert (image["width"], image["height"], image["alt"]) == (30, 20, "a red field")

@@ -113,17 +113,13 @@ class Work:
 
 
 # --- keeping ------------------------------------------------------------------------------------
-def store(owner_id: int, upload_file: IO[bytes], alt: str = "") -> Media:
-    """Check, re-encode and store an uploaded picture with its thumbnail.
-
-    Decoding takes up to seconds: call it outside of transactions. Raises PayloadTooLarge (bytes,
-    pixels, quota), UnsupportedMedia, InvalidInput (`alt`), Unavailable.
-    """
-    return store_all(owner_id, [(upload_file, alt)])[0]
-
-
 def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[Media]:
-    """Store several pictures in order, each with its `alt`; if one fails, store none."""
+    """Check, re-encode and store uploaded pictures with their thumbnails, each with its `alt`.
+
+    They are stored in order; if one fails, none is. Decoding takes up to seconds: call it outside
+    of transactions. Raises PayloadTooLarge (bytes, pixels, quota), UnsupportedMedia, InvalidInput
+    (`alt`), Unavailable.
+    """
     if not uploads:
         return []
     texts = [clean_alt(alt) for _file, alt in uploads]

@@ -40,7 +40,6 @@ def test_an_id_tells_when_it_was_made() -> None:
     made = ids.new_id()
     after = time.time_ns() // 1_000_000
     assert before <= ids.ms_of(made) <= after + 1
-    assert ids.first_id_at(before) <= made < ids.first_id_at(after + 2)
 
 
 def test_ids_go_on_increasing_when_the_clock_goes_back(monkeypatch) -> None:

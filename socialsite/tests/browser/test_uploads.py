@@ -61,7 +61,7 @@ def fan(make_user: Make, author: User) -> User:
 
 
 def upload(owner: User) -> Media:
-    return media.store(owner.pk, io.BytesIO(png()))
+    return media.store_all(owner.pk, [(io.BytesIO(png()), "")])[0]
 
 
 def posted(owner: User, visibility: str, *more: Media) -> tuple[Post, Media]:

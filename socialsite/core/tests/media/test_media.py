@@ -65,7 +65,7 @@ def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
 
 
 def store(data: bytes, owner_id: int = 1, alt: str = "") -> Media:
-    return media.store(owner_id, io.BytesIO(data), alt)
+    return media.store_all(owner_id, [(io.BytesIO(data), alt)])[0]
 
 
 def files() -> list[Path]:

@@ -55,7 +55,7 @@ def data() -> bytes:
 
 
 def store(owner_id: int) -> Media:
-    return media.store(owner_id, io.BytesIO(data()))
+    return media.store_all(owner_id, [(io.BytesIO(data()), "")])[0]
 
 
 def upload(client: Any) -> Any:
