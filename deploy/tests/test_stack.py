@@ -141,7 +141,7 @@ def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> No
     """nginx serves public uploads alone; the site answers for everything else."""
     name, private = (f"ab/{number:032x}.jpg" for number in range(2))
     code = (
-        "from socialsite.core import media_files as files\n"
+        "from socialsite.core.media import files\n"
         f"files.write('{name}', b'<script>alert(1)</script>')\n"
         f"files.write('{private}', b'private')\n"
         f"files.publish('{name}')"

@@ -407,8 +407,8 @@ def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
     assert not opened.are_all
     cache.INBOX.forget([reader.pk])
     assert_exact(reader, 20)
-    reads.ask(sync := timeline.Runs(cache.INBOX, None, 100, [reader.pk]))
-    assert sync.known.keys() == {reader.pk}
+    reads.ask(inbox := timeline.Runs(cache.INBOX, None, 100, [reader.pk]))
+    assert inbox.known.keys() == {reader.pk}
 
 
 # --- generations --------------------------------------------------------------------------------
