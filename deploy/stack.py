@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from deploy import services
+from deploy import databases, nginx, services
 from deploy.service import Echo, Service, ServiceError, free_port, group_of, unprivileged_account
 from socialsite.core.runtime import data_dir
 
@@ -123,22 +123,7 @@ class Stack:
         runtime = Path(self._cleanup.enter_context(_runtime_directory()))
         password = _password(own / "password")
 
-        urls = {name: self._given[name] for name in SERVICE_URLS if self._given.get(name)}
-        if "DATABASE_URL" not in urls:
-            port = free_port()
-            urls["DATABASE_URL"] = services.mysql_url(port, password)
-            self._add(
-                services.mariadb(own / "mariadb", runtime, port, password, durable=self._durable)
-            )
-        if "REDIS_URL" not in urls:
-            urls["REDIS_URL"] = services.cache_url(runtime, password)
-            self._add(services.redis_cache(runtime, free_port(), password))
-        if "BROKER_URL" not in urls:
-            port = free_port()
-            urls["BROKER_URL"] = services.redis_url(port, password)
-            self._add(services.redis_broker(runtime, port, password))
-        self._wait_ready()
-
+        urls = self._start_databases(own, runtime, password)
         inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
         self.env = {
             **inherited,
@@ -153,7 +138,29 @@ class Stack:
         }
         self.manage("migrate", "--noinput", "--verbosity", "0")
         self.manage("collectstatic", "--noinput", "--verbosity", "0")
+        self._start_site(runtime)
 
+    def _start_databases(self, own: Path, runtime: Path, password: str) -> dict[str, str]:
+        """Start MariaDB and Redis unless the environment names others; return the URLs of all."""
+        urls = {name: self._given[name] for name in SERVICE_URLS if self._given.get(name)}
+        if "DATABASE_URL" not in urls:
+            port = free_port()
+            urls["DATABASE_URL"] = databases.mysql_url(port, password)
+            self._add(
+                databases.mariadb(own / "mariadb", runtime, port, password, durable=self._durable)
+            )
+        if "REDIS_URL" not in urls:
+            urls["REDIS_URL"] = databases.cache_url(runtime, password)
+            self._add(databases.redis_cache(runtime, free_port(), password))
+        if "BROKER_URL" not in urls:
+            port = free_port()
+            urls["BROKER_URL"] = databases.redis_url(port, password)
+            self._add(databases.redis_broker(runtime, port, password))
+        self._wait_ready()
+        return urls
+
+    def _start_site(self, runtime: Path) -> None:
+        """Start the processes of the site, then nginx in front of them."""
         http_uds, sockets_uds = runtime / "http.sock", runtime / "sockets.sock"
         self._add(services.wsgi(self.env, http_uds))
         self._add(services.asgi(self.env, sockets_uds))
@@ -161,7 +168,7 @@ class Stack:
         self._add(services.beat(self.env))
         self._wait_ready()
         self._add(
-            services.nginx(
+            nginx.nginx(
                 runtime,
                 self.host,
                 self.port,

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy import services
+from deploy import databases
 from deploy.service import free_port
 
 
@@ -17,18 +17,18 @@ def throw_away_services(directory: Path) -> Iterator[dict[str, str]]:
     running = []
     try:
         for service in (
-            services.mariadb(directory / "mariadb", directory, database, password, durable=False),
-            services.redis_cache(directory, cache, password),
-            services.redis_broker(directory, broker, password),
+            databases.mariadb(directory / "mariadb", directory, database, password, durable=False),
+            databases.redis_cache(directory, cache, password),
+            databases.redis_broker(directory, broker, password),
         ):
             running.append(service)
             service.start(wait=False)
         for service in running:
             service.wait_ready()
         yield {
-            "DATABASE_URL": services.mysql_url(database, password),
-            "REDIS_URL": services.cache_url(directory, password),
-            "BROKER_URL": services.redis_url(broker, password),
+            "DATABASE_URL": databases.mysql_url(database, password),
+            "REDIS_URL": databases.cache_url(directory, password),
+            "BROKER_URL": databases.redis_url(broker, password),
         }
     finally:
         for service in running:

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 import dj_email_url
-from celery.schedules import crontab
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from socialsite import rest, schedule
 from socialsite.core.http import bodies
 from socialsite.core.http.hsts import HSTS_SECONDS
 from socialsite.core.runtime import data_dir, keys, redaction
@@ -193,62 +193,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
     }
 )
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
-CELERY_BEAT_SCHEDULE = {
-    # A hint that no worker took in time is worthless: the next one follows.
-    "relay-events": {
-        "task": "core.relay_events",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
-    },
-    "sweep-fanouts": {
-        "task": "feeds.sweep_fanouts",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
-    },
-    "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
-    "fold-notifications": {
-        "task": "interactions.fold_notifications",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 2},
-    },
-    "prune-notifications": {
-        "task": "interactions.prune_notifications",
-        "schedule": crontab(hour=4, minute=0),
-        "options": {"expires": 3600},
-    },
-    "trim-inboxes": {
-        "task": "feeds.trim_inboxes",
-        "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600},
-    },
-    "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
-    "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
-    "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
-    "check-counts": {
-        "task": "relations.check_counts",
-        "schedule": crontab(hour=3, minute=30),
-        "options": {"expires": 3600},
-    },
-    "check-interaction-counts": {
-        "task": "interactions.check_counts",
-        "schedule": crontab(hour=3, minute=45),
-        "options": {"expires": 3600},
-    },
-    "verify-feeds": {
-        "task": "feeds.verify_feeds",
-        "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600},
-    },
-    "sweep-media": {
-        "task": "core.sweep_media",
-        "schedule": crontab(hour=5, minute=0),
-        "options": {"expires": 3600},
-    },
-    "purge-idempotency-keys": {
-        "task": "core.purge_idempotency_keys",
-        "schedule": timedelta(hours=1),
-    },
-}
+CELERY_BEAT_SCHEDULE = schedule.TASKS
 
 # --- accounts -----------------------------------------------------------------------------------
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
@@ -307,39 +252,8 @@ NOTIFICATION_DAYS = ENV.NOTIFICATION_DAYS
 FAILPOINT = ENV.FAILPOINT
 
 # --- API ----------------------------------------------------------------------------------------
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.tokens.authentication.TokenAuthentication"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.rate_limits.Throttle"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.http.json.OrjsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["socialsite.core.http.json.OrjsonParser"],
-    "EXCEPTION_HANDLER": "socialsite.core.http.api.exception_handler",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
-    "URL_FORMAT_OVERRIDE": None,
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "socialsite",
-    "VERSION": "1",
-    "DESCRIPTION": "Sign-on, relations, feeds, likes and comments.",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SCHEMA_PATH_PREFIX": r"/api/v1",
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "socialsite.core.http.openapi.add_budgets",
-    ],
-    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
-    "ENUM_NAME_OVERRIDES": {
-        "ClientEnum": "accounts.sign_in.devices.Client",  # fields client and kind
-        "WhoseEnum": "interactions.notifying.kinds.CHOICES",
-        "KindEnum": "feeds.models.Kind",
-    },
-}
+REST_FRAMEWORK = rest.FRAMEWORK
+SPECTACULAR_SETTINGS = rest.SCHEMA
 # For form fields, not files. `core.http.bodies` limits the whole body first, by its address.
 DATA_UPLOAD_MAX_MEMORY_SIZE = bodies.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200

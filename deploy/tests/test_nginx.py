@@ -14,7 +14,7 @@ import pytest
 from django.http import HttpResponse
 from django.middleware.security import SecurityMiddleware
 
-from deploy import services
+from deploy import nginx
 from deploy.service import free_port
 from socialsite.core.http.hsts import HSTS, HSTS_SECONDS
 
@@ -74,7 +74,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
         os.chmod(base / "http.sock", 0o666)  # noqa: S103  (in a directory of ours)
         threading.Thread(target=site.serve_forever, daemon=True).start()
         port = free_port()
-        nginx = services.nginx(
+        server = nginx.nginx(
             *(base, "127.0.0.1", port),
             http_uds=base / "http.sock",
             sockets_uds=base / "nobody.sock",
@@ -82,10 +82,10 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
             scheme=request.param,
         )
         try:
-            nginx.start()
+            server.start()
             yield request.param, port
         finally:
-            nginx.stop()
+            server.stop()
             site.shutdown()
             site.server_close()
 

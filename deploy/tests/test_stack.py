@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 from django.conf import settings
 
+from deploy.databases import create_database
 from deploy.service import ServiceError
-from deploy.services import create_database
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
 from socialsite.core.http import bodies

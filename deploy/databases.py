@@ -1,0 +1,230 @@
+"""MariaDB and Redis, each as a `Service`.
+
+Both listen on loopback or on a socket in a private directory. Redis stores nothing on disk here:
+MySQL is the only source of truth, and a restart must not restore old sign-in state.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from deploy.service import Service, ServiceError, give, unprivileged_account
+from deploy.services import LOOPBACK, program
+
+DATABASE_NAME = "socialsite"
+DATABASE_USER = "socialsite"
+COLLATION = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+
+
+# --- MariaDB ------------------------------------------------------------------------------------
+def mariadb(
+    directory: Path,
+    runtime: Path,
+    port: int,
+    password: str,
+    *,
+    durable: bool = True,
+    max_connections: int = 300,
+) -> Service:
+    """MariaDB with its data in `directory`, created on first use, and one user for the site.
+
+    `durable=False` lets the kernel write the log within a second (for tests): a killed server still
+    loses nothing, a power failure may. The user may create databases, as a test run must.
+    """
+    account = unprivileged_account(directory)
+    user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
+    data = directory / "data"
+    directory.mkdir(parents=True, exist_ok=True)
+    give(directory, account).chmod(0o700)
+    work = runtime / "mariadb"
+    work.mkdir(mode=0o700, exist_ok=True)
+    give(work, account)
+    if not (data / "mysql").exists():
+        _install_mariadb(data, work, account, user)
+    init = _init_file(runtime, password, account)
+    argv = [
+        program("mariadbd", "mysqld"),
+        "--no-defaults",
+        f"--datadir={data}",
+        f"--tmpdir={work}",
+        f"--socket={work / 'sock'}",
+        f"--pid-file={work / 'pid'}",
+        f"--port={port}",
+        f"--bind-address={LOOPBACK}",
+        f"--init-file={init}",
+        "--skip-name-resolve",
+        "--character-set-server=utf8mb4",
+        "--collation-server=utf8mb4_bin",
+        "--transaction-isolation=READ-COMMITTED",
+        f"--max-connections={max_connections}",
+        "--innodb-buffer-pool-size=256M",
+        f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
+        "--local-infile=0",
+        *([user] if user else []),
+    ]
+    return Service(
+        name="database",
+        argv=argv,
+        ready=lambda: _mysql_answers(port, password),
+        account=account,
+        stop_seconds=60,
+        essential=True,
+    )
+
+
+def _install_mariadb(data: Path, work: Path, account: str | None, user: str | None) -> None:
+    done = subprocess.run(
+        [
+            program("mariadb-install-db", "mysql_install_db"),
+            "--no-defaults",
+            f"--datadir={data}",
+            # a starting server empties its own tmpdir, so it must not be shared
+            f"--tmpdir={work}",
+            "--skip-test-db",
+            "--force",  # works on machines that cannot resolve their own name
+            "--auth-root-authentication-method=socket",
+            *([user] if user else []),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        shutil.rmtree(data, ignore_errors=True)
+        raise ServiceError(f"the database could not be created:\n{done.stdout}{done.stderr}")
+
+
+def _init_file(runtime: Path, password: str, account: str | None) -> Path:
+    """Write the statements of every start: the database, and its user with this password."""
+    # The account may differ from the last run (root now, a person then).
+    init = runtime / "mariadb-init.sql"
+    init.touch(mode=0o600)
+    init.write_text(
+        f"CREATE DATABASE IF NOT EXISTS {DATABASE_NAME} {COLLATION};\n"
+        f"CREATE OR REPLACE USER '{DATABASE_USER}'@'{LOOPBACK}' IDENTIFIED BY '{password}';\n"
+        f"GRANT ALL ON *.* TO '{DATABASE_USER}'@'{LOOPBACK}';\n"
+    )
+    give(init, account)
+    return init
+
+
+def _mysql_answers(port: int, password: str) -> bool:
+    import MySQLdb  # installed in the full stack only
+
+    try:
+        connection = MySQLdb.connect(
+            host=LOOPBACK, port=port, user=DATABASE_USER, passwd=password, connect_timeout=1
+        )
+    except MySQLdb.Error:
+        return False
+    connection.close()
+    return True
+
+
+def mysql_url(port: int, password: str, name: str = DATABASE_NAME) -> str:
+    """Return the DATABASE_URL of a `mariadb` service."""
+    return f"mysql://{DATABASE_USER}:{password}@{LOOPBACK}:{port}/{name}"
+
+
+def create_database(url: str, name: str) -> str:
+    """Create an empty database on the server of a DATABASE_URL, replacing one of that name.
+
+    Returns the DATABASE_URL of the new database; for tests that run their own processes.
+    """
+    import MySQLdb
+
+    parts = urlsplit(url)
+    with contextlib.closing(
+        MySQLdb.connect(
+            host=parts.hostname or LOOPBACK,
+            port=parts.port or 3306,
+            user=parts.username or "",
+            passwd=parts.password or "",
+        )
+    ) as connection:
+        cursor = connection.cursor()
+        cursor.execute(f"DROP DATABASE IF EXISTS `{name}`")
+        cursor.execute(f"CREATE DATABASE `{name}` {COLLATION}")
+    return parts._replace(path=f"/{name}").geturl()
+
+
+# --- Redis --------------------------------------------------------------------------------------
+def redis_cache(runtime: Path, port: int, password: str, *, megabytes: int = 256) -> Service:
+    """The cache: bounded, evicts the least recently used keys, stores nothing on disk."""
+    policy = {"maxmemory": f"{megabytes}mb", "maxmemory-policy": "allkeys-lru"}
+    return _redis("cache", runtime, port, password, policy)
+
+
+def redis_broker(runtime: Path, port: int, password: str) -> Service:
+    """The Celery broker: never evicts a message."""
+    return _redis("broker", runtime, port, password, {"maxmemory-policy": "noeviction"})
+
+
+def _redis(
+    name: str, runtime: Path, port: int, password: str, options: Mapping[str, str]
+) -> Service:
+    work = runtime / name
+    work.mkdir(mode=0o700, exist_ok=True)
+    account = unprivileged_account(work)
+    config = work / "redis.conf"
+    config.touch(mode=0o600)
+    settings = {
+        "bind": LOOPBACK,
+        "port": str(port),
+        "unixsocket": str(work / "sock"),
+        "requirepass": password,
+        "dir": str(work),
+        "save": '""',
+        "appendonly": "no",
+        "zset-max-listpack-entries": "512",  # keeps an inbox of the hard cap of 400 compact
+        **options,
+    }
+    config.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+    for path in (work, config):
+        give(path, account)
+    return Service(
+        name=name,
+        argv=[_redis_server(work), str(config)],
+        ready=lambda: _redis_answers(port, password),
+        account=account,
+        stop_seconds=5,
+    )
+
+
+def _redis_server(work: Path) -> str:
+    """Return the installed Redis server, or redis-check-rdb (redis-tools), the same binary."""
+    with contextlib.suppress(ServiceError):
+        return program("redis-server", "valkey-server")
+    link = work / "redis-server"
+    if not link.is_symlink():
+        link.symlink_to(program("redis-check-rdb"))
+    return str(link)
+
+
+def _redis_answers(port: int, password: str) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, port), 1) as connection:
+        connection.settimeout(1)
+        connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
+        answer = b""
+        while b"PONG" not in answer:
+            part = connection.recv(100)
+            if not part or b"-" in part:
+                return False
+            answer += part
+        return True
+    return False
+
+
+def redis_url(port: int, password: str) -> str:
+    """Return the URL of a Redis service by its port, as for BROKER_URL."""
+    return f"redis://:{password}@{LOOPBACK}:{port}/0"
+
+
+def cache_url(runtime: Path, password: str) -> str:
+    """Return the REDIS_URL of a `redis_cache` service by its socket, twice as fast as its port."""
+    return f"unix://:{password}@{runtime / 'cache' / 'sock'}?db=0"

@@ -1,0 +1,84 @@
+"""nginx in front of the site, as a `Service`."""
+
+import contextlib
+import os
+import socket
+import string
+from pathlib import Path
+
+from deploy.service import Service, give, group_of, unprivileged_account
+from deploy.services import LOOPBACK, program
+from socialsite.core.http import bodies
+from socialsite.core.http.hsts import HSTS
+
+
+def nginx(
+    runtime: Path,
+    host: str,
+    port: int,
+    *,
+    http_uds: Path,
+    sockets_uds: Path,
+    files: Path,
+    scheme: str,
+) -> Service:
+    """nginx in front: serves `static/` and `media/` of `files`, proxies `/ws/` and the rest.
+
+    It ignores what clients claim about their address; `scheme` is the public one.
+    """
+    account = unprivileged_account(files / "media")
+    work = runtime / "nginx"
+    work.mkdir(mode=0o700, exist_ok=True)
+    give(work, account)  # large request bodies are buffered there
+    template = string.Template((Path(__file__).parent / "nginx.conf.tmpl").read_text())
+    config = work / "nginx.conf"
+    config.write_text(
+        template.substitute(
+            user=_nginx_user(account),
+            work=work,
+            listen=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            http=http_uds,
+            sockets=sockets_uds,
+            files=files,
+            scheme=scheme,
+            hsts=HSTS if scheme == "https" else "",
+            body=bodies.OTHER,
+            larger_bodies=_larger_bodies(),
+        )
+    )
+    return Service(
+        name="nginx",
+        argv=[program("nginx"), "-e", "stderr", "-p", str(work), "-c", str(config)],
+        ready=lambda: _listens(host, port),
+        stop_seconds=5,
+    )
+
+
+def _larger_bodies() -> str:
+    """Return nginx's blocks for the URLs with a larger limit of the body."""
+    blocks = []
+    for path, limit in bodies.locations().items():
+        api = "api_" if path.startswith("/api/") else ""
+        blocks.append(
+            f"        location = {path} {{\n"
+            "            proxy_pass http://http;\n"
+            f"            client_max_body_size {limit};\n"
+            f"            error_page 413 @{api}too_large;\n"
+            f"            error_page 502 504 = @{api}unavailable;\n"
+            "        }\n"
+        )
+    return "\n".join(blocks)
+
+
+def _nginx_user(account: str | None) -> str:
+    """Return nginx's `user` line, which only root may write."""
+    if account:
+        return f"user {account} {group_of(account).gr_name};"
+    return "user root;" if os.geteuid() == 0 else ""
+
+
+def _listens(host: str, port: int) -> bool:
+    local = {"0.0.0.0": LOOPBACK, "::": "::1"}.get(host, host)  # noqa: S104
+    with contextlib.suppress(OSError), socket.create_connection((local, port), 1):
+        return True
+    return False

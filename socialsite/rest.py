@@ -1,0 +1,37 @@
+"""Settings of the API: REST framework, and drf-spectacular for the schema."""
+
+from typing import Any
+
+FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.tokens.authentication.TokenAuthentication"],
+    "DEFAULT_THROTTLE_CLASSES": ["accounts.rate_limits.Throttle"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["socialsite.core.http.json.OrjsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["socialsite.core.http.json.OrjsonParser"],
+    "EXCEPTION_HANDLER": "socialsite.core.http.api.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+    "URL_FORMAT_OVERRIDE": None,
+}
+SCHEMA: dict[str, Any] = {
+    "TITLE": "socialsite",
+    "VERSION": "1",
+    "DESCRIPTION": "Sign-on, relations, feeds, likes and comments.",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "socialsite.core.http.openapi.add_budgets",
+    ],
+    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
+    "ENUM_NAME_OVERRIDES": {
+        "ClientEnum": "accounts.sign_in.devices.Client",  # fields client and kind
+        "WhoseEnum": "interactions.notifying.kinds.CHOICES",
+        "KindEnum": "feeds.models.Kind",
+    },
+}
