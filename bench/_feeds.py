@@ -27,8 +27,7 @@ def make_posts(
 
     Posts of authors in `pulled` are not pushed. The ids of posts ascend with their times.
     """
-    from feeds.models import AuthorHead, Mode, Post, PostContent
-    from interactions.models import Subject, SubjectType
+    from feeds.models import AuthorHead, Mode, Post
 
     dice = random.Random(seed)
     unpushed = set(pulled)
@@ -38,32 +37,15 @@ def make_posts(
     writers = [author for _ in range(each) for author in dice.sample(authors, len(authors))]
     last: dict[int, int] = {}
     for start in range(0, count, BATCH):
-        posts, contents, subjects = [], [], []
+        posts = []
         for number in range(start, min(start + BATCH, count)):
             author, position = writers[number], now - (count - number) * step
             last[author] = position
             mode = Mode.NONE if author in unpushed else Mode.ALL
             ident = 2 * people.FIRST_ID + number
             posts.append(Post(id=ident, author_id=author, position=position, mode=mode))
-            contents.append(
-                PostContent(
-                    post_id=ident,
-                    content=" ".join(dice.choices(_PARTS, k=dice.randint(1, 8))),
-                    images=_pictures(dice, ident),
-                )
-            )
-            likes, comments = dice.randrange(40), dice.randrange(9)
-            subjects.append(
-                Subject(
-                    subj_type=SubjectType.POST,
-                    subj_id=ident,
-                    like_count=likes,
-                    comment_count=comments,
-                )
-            )
         Post.objects.bulk_create(posts)
-        PostContent.objects.bulk_create(contents)
-        Subject.objects.bulk_create(subjects)
+        _fill(dice, [post.pk for post in posts])
     AuthorHead.objects.bulk_create(
         AuthorHead(
             author_id=author,
@@ -75,6 +57,33 @@ def make_posts(
         for author, position in last.items()
     )
     return count
+
+
+def _fill(dice: random.Random, posts: Sequence[int]) -> None:
+    """Give posts their texts, pictures and counts."""
+    from feeds.models import PostContent
+    from interactions.models import Subject, SubjectType
+
+    contents, subjects = [], []
+    for ident in posts:
+        contents.append(
+            PostContent(
+                post_id=ident,
+                content=" ".join(dice.choices(_PARTS, k=dice.randint(1, 8))),
+                images=_pictures(dice, ident),
+            )
+        )
+        likes, comments = dice.randrange(40), dice.randrange(9)
+        subjects.append(
+            Subject(
+                subj_type=SubjectType.POST,
+                subj_id=ident,
+                like_count=likes,
+                comment_count=comments,
+            )
+        )
+    PostContent.objects.bulk_create(contents)
+    Subject.objects.bulk_create(subjects)
 
 
 def _pictures(dice: random.Random, ident: int) -> list[dict[str, Any]]:

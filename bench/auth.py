@@ -6,7 +6,8 @@ this process: decoding a token by algorithm, the floors, the whole.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from bench import _harness as harness
 from bench import _http as http
@@ -52,6 +53,21 @@ def _asking(connection: http.Connection, sent: bytes) -> Callable[[], bytes]:
     return lambda: connection.ask(sent)
 
 
+def access_tokens(user: Any, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return an access token of a person for each algorithm, signed by its key."""
+    from django.conf import settings
+
+    from accounts import actions
+
+    access = {}
+    for algorithm, text in texts.items():
+        settings.JWT_KEYS = [text, *(one for one in texts.values() if one != text)]
+        client = {"HS256": "other", "EdDSA": "chrome", "RS256": "android"}[algorithm]
+        access[algorithm] = actions.sign_in(user, client).access
+    settings.JWT_KEYS = list(texts.values())
+    return access
+
+
 def main() -> int:
     """Measure."""
     options = harness.arguments(
@@ -61,8 +77,6 @@ def main() -> int:
     os.environ["JWT_KEYS"] = ",".join(texts.values())
     harness.setup()
 
-    from django.conf import settings
-
     from accounts import actions, cache, tokens
     from accounts.tokens import authentication
     from socialsite.core import redis
@@ -70,13 +84,7 @@ def main() -> int:
     report = harness.Report("auth", options)
     user = actions.register("bench1", "Bench1", "right.pass1")
     other = actions.register("bench2", "Bench2", "right.pass1")
-    pairs = {}
-    for algorithm, text in texts.items():
-        settings.JWT_KEYS = [text, *(one for one in texts.values() if one != text)]
-        client = {"HS256": "other", "EdDSA": "chrome", "RS256": "android"}[algorithm]
-        pairs[algorithm] = actions.sign_in(user, client)
-    settings.JWT_KEYS = list(texts.values())
-    access = {algorithm: pair.access for algorithm, pair in pairs.items()}
+    access = access_tokens(user, texts)
 
     tiny, cookies = "/api/v1/bench/guarded", f"access={access['HS256']}; csrf={'x' * 32}"
     over_http(
@@ -93,10 +101,9 @@ def main() -> int:
         floor="no credential",
     )
 
-    def ping() -> None:
-        redis.call(lambda connection: connection.ping())
-
-    works: dict[str, Callable[[], object]] = {"Redis PING": ping}
+    works: dict[str, Callable[[], object]] = {
+        "Redis PING": lambda: redis.call(lambda connection: connection.ping())
+    }
     for algorithm, token in access.items():
         works[f"read an {algorithm} token"] = lambda token=token: tokens._read(
             tokens.AccessToken, token

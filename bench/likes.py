@@ -112,9 +112,23 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
             if turn >= 0:
                 rates[name].append(rate)
     writers.end()
-    base = rates[f"{len(spread)} posts"]
+    _report_rates(report, rates, base=f"{len(spread)} posts")
+    waiting = CountChange.objects.filter(subj_id=hot).count()
+    report.say(f"\n- changes of the hot post that were not folded yet, no relay running: {waiting}")
+    for post in posts:
+        while actions.fold_counts(SubjectType.POST, post):
+            pass
+    wrong = sum(
+        subject.like_count != Like.objects.filter(subj_type=1, subj_id=subject.subj_id).count()
+        for subject in Subject.objects.filter(subj_id__in=posts)
+    )
+    report.goal("counts that are not their rows after the drain", wrong, exactly=0)
+
+
+def _report_rates(report: harness.Report, rates: dict[str, list[float]], base: str) -> None:
+    """Report likes a second of each kind of work, and their ratios to that of `base`."""
     ratios = {
-        name: statistics.median(a / b for a, b in zip(found, base, strict=True))
+        name: statistics.median(a / b for a, b in zip(found, rates[base], strict=True))
         for name, found in rates.items()
     }
     rows = [
@@ -130,16 +144,6 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
     head = [f"likes/s of {WRITERS} writers", "least", "median", "most", "× spread"]
     report.rows(rows, head, title="Likes and unlikes a second")
     report.goal("likes/s on one post / spread over many", ratios["one post"], at_least=SPREAD_MIN)
-    waiting = CountChange.objects.filter(subj_id=hot).count()
-    report.say(f"\n- changes of the hot post that were not folded yet, no relay running: {waiting}")
-    for post in posts:
-        while actions.fold_counts(SubjectType.POST, post):
-            pass
-    wrong = sum(
-        subject.like_count != Like.objects.filter(subj_type=1, subj_id=subject.subj_id).count()
-        for subject in Subject.objects.filter(subj_id__in=posts)
-    )
-    report.goal("counts that are not their rows after the drain", wrong, exactly=0)
 
 
 def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> None:

@@ -12,8 +12,12 @@ import math
 import random
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from bench import _harness as harness
+
+if TYPE_CHECKING:
+    from django.test import Client
 
 PEOPLE = 100
 PASSWORD, WRONG = "right.pass1", "wrong.pass1"
@@ -44,6 +48,20 @@ def ks_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, flo
     return distance, min(1.0, max(0.0, 2 * sum(terms)))
 
 
+def attempt(client: "Client", name: str, number: int) -> float:
+    """Log in with a wrong password from an address of this number; return the seconds it took."""
+    address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    body = {"username": name, "password": WRONG}
+    began = time.perf_counter()
+    answer = client.post(
+        "/api/v1/auth/login", body, content_type="application/json", REMOTE_ADDR=address
+    )
+    took = time.perf_counter() - began
+    if answer.status_code != 401:
+        raise SystemExit(f"{name}: {answer.status_code} {answer.content.decode()}")
+    return took
+
+
 def main() -> int:
     """Run the trial; return 1 if the two kinds can be told apart."""
     options = harness.arguments(__doc__.splitlines()[0], {"--pairs": 2000})
@@ -62,19 +80,6 @@ def main() -> int:
     client = Client(HTTP_HOST="localhost")
     addresses = iter(range(1, 2**24))
 
-    def attempt(name: str) -> float:
-        number = next(addresses)
-        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
-        body = {"username": name, "password": WRONG}
-        began = time.perf_counter()
-        answer = client.post(
-            "/api/v1/auth/login", body, content_type="application/json", REMOTE_ADDR=address
-        )
-        took = time.perf_counter() - began
-        if answer.status_code != 401:
-            raise SystemExit(f"{name}: {answer.status_code} {answer.content.decode()}")
-        return took
-
     unknown, wrong = harness.Series(), harness.Series()
     failures = dict.fromkeys(people, 0)
     for number in range(-WARM_UP, options.pairs):
@@ -88,7 +93,7 @@ def main() -> int:
         kinds = [(unknown, f"none{dice.randrange(10**9):09}"), (wrong, known)]
         dice.shuffle(kinds)
         for series, name in kinds:
-            took = attempt(name)
+            took = attempt(client, name, next(addresses))
             if number >= 0:
                 series.times.append(took)
 

@@ -7,7 +7,7 @@ the million takes at most 1.5 times the first; a follow costs the same for any a
 
 import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -237,6 +237,10 @@ class Bench:
             *(f"unfollow, {n} followers" for n in targets),
         ):
             shown[name] = harness.Series(after[name].times[harness.WARM_UP :])
+        self._report_writes(shown, list(targets))
+
+    def _report_writes(self, shown: dict[str, harness.Series], targets: Sequence[str]) -> None:
+        """Report the times of writes, and the ratio of the slowest to the fastest of each kind."""
         self.report.table(shown, floor="SELECT 1", title="Writes, by how many follow the person")
         for what in ("follow", "delivery", "unfollow"):
             series = [shown[f"{what}, {name} followers"] for name in targets]

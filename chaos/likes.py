@@ -13,8 +13,8 @@ import sys
 import time
 
 
-def main() -> int:
-    """Run the history and report it."""
+def arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
         description="Random likes, readers and losses on few subjects.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -24,8 +24,12 @@ def main() -> int:
     parser.add_argument("--posts", type=int, default=5, help="comments are on the first two")
     parser.add_argument("--kept", type=int, default=2, help="likes that a cache has room for")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
-    options = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> int:
+    """Run the history and report it."""
+    options = arguments()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     import django
 

@@ -9,10 +9,14 @@ import argparse
 import os
 import secrets
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from interactions.tests.notifying.notification_storm import Findings
 
 
-def main() -> int:
-    """Run the storm in rounds and report it."""
+def arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
         description="Random doings of many threads on few people.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -23,15 +27,18 @@ def main() -> int:
     parser.add_argument("--people", type=int, default=5, help="the fewer, the hotter each pair")
     parser.add_argument("--relays", type=int, default=3, help="threads that deliver events")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
-    options = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> int:
+    """Run the storm in rounds and report it."""
+    options = arguments()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     import django
 
     django.setup()
 
     from accounts import actions as accounts
-    from bench._harness import lines
     from interactions.tests.notifying.notification_storm import Findings, scene, storm
 
     given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
@@ -59,6 +66,13 @@ def main() -> int:
         for name, value in vars(found).items():
             setattr(total, name, getattr(total, name) + value)
         print(f"{total.operations} operations", flush=True)
+    return report(total)
+
+
+def report(total: "Findings") -> int:
+    """Print the figures of a storm; return 1 if something was wrong."""
+    from bench._harness import lines
+
     rows = [
         ["operations", total.operations, ""],
         ["refused by the rules (blocked, gone)", total.refused, ""],

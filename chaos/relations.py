@@ -8,10 +8,14 @@ import argparse
 import os
 import secrets
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from relations.tests.storm import Findings
 
 
-def main() -> int:
-    """Run the storm and report it."""
+def arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(
         description="Random actions of many threads on few people.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
@@ -22,8 +26,12 @@ def main() -> int:
     parser.add_argument("--relays", type=int, default=6, help="threads that deliver events")
     parser.add_argument("--cap", type=int, default=3, help="FOLLOW_LIMIT during the storm")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices")
-    options = parser.parse_args()
+    return parser.parse_args()
 
+
+def main() -> int:
+    """Run the storm and report it."""
+    options = arguments()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     import django
 
@@ -31,7 +39,6 @@ def main() -> int:
     from django.conf import settings
 
     from accounts import actions as accounts
-    from bench._harness import lines
     from relations.tests.storm import storm
 
     settings.FOLLOW_LIMIT = options.cap
@@ -52,6 +59,13 @@ def main() -> int:
         seed=options.seed,
         tell=lambda done: done % 10_000 or print(f"{done} operations", flush=True),
     )
+    return report(found)
+
+
+def report(found: "Findings") -> int:
+    """Print the figures of a storm; return 1 if an invariant broke or a goal was missed."""
+    from bench._harness import lines
+
     drift = found.drift()
     rows = [
         ["operations", found.operations, ""],

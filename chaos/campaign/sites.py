@@ -14,7 +14,7 @@ from typing import Any
 from redis import Redis
 
 from accounts.tests.tokens import forgery
-from deploy import services
+from deploy import databases, services
 from deploy.service import Service, free_port
 from deploy.stack import SERVICE_URLS, Stack
 from socialsite.core.rate_limits.budgets import TABLE, Guesses
@@ -268,7 +268,7 @@ def running(
     else:
         if database_url:
             name = f"attack_{configuration.name.replace('-', '_')}"
-            env["DATABASE_URL"] = services.create_database(database_url, name)
+            env["DATABASE_URL"] = databases.create_database(database_url, name)
         with Stack(folder, port, env, durable=False) as stack:
             site = Site(configuration, port, stack.env, folder, stack.processes, (*staff,), stack)
             _make_staff(stack.env, staff)
