@@ -78,7 +78,7 @@ def main() -> int:
     harness.setup()
 
     from accounts import actions, cache, tokens
-    from accounts.tokens import authentication
+    from accounts.tokens import authentication, decoding
     from socialsite.core import redis
 
     report = harness.Report("auth", options)
@@ -105,7 +105,7 @@ def main() -> int:
         "Redis PING": lambda: redis.call(lambda connection: connection.ping())
     }
     for algorithm, token in access.items():
-        works[f"read an {algorithm} token"] = lambda token=token: tokens._read(
+        works[f"read an {algorithm} token"] = lambda token=token: decoding._read(
             tokens.AccessToken, token
         )
     works |= {

@@ -18,7 +18,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
-from accounts.tokens import MAX_LENGTH
+from accounts.tokens.decoding import MAX_LENGTH
 from socialsite.core.runtime import keys
 
 GONE = object()

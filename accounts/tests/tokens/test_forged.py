@@ -14,6 +14,7 @@ from accounts import actions, tokens
 from accounts.tests.live.test_sockets import Socket, run
 from accounts.tests.tokens import forgery
 from accounts.tests.tokens.forgery import FAMILIES, Forger, Forgery
+from accounts.tokens import decoding
 from socialsite.core import redis
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.runtime import service_keys
@@ -79,7 +80,7 @@ def test_two_thousand_forged_tokens_are_refused_over_http(live, forge, api, monk
     def judge(one: Forgery, way: str, response) -> None:
         asked[one.family] += 1
         body, expected = response.json(), (401, one.code)
-        if way == "body" and (len(one.token) > tokens.MAX_LENGTH or "\0" in one.token):
+        if way == "body" and (len(one.token) > decoding.MAX_LENGTH or "\0" in one.token):
             expected = (400, InvalidInput.code)  # no valid text at all
         if (response.status_code, body.get("code")) != expected:
             wrong.append((one.family, way, one.token[:300], response.status_code, body))

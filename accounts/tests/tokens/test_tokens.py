@@ -11,7 +11,8 @@ from django.conf import settings
 
 from accounts import actions, cache, tokens
 from accounts.models import TokenVersion
-from accounts.tokens import authentication
+from accounts.tokens import authentication, decoding
+from accounts.tokens.keys import key_ring
 from socialsite.core import redis
 from socialsite.core.http.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.runtime import keys
@@ -248,7 +249,7 @@ def test_a_public_key_verifies_and_never_signs(user, settings) -> None:
     assert kid(actions.sign_in(user, "edge").access) == KID
     settings.JWT_KEYS = [public.decode(), KEY]
     with pytest.raises(ValueError, match="key 1 is a public key"):
-        tokens.key_ring()
+        key_ring()
 
 
 def test_each_algorithm_makes_the_same_refresh_token_again(user, settings) -> None:
@@ -284,11 +285,11 @@ def test_what_is_remembered_of_a_token_is_not_its_time_nor_its_key(
 
 
 def test_forged_tokens_are_not_remembered(pair) -> None:
-    before = tokens._remembered.cache_info().currsize
+    before = decoding._remembered.cache_info().currsize
     for number in range(20):
         with pytest.raises(InvalidToken):
             tokens.decode_access(forge(pair.access, key=OTHER_KEY, more=number))
-    assert tokens._remembered.cache_info().currsize == before
+    assert decoding._remembered.cache_info().currsize == before
 
 
 # --- floors -------------------------------------------------------------------------------------

@@ -328,7 +328,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/sign_in/rules.py": ("a username", "a nickname", "a password", "a mail address"),
     "accounts/sign_in/two_factor.py": ("a code", "a secret"),
     "accounts/tokens/service_keys.py": ("a key of a service",),
-    "accounts/tokens/__init__.py": ("a token", "a token's middle"),
+    "accounts/tokens/keys.py": ("a token", "a token's middle"),
     "accounts/views/carried.py": ("a link in a cookie", "a signed link in a cookie"),
     "accounts/views/forms.py": ("an address to return to", "a host to return to"),
     "accounts/views/two_factor.py": ("a ticket",),
