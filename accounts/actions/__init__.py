@@ -14,8 +14,9 @@ from accounts.actions.moderation import (
 from accounts.actions.people import edit_profile, register
 from accounts.actions.presence import touch
 from accounts.actions.recovery import ask_recovery, recover
+from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
-from accounts.actions.signing_in import Shown, check_password, refresh, sign_in
+from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 from accounts.actions.two_factor import (
     begin_second_factor,
@@ -27,7 +28,7 @@ from accounts.actions.two_factor import (
 
 __all__ = [
     "Act",
-    "Shown",
+    "Proof",
     "announce",
     "ask_recovery",
     "ban",

@@ -20,7 +20,7 @@ ROWS_MAX = 100
 
 def live_rows(batch: TokenBatch) -> list[TokenVersion]:
     """Return the rows of the clients that are signed in."""
-    return [row for row in _rows(batch) if is_live(row, batch)]
+    return [row for row in rows_of(batch) if is_live(row, batch)]
 
 
 def live_row(batch: TokenBatch, client: str, version: int | None = None) -> TokenVersion:
@@ -34,18 +34,31 @@ def live_row(batch: TokenBatch, client: str, version: int | None = None) -> Toke
     raise BannedAccessToken
 
 
-def take_place(batch: TokenBatch, client: str, by: str) -> TokenVersion:
-    """Return the row for a client's new sign-in, after ending the sign-ins that may not coexist.
+def rows_of(batch: TokenBatch) -> list[TokenVersion]:
+    """Return the rows of a person's clients, the most recently seen last."""
+    return list(TokenVersion.objects.filter(user=batch.user_id).order_by("last_seen", "pk"))
+
+
+def end_replaced(batch: TokenBatch, rows: list[TokenVersion], client: str, *, by: str) -> None:
+    """End the sign-ins that may not coexist with a new sign-in of `client`: the kick.
+
+    `rows` are all rows of the person, and `by` is the display name of the new sign-in's device.
+    """
+    for row in rows:
+        if is_live(row, batch) and _replaces(client, row.client):
+            revoke_version(row, "login", by)
+    live = [row for row in rows if is_live(row, batch)]
+    for row in live[: max(0, len(live) - LIVE_MAX + 1)]:
+        revoke_version(row, "limit", by)
+
+
+def row_for(batch: TokenBatch, rows: list[TokenVersion], client: str) -> TokenVersion:
+    """Return the row for a client's new sign-in, after `end_replaced`.
 
     If the row's previous sign-in was ended, its version was raised then, and the reason stays
     readable. If only the batch ended it, the version is raised here: with the same version, the old
     tokens would look like earlier copies of the new ones.
     """
-    rows = _rows(batch)
-    for row in rows:
-        if is_live(row, batch) and _replaces(client, row.client):
-            revoke_version(row, "login", by)
-    _keep_to_the_limit(batch, rows, by)
     found = next((row for row in rows if row.client == client), None)
     if found is None:
         _forget(batch, rows)
@@ -66,13 +79,6 @@ def _replaces(client: str, other: str) -> bool:
     return devices.id_of(client) != "" and devices.id_of(client) == devices.id_of(other)
 
 
-def _keep_to_the_limit(batch: TokenBatch, rows: list[TokenVersion], by: str) -> None:
-    """Make room for one more sign-in: end the sign-ins with the oldest `last_seen`."""
-    live = [row for row in rows if is_live(row, batch)]
-    for row in live[: max(0, len(live) - LIVE_MAX + 1)]:
-        revoke_version(row, "limit", by)
-
-
 def _forget(batch: TokenBatch, rows: list[TokenVersion]) -> None:
     """Make room for one more row: delete the rows that have been signed out for longest."""
     surplus = max(0, len(rows) - ROWS_MAX + 1)
@@ -81,8 +87,3 @@ def _forget(batch: TokenBatch, rows: list[TokenVersion]) -> None:
         batch.forgotten = max(batch.forgotten, *(row.version for row in gone))
         batch.save(update_fields=["forgotten"])
         TokenVersion.objects.filter(pk__in=[row.pk for row in gone]).delete()
-
-
-def _rows(batch: TokenBatch) -> list[TokenVersion]:
-    """Return the rows of a person's clients, the most recently seen last."""
-    return list(TokenVersion.objects.filter(user=batch.user_id).order_by("last_seen", "pk"))

@@ -68,7 +68,7 @@ def revoke_batch(
         row.refresh_floor, row.ended = row.batch, reason
     row.batch += 1
     row.save()
-    _tell(TokensRevoked(row.user_id, None, row.access_floor, reason, access_only, by, spared))
+    _publish(TokensRevoked(row.user_id, None, row.access_floor, reason, access_only, by, spared))
 
 
 def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
@@ -79,7 +79,7 @@ def revoke_version(row: TokenVersion, reason: str, by: str = "") -> None:
     next_version(row)
     row.ended, row.ended_by = reason, by
     row.save()
-    _tell(TokensRevoked(row.user_id, row.client, row.access_floor, reason, False, by))
+    _publish(TokensRevoked(row.user_id, row.client, row.access_floor, reason, False, by))
 
 
 def next_version(row: TokenVersion) -> None:
@@ -89,7 +89,7 @@ def next_version(row: TokenVersion) -> None:
     row.refresh_jti = row.previous_jti = row.oldest_jti = ""
 
 
-def _tell(event: TokensRevoked) -> None:
+def _publish(event: TokensRevoked) -> None:
     """Publish the event, and announce it after the commit; the event's handler repeats that."""
     publish(event)
     transaction.on_commit(lambda: announce(event))

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from accounts import actions, serializers
 from accounts.api.sign_in import OpenView
-from accounts.sign_in import devices, flow
+from accounts.sign_in import devices, guarded
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -41,7 +41,7 @@ class Email(APIView):
         """Send a link to a new address (202), or remove the current one (200)."""
         data = api.read(serializers.EmailSerializer, request.data)
         user, _principal = signed_in(request)
-        flow.change_email(request._request, user, **data)
+        guarded.change_email(request._request, user, **data)
         if data["email"].strip():
             return Response({"email": user.email}, status=202)
         return Response({"email": ""})

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import serializers
-from accounts.sign_in import flow
+from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -34,5 +34,5 @@ class Password(APIView):
         data = api.read(serializers.PasswordSerializer, request.data)
         user, principal = signed_in(request)
         old, new = data["old_password"], data["new_password"]
-        pair = flow.change_password(request._request, user, principal, old, new)
+        pair = guarded.change_password(request._request, user, principal, old, new)
         return Response(pair._asdict())

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from accounts import actions, serializers
 from accounts.api.sign_in import OpenView
-from accounts.sign_in import devices, flow
+from accounts.sign_in import devices, guarded
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
@@ -22,7 +22,7 @@ class Recover(OpenView):
     def post(self, request: Request) -> Response:
         """Send links for all accounts of an address. The answer does not say if there are any."""
         data = api.read(serializers.RecoverSerializer, request.data)
-        flow.ask_recovery(request._request, data["email"])
+        guarded.ask_recovery(request._request, data["email"])
         return Response(status=204)
 
 

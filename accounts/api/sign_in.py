@@ -88,7 +88,7 @@ class Refresh(OpenView):
     def post(self, request: Request) -> Response:
         """Return a new pair. The old refresh token may be sent again until the new one is used."""
         data = api.read(serializers.RefreshSerializer, request.data)
-        return Response(flow.refresh(data["refresh"])[1]._asdict())
+        return Response(flow.exchange(data["refresh"])[1]._asdict())
 
 
 class Logout(APIView):

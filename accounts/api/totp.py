@@ -6,7 +6,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import serializers
-from accounts.sign_in import flow, two_factor
+from accounts.sign_in import guarded, two_factor
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -39,14 +39,14 @@ class Totp(APIView):
         """Create a new secret for an authenticator app; it takes effect once it is confirmed."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpBeginSerializer, request.data)
-        return Response(flow.begin_second_factor(user, data["password"])._asdict())
+        return Response(guarded.begin_second_factor(user, data["password"])._asdict())
 
     @extend_schema(request=serializers.TotpEndSerializer, responses={204: None, **REFUSED})
     def delete(self, request: Request) -> Response:
         """Turn the second factor off, with the password and a code or recovery code."""
         user, _principal = signed_in(request)
         data = api.read(serializers.TotpEndSerializer, request.data)
-        flow.end_second_factor(request._request, user, data["password"], data["otp"])
+        guarded.end_second_factor(request._request, user, data["password"], data["otp"])
         return Response(status=204)
 
 
@@ -63,7 +63,7 @@ class TotpConfirm(APIView):
         """Turn the second factor on; all other devices are signed out."""
         user, principal = signed_in(request)
         data = api.read(serializers.OtpSerializer, request.data)
-        codes = flow.confirm_second_factor(request._request, user, principal, data["otp"])
+        codes = guarded.confirm_second_factor(request._request, user, principal, data["otp"])
         return Response({"recovery_codes": codes})
 
 
@@ -80,5 +80,5 @@ class TotpRecoveryCodes(APIView):
         """Replace all recovery codes by new ones."""
         user, _principal = signed_in(request)
         data = api.read(serializers.OtpSerializer, request.data)
-        codes = flow.renew_recovery_codes(request._request, user, data["otp"])
+        codes = guarded.renew_recovery_codes(request._request, user, data["otp"])
         return Response({"recovery_codes": codes})

@@ -131,6 +131,11 @@ def user_agent_of(request: HttpRequest) -> str:
     return request.META.get("HTTP_USER_AGENT", "")[: TokenVersion.USER_AGENT_MAX]
 
 
+def own_name(request: HttpRequest, client: str) -> str:
+    """Return the display name of the requesting device, whose `cli` is `client`."""
+    return name_of(client, user_agent_of(request))
+
+
 def address_of(request: HttpRequest) -> str:
     """Return the client's IP address, from the entry that our outermost proxy wrote.
 

@@ -1,10 +1,19 @@
-"""Django's test client with a person's cookies, as a browser without pages."""
+"""Sign-ins of tests: by password alone, and in a browser without pages."""
 
 from django.test import Client
 
 from accounts import actions
 from accounts.models import User
-from accounts.tokens import cookies
+from accounts.tokens import TokenPair, cookies
+
+
+def log_in(
+    username: str, password: str, client: str = "other", user_agent: str = "", address: str = ""
+) -> tuple[User, TokenPair]:
+    """Log in by password alone, outside of the budgets of failed attempts."""
+    user = actions.check_password(username, password)
+    proof = actions.Proof(user.password, code=False)
+    return user, actions.sign_in(user, client, user_agent, address, proof)
 
 
 def browser_of(user: User) -> Client:

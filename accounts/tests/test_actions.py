@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts import actions, cache, queries, tokens
 from accounts.models import Role, TokenBatch, TokenVersion, User
 from accounts.sign_in import passwords
-from accounts.tests.signing_in import login
+from accounts.tests.browsers import log_in
 from accounts.tokens import authentication
 from socialsite.core import redis
 from socialsite.core.events import relay
@@ -140,7 +140,7 @@ def test_a_hash_that_is_there_already_is_not_made_again(monkeypatch, db) -> None
     monkeypatch.setattr(passwords, "make_password", None)
     user = actions.register("alice1", "SomeNick", PASSWORD, password_hash=hashed)
     monkeypatch.undo()
-    assert login("alice1", PASSWORD)[0] == user
+    assert log_in("alice1", PASSWORD)[0] == user
     with pytest.raises(RegMatchError):
         actions.register("alice2", "SomeNick", "short", password_hash=hashed)
 
@@ -173,7 +173,7 @@ def test_of_a_person_who_is_known_by_token_one_query_reads_the_rest(
 # --- signing in ---------------------------------------------------------------------------------
 def test_login_takes_the_name_in_any_case_and_returns_a_live_pair(make_user) -> None:
     user = make_user("alice1")
-    found, pair = login("ALICE1", PASSWORD, "chrome", "Mozilla/5.0", "127.0.0.1")
+    found, pair = log_in("ALICE1", PASSWORD, "chrome", "Mozilla/5.0", "127.0.0.1")
     assert found == user
     assert authentication.by_access(pair.access)[1].user_id == user.pk
     row = TokenVersion.objects.get()
@@ -199,7 +199,7 @@ def test_login_takes_the_name_in_any_case_and_returns_a_live_pair(make_user) -> 
 def test_a_wrong_name_and_a_wrong_password_are_the_same_answer(name, password, make_user) -> None:
     make_user("alice1")
     with pytest.raises(PasswordNotCorrected) as caught:
-        login(name, password)
+        log_in(name, password)
     assert caught.value.fields is None
 
 
@@ -334,9 +334,9 @@ def test_a_ban_ends_everything_and_is_told_only_to_who_knows_the_password(make_u
     assert [lives(pair.access) for pair in pairs] == [False, False]
     assert [can_refresh(pair.refresh) for pair in pairs] == [False, False]
     with pytest.raises(UserBanned):
-        login("alice1", PASSWORD)
+        log_in("alice1", PASSWORD)
     with pytest.raises(PasswordNotCorrected):
-        login("alice1", "wrong.pass1")
+        log_in("alice1", "wrong.pass1")
     with pytest.raises(UserBanned):
         actions.sign_in(user)
     assert told().count("UserBanned") == 1
@@ -351,7 +351,7 @@ def test_after_an_unban_new_tokens_live_and_old_ones_stay_dead(make_user) -> Non
     actions.unban(user)
     assert not lives(old.access)
     assert not can_refresh(old.refresh)
-    _, new = login("alice1", PASSWORD, "chrome")
+    _, new = log_in("alice1", PASSWORD, "chrome")
     assert lives(new.access)
     assert can_refresh(new.refresh)
 

@@ -21,8 +21,8 @@ from rest_framework.test import APIClient
 from accounts import actions, tokens
 from accounts.live import consumers
 from accounts.models import Role, User
+from accounts.tests.browsers import log_in
 from accounts.tests.live.test_sockets import Socket, in_thread, run
-from accounts.tests.signing_in import login
 from accounts.tokens import TokenPair
 from socialsite.core import redis
 
@@ -58,7 +58,7 @@ def kick_others(world: World) -> None:
 
 
 def log_in_again(world: World) -> None:
-    world.fresh.append(login(world.user.username, PASSWORD, "android")[1])
+    world.fresh.append(log_in(world.user.username, PASSWORD, "android")[1])
 
 
 def change_password(world: World) -> None:
@@ -72,12 +72,12 @@ def ban(world: World) -> None:
 def ban_and_lift(world: World) -> None:
     actions.ban(world.user)
     actions.unban(world.user)
-    world.fresh.append(login(world.user.username, PASSWORD, "android")[1])
+    world.fresh.append(log_in(world.user.username, PASSWORD, "android")[1])
 
 
 def force_offline(world: World) -> None:
     actions.force_offline(world.user)
-    world.fresh.append(login(world.user.username, PASSWORD, "android")[1])
+    world.fresh.append(log_in(world.user.username, PASSWORD, "android")[1])
 
 
 def change_roles(world: World) -> None:

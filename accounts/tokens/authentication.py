@@ -217,7 +217,7 @@ def by_cookies(request: HttpRequest) -> Visitor:
             pass
     if refresh:
         try:
-            user, pair = flow.refresh(refresh)
+            user, pair = flow.exchange(refresh)
             return Visitor(user, tokens.decode_access(pair.access), fresh=pair)
         except (RateLimited, Unavailable):
             raise

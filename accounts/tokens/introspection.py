@@ -8,7 +8,7 @@ nothing. A reused refresh token does not end its sign-in here.
 from typing import Any
 
 from accounts import cache, tokens
-from accounts.actions.signing_in import GRACE_MS
+from accounts.actions.refreshing import GRACE_MS
 from accounts.models import TokenVersion, User
 from accounts.tokens import AccessToken, Principal
 from socialsite.core import db

@@ -8,7 +8,7 @@ from accounts import actions, rate_limits
 from accounts.mail import links
 from accounts.rate_limits import takes
 from accounts.serializers import EMAIL_MAX
-from accounts.sign_in import devices, flow
+from accounts.sign_in import devices, guarded
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.carried import CONFIRMATION
@@ -31,7 +31,7 @@ def show(request: HttpRequest) -> HttpResponse:
             rate_limits.spend(request)
             names = ("password",) if removes else ("email", "password")
             values = {"email": "", **forms.fields(request, *names, maximum=EMAIL_MAX)}
-            flow.change_email(request, user, **values)
+            guarded.change_email(request, user, **values)
             return forms.redirect(f"{reverse('email')}?{'removed' if removes else 'sent'}")
         except forms.SHOWN as found:
             error = found

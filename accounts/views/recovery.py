@@ -8,7 +8,7 @@ from accounts import actions
 from accounts.mail import links
 from accounts.rate_limits import takes
 from accounts.serializers import EMAIL_MAX
-from accounts.sign_in import devices, flow, rules
+from accounts.sign_in import devices, guarded, rules
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
@@ -23,7 +23,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         try:
             values = forms.fields(request, "email", maximum=EMAIL_MAX)
-            flow.ask_recovery(request, **values)
+            guarded.ask_recovery(request, **values)
             return forms.redirect(reverse("recover") + "?sent")
         except forms.SHOWN as found:
             error = found

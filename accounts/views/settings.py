@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import queries, rate_limits
 from accounts.models import User
 from accounts.rate_limits import takes
-from accounts.sign_in import devices, flow, rules
+from accounts.sign_in import devices, flow, guarded, rules
 from accounts.tokens import Principal, cookies
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
@@ -45,7 +45,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
     old, new = values["old_password"], values["new_password"]
     if new != values["again"]:
         raise errors.InvalidInput(fields={"again": [_("This is not the same password.")]})
-    pair = flow.change_password(request, user, principal, old, new)
+    pair = guarded.change_password(request, user, principal, old, new)
     messages.success(request, _("Your password is changed, and all other devices were signed out."))
     response = forms.redirect(reverse("password"))
     cookies.put(response, pair)

@@ -27,7 +27,7 @@ def login(request: HttpRequest) -> HttpResponse:
             rate_limits.spend(request)
             values = forms.fields(request, "username", "password")
             values["username"] = values["username"].strip()
-            user = flow.check_password(request, **values)
+            user = flow.begin(request, **values)
             try:
                 pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts import rate_limits
 from accounts.models import User
 from accounts.rate_limits import takes
-from accounts.sign_in import flow, two_factor
+from accounts.sign_in import flow, guarded, two_factor
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from socialsite.core.http import errors
@@ -91,7 +91,7 @@ def show(request: HttpRequest) -> HttpResponse:
         return _page(request, user)
     try:
         rate_limits.spend(request)
-        flow.begin_second_factor(user, **forms.fields(request, "password"))
+        guarded.begin_second_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
         return _page(request, user, error, "begin")
     wanted = forms.next_of(request)
@@ -106,7 +106,9 @@ def confirm(request: HttpRequest) -> HttpResponse:
     user, principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        codes = flow.confirm_second_factor(request, user, principal, **forms.fields(request, "otp"))
+        codes = guarded.confirm_second_factor(
+            request, user, principal, **forms.fields(request, "otp")
+        )
     except SHOWN as error:
         return _page(request, user, error, "confirm")
     return _page(request, user, codes=codes)
@@ -119,7 +121,7 @@ def renew(request: HttpRequest) -> HttpResponse:
     user, _principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        codes = flow.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
+        codes = guarded.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
     except SHOWN as error:
         return _page(request, user, error, "codes")
     return _page(request, user, codes=codes)
@@ -132,7 +134,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     user, _principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        flow.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
+        guarded.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
     except SHOWN as error:
         return _page(request, user, error, "off")
     return forms.redirect(reverse("two_factor"))

@@ -10,7 +10,7 @@ from PIL import Image
 from accounts import queries as people_queries
 from accounts.models import User
 from accounts.sign_in import rules
-from accounts.tests.signing_in import login
+from accounts.tests.browsers import log_in
 from feeds import actions as feeds
 from feeds import queries
 from feeds.models import FanOut, Mode, Post, RecommendedAuthor
@@ -117,7 +117,7 @@ def test_feeds_are_exact_and_a_name_taken_meanwhile_stays_its_owners(make_user, 
 def test_one_can_sign_in_and_the_first_is_an_admin(real_hasher) -> None:
     call_command("demo", people=6, posts=2)
     for name, password in DEMO_LOGINS:
-        user, _pair = login(name, password)
+        user, _pair = log_in(name, password)
         assert user.is_superuser == (name == "alice")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from accounts import actions, tokens
 from accounts.models import Role, TokenBatch, TokenVersion, User
-from accounts.tests.signing_in import login
+from accounts.tests.browsers import log_in
 from accounts.tokens import TokenPair, authentication
 from relations.tests.helpers import at_once
 from socialsite.core.http.errors import (
@@ -123,9 +123,9 @@ def a_login_and_a_password_change() -> Wrongs:
     actions.sign_in(user, "firefox")
     results = at_once(
         [
-            lambda: login(user.username, PASSWORD, "chrome"),
+            lambda: log_in(user.username, PASSWORD, "chrome"),
             lambda: actions.change_password(user, "firefox", PASSWORD, NEW_PASSWORD),
-            lambda: login(user.username, PASSWORD, "android"),
+            lambda: log_in(user.username, PASSWORD, "android"),
         ]
     )
     wrongs = _unexpected(results, PasswordNotCorrected)
@@ -193,7 +193,7 @@ def logins_and_a_ban() -> Wrongs:
     pair = actions.sign_in(user, "chrome")
     results = at_once(
         [
-            lambda: login(user.username, PASSWORD, "firefox"),
+            lambda: log_in(user.username, PASSWORD, "firefox"),
             lambda: actions.ban(user),
             lambda: actions.refresh(pair.refresh),
         ]

@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from accounts import actions
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from accounts.sign_in import passwords
-from accounts.tests.signing_in import login
+from accounts.tests.browsers import log_in
 from accounts.tokens import TokenPair, authentication, cookies, decode_access
 from socialsite.core.http.errors import (
     BannedAccessToken,
@@ -65,9 +65,9 @@ def test_a_change_ends_all_sign_ins_and_gives_the_changer_alone_a_new_pair(alice
     assert [lives(one) for one in (here, there, pair)] == [False, False, True]
     assert [can_refresh(one) for one in (here, there, pair)] == [False, False, True]
     assert decode_access(pair.access).version == decode_access(here.access).version
-    assert login("alice1", NEW)
+    assert log_in("alice1", NEW)
     with pytest.raises(PasswordNotCorrected):
-        login("alice1", OLD)
+        log_in("alice1", OLD)
 
 
 def test_the_event_says_why_from_where_and_who_is_spared(alice) -> None:
@@ -95,7 +95,7 @@ def test_a_new_password_follows_the_rules_and_is_another_one(new, alice) -> None
         actions.change_password(alice, "chrome", OLD, new)
     assert set(caught.value.fields or {}) == {"new_password"}
     assert lives(pair)
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_a_wrong_old_password_changes_nothing(alice) -> None:
@@ -104,7 +104,7 @@ def test_a_wrong_old_password_changes_nothing(alice) -> None:
         actions.change_password(alice, "chrome", "wrong.pass9", NEW)
     assert set(caught.value.fields or {}) == {"old_password"}
     assert lives(pair)
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_a_password_that_was_replaced_while_it_was_checked_is_not_replaced_again(
@@ -122,7 +122,7 @@ def test_a_password_that_was_replaced_while_it_was_checked_is_not_replaced_again
     with pytest.raises(PasswordNotCorrected):
         actions.change_password(alice, "chrome", OLD, NEW)
     monkeypatch.undo()
-    assert login("alice1", "between.3")
+    assert log_in("alice1", "between.3")
 
 
 @pytest.mark.parametrize(
@@ -149,14 +149,14 @@ def test_a_device_that_was_signed_out_meanwhile_gets_no_new_pair(
         actions.change_password(alice, "chrome", OLD, NEW, version=version)
     monkeypatch.undo()
     actions.unban(alice)
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_setting_a_password_ends_every_sign_in(alice) -> None:
     pairs = [actions.sign_in(alice, "chrome"), actions.sign_in(alice, "android")]
     actions.set_password(alice, NEW)
     assert not any(lives(pair) or can_refresh(pair) for pair in pairs)
-    assert login("alice1", NEW)
+    assert log_in("alice1", NEW)
 
 
 # --- the API ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def test_only_one_s_own_password_by_any_name_of_a_field(alice, make_user) -> Non
     more = {"user_id": bob.pk, "client": "ios", "roles": 7, "version": 99, "by": "x"}
     client = bearer(actions.sign_in(alice, "chrome"))
     assert client.post(ADDRESS, body | more, format="json").status_code == 200
-    assert login("bobby1", OLD)
+    assert log_in("bobby1", OLD)
     alice.refresh_from_db()
     assert alice.roles == Role.MEMBER
     assert not TokenVersion.objects.filter(client="ios").exists()
@@ -228,7 +228,7 @@ def test_a_cookie_alone_changes_nothing(alice) -> None:
     body = {"old_password": OLD, "new_password": NEW}
     answer = browser.post(ADDRESS, body, content_type="application/json")
     assert (answer.status_code, answer.json()["code"]) == (403, 19)
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 # --- commands -----------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
     said = run(monkeypatch, f"{NEW}\n", "changepassword", "Alice1")
     assert "signed out" in said
     assert not lives(pair)
-    assert login("alice1", NEW)
+    assert log_in("alice1", NEW)
 
 
 @pytest.mark.parametrize(
@@ -260,14 +260,14 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
 def test_the_command_says_what_is_wrong(typed, name, text, alice, monkeypatch) -> None:
     with pytest.raises(CommandError, match=text):
         run(monkeypatch, typed, "changepassword", name)
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_an_admin_is_made_by_the_rules_of_the_site(db, monkeypatch) -> None:
     arguments = ("createsuperuser", "--username", "keeper1", "--nickname", "站长一号")
     said = run(monkeypatch, f"{NEW}\n", *arguments)
     assert "admin" in said
-    user, _pair = login("keeper1", NEW)
+    user, _pair = log_in("keeper1", NEW)
     assert user.is_superuser
     assert user.nickname == "站长一号"
 
@@ -305,7 +305,7 @@ def test_by_the_page_this_browser_stays_and_the_others_go(browser, alice) -> Non
     assert "all other devices were signed out" not in browser.get(PAGE).content.decode()
     assert not lives(there)
     assert lives(TokenPair(browser.cookies[cookies.ACCESS].value, ""))
-    assert login("alice1", NEW)
+    assert log_in("alice1", NEW)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_by_the_page_each_mistake_stands_at_its_field(data, status, fields, brow
         assert (f'id="err-{name}"' in page) == (name in fields)
     assert OLD not in page
     assert NEW not in page
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_by_the_page_guessing_is_slowed_down(browser) -> None:
@@ -341,7 +341,7 @@ def test_another_site_changes_no_password(alice) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies[cookies.ACCESS] = actions.sign_in(alice, "chrome").access
     assert strict.post(PAGE, filled()).status_code == 403
-    assert login("alice1", OLD)
+    assert log_in("alice1", OLD)
 
 
 def test_a_login_that_began_with_the_old_password_ends_with_it(make_user) -> None:
@@ -350,5 +350,5 @@ def test_a_login_that_began_with_the_old_password_ends_with_it(make_user) -> Non
     checked = actions.check_password("alice1", OLD)
     actions.change_password(user, "firefox", OLD, NEW)
     with pytest.raises(PasswordNotCorrected):
-        actions.sign_in(checked, "chrome", shown=actions.Shown(checked.password, code=False))
+        actions.sign_in(checked, "chrome", proof=actions.Proof(checked.password, code=False))
     assert not TokenVersion.objects.filter(client="chrome").exists()

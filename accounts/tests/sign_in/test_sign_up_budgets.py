@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from accounts import actions, subscribers, tasks
 from accounts.mail import messages
 from accounts.models import User
-from accounts.sign_in import flow, networks
+from accounts.sign_in import flow, guarded, networks
 from accounts.tests.sign_in.test_attempts import AWAY, HOME, request_from
 from socialsite.core.events import relay
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
@@ -156,21 +156,21 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
 ) -> None:
     request, user = request_from(), make_user("alice1")
     for number in range(7):
-        flow.ask_recovery(request, f"r{number}@example.org")
-        flow.change_email(request, user, f"c{number}@example.org", PASSWORD)
+        guarded.ask_recovery(request, f"r{number}@example.org")
+        guarded.change_email(request, user, f"c{number}@example.org", PASSWORD)
         if number < 6:
             name = f"new{number:05}"
             flow.sign_up(request, name, "SomeNick", PASSWORD, "other", f"s{number}@example.org")
     for ask in (
-        lambda: flow.ask_recovery(request, "x@example.org"),
-        lambda: flow.change_email(request, user, "x@example.org", PASSWORD),
+        lambda: guarded.ask_recovery(request, "x@example.org"),
+        lambda: guarded.change_email(request, user, "x@example.org", PASSWORD),
         lambda: flow.sign_up(request, "other1", "SomeNick", PASSWORD, "other", "x@example.org"),
     ):
         with pytest.raises(RateLimited):
             ask()
-    flow.change_email(request, user, "", PASSWORD)  # this requests no mail
+    guarded.change_email(request, user, "", PASSWORD)  # this requests no mail
     clock.now += 2 * MINUTE
-    flow.ask_recovery(request, "x@example.org")
+    guarded.ask_recovery(request, "x@example.org")
 
 
 def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_user: Any) -> None:
@@ -178,7 +178,7 @@ def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_use
 
     def ask(number: int) -> None:
         request = request_from(f"203.0.113.{number}")
-        flow.change_email(request, user, f"c{number}@example.org", PASSWORD)
+        guarded.change_email(request, user, f"c{number}@example.org", PASSWORD)
 
     for number in range(20):
         ask(number)
@@ -211,9 +211,9 @@ def test_the_default_of_a_network_leaves_most_of_the_site_to_others() -> None:
 def test_what_asks_for_no_mail_after_all_uses_nothing_up(clock: Clock) -> None:
     for _ in range(30):
         with pytest.raises(InvalidInput):
-            flow.ask_recovery(request_from(), "nonsense")
+            guarded.ask_recovery(request_from(), "nonsense")
     for number in range(20):
-        flow.ask_recovery(request_from(), f"a{number}@example.org")
+        guarded.ask_recovery(request_from(), f"a{number}@example.org")
 
 
 def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(

@@ -385,10 +385,10 @@ def test_no_right_password_forgives_wrong_codes(alice, api_for) -> None:
 def test_a_login_from_before_the_second_factor_needs_a_code(alice) -> None:
     checked = actions.check_password("alice1", PASSWORD)
     turn_on(alice)
-    shown = actions.Shown(checked.password, code=False)
+    proof = actions.Proof(checked.password, code=False)
     with pytest.raises(OtpRequired):
-        actions.sign_in(checked, "edge", shown=shown)
-    assert actions.sign_in(checked, "edge", shown=shown._replace(code=True))
+        actions.sign_in(checked, "edge", proof=proof)
+    assert actions.sign_in(checked, "edge", proof=proof._replace(code=True))
 
 
 # --- pages --------------------------------------------------------------------------------------

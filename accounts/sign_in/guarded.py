@@ -1,0 +1,83 @@
+"""Changes of a person's own credentials, each guarded by the budgets of failed attempts.
+
+A function here spends the budgets, then calls the action of the same name.
+"""
+
+from django.http import HttpRequest
+
+from accounts import actions, rate_limits
+from accounts.models import User
+from accounts.sign_in import attempts, devices
+from accounts.sign_in.two_factor import SetUp
+from accounts.tokens import Principal, TokenPair
+from socialsite.core.rate_limits import allowances
+
+
+def change_password(
+    request: HttpRequest, user: User, principal: Principal, old: str, new: str
+) -> TokenPair:
+    """Replace the password from the device of a request.
+
+    Raises the errors of `actions.change_password`; RateLimited after too many wrong old passwords.
+    """
+    client, address = principal.client, devices.address_of(request)
+    by = devices.own_name(request, client)
+    with attempts.password(user):
+        return actions.change_password(
+            user, client, old, new, version=principal.version, by=by, address=address
+        )
+
+
+def begin_second_factor(user: User, password: str) -> SetUp:
+    """Create a new secret. Raises the errors of `actions.begin_second_factor`; RateLimited."""
+    with attempts.password(user):
+        return actions.begin_second_factor(user, password)
+
+
+def confirm_second_factor(
+    request: HttpRequest, user: User, principal: Principal, otp: str
+) -> list[str]:
+    """Turn the second factor on from the device of a request, which stays signed in.
+
+    Returns the recovery codes. Raises the errors of `actions.confirm_second_factor`; RateLimited.
+    """
+    client, address = principal.client, devices.address_of(request)
+    by = devices.own_name(request, client)
+    with attempts.own_code(user):
+        return actions.confirm_second_factor(
+            user, otp, client, version=principal.version, by=by, address=address
+        )
+
+
+def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:
+    """Replace the recovery codes.
+
+    Raises the errors of `actions.renew_recovery_codes`; RateLimited.
+    """
+    with attempts.own_code(user):
+        return actions.renew_recovery_codes(user, otp, devices.address_of(request))
+
+
+def end_second_factor(request: HttpRequest, user: User, password: str, otp: str) -> None:
+    """Turn the second factor off. Raises the errors of `actions.end_second_factor`; RateLimited."""
+    with attempts.password(user), attempts.own_code(user):
+        actions.end_second_factor(user, password, otp, devices.address_of(request))
+
+
+def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
+    """Send a link to a new address, or remove the old address if the new one is empty.
+
+    Raises the errors of `actions.change_email`; RateLimited after many mails or wrong passwords.
+    """
+    takes = rate_limits.of_mail(request, user) if email.strip() else []
+    with allowances.spent(takes), attempts.password(user):
+        if email.strip():
+            actions.change_email(user, email, password)
+        else:
+            actions.remove_email(user, password, address=devices.address_of(request))
+
+
+def ask_recovery(request: HttpRequest, email: str) -> None:
+    """Request password recovery links. Raises InvalidInput; RateLimited."""
+    with allowances.spent(rate_limits.of_mail(request)):
+        actions.ask_recovery(email)
