@@ -7,13 +7,14 @@ from django.contrib.admin import apps as admin_apps
 
 
 class AccountsConfig(AppConfig):
-    """Registers the subscribers of accounts."""
+    """Registers the subscribers of accounts, and its credentials in the schema of the API."""
 
     name = "accounts"
 
     def ready(self) -> None:
-        """Import the subscribers, which register themselves."""
+        """Import the modules that register themselves."""
         importlib.import_module("accounts.subscribers")
+        importlib.import_module("accounts.tokens.schema")
 
 
 class SiteAdminConfig(admin_apps.AdminConfig):

@@ -84,3 +84,11 @@ def test_who_reads_them_too_often_is_told_in_the_envelope(settings: Any) -> None
         assert answer.json()["code"] == 11
         assert int(answer["Retry-After"]) > 3500
         assert answer["Cache-Control"] == "no-store"
+
+
+def test_the_document_names_each_credential() -> None:
+    document = Client().get(SCHEMA, headers={"accept": JSON}).json()
+    assert set(document["components"]["securitySchemes"]) == {
+        *("bearer", "cookie"),
+        *("serviceBasic", "serviceKey"),
+    }
