@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from accounts.api import devices, email, introspection, password, people, recovery, sign_in, totp
+from accounts.api import (
+    devices,
+    email,
+    introspection,
+    password,
+    people,
+    recovery,
+    sign_in,
+    two_factor,
+)
 from accounts.api.ws_ticket import WsTicket
 
 urlpatterns = [
@@ -18,9 +27,9 @@ urlpatterns = [
     path("auth/devices", devices.Devices.as_view()),
     path("auth/devices/<str:client>", devices.Device.as_view()),
     path("auth/introspect", introspection.Introspect.as_view()),
-    path("auth/totp", totp.Totp.as_view()),
-    path("auth/totp/confirm", totp.TotpConfirm.as_view()),
-    path("auth/totp/recovery-codes", totp.TotpRecoveryCodes.as_view()),
+    path("auth/totp", two_factor.TwoFactor.as_view()),
+    path("auth/totp/confirm", two_factor.TwoFactorConfirm.as_view()),
+    path("auth/totp/recovery-codes", two_factor.TwoFactorRecoveryCodes.as_view()),
     path("auth/ws-ticket", WsTicket.as_view()),
     path("users", people.Users.as_view()),
     path("users/me", people.Me.as_view()),

@@ -6,6 +6,7 @@ Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name 
 from typing import Any
 
 from django.utils.translation import gettext as _
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
 from accounts import tokens
@@ -125,7 +126,8 @@ class RecoverConfirmSerializer(LinkSerializer):
     new_password = _Text(allow_blank=True)
 
 
-class OtpSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="Otp")
+class TwoFactorCodeSerializer(serializers.Serializer[Any]):
     """Input of auth/totp/confirm and auth/totp/recovery-codes."""
 
     otp = _Text(
@@ -133,26 +135,30 @@ class OtpSerializer(serializers.Serializer[Any]):
     )
 
 
-class TotpBeginSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="TotpBegin")
+class TwoFactorBeginSerializer(serializers.Serializer[Any]):
     """Input of POST auth/totp."""
 
     password = _Text()
 
 
-class TotpEndSerializer(TotpBeginSerializer):
+@extend_schema_serializer(component_name="TotpEnd")
+class TwoFactorEndSerializer(TwoFactorBeginSerializer):
     """Input of DELETE auth/totp."""
 
     otp = _Text(help_text="six digits of the authenticator app, or a recovery code")
 
 
-class TotpStateSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="TotpState")
+class TwoFactorStateSerializer(serializers.Serializer[Any]):
     """State of the second factor."""
 
     on = serializers.BooleanField()
     recovery_codes_left = serializers.IntegerField()
 
 
-class TotpSecretSerializer(serializers.Serializer[Any]):
+@extend_schema_serializer(component_name="TotpSecret")
+class TwoFactorSecretSerializer(serializers.Serializer[Any]):
     """Data for an authenticator app."""
 
     secret = serializers.CharField(help_text="base32")

@@ -7,7 +7,7 @@ from accounts.views import admin, email, jwks, recovery, settings, sign_in, two_
 urlpatterns = [
     path(".well-known/jwks.json", jwks.jwks, name="jwks"),
     path("login", sign_in.login, name="login"),
-    path("login/code", two_factor.login_code, name="login_code"),
+    path("login/code", two_factor.login, name="two_factor_login"),
     path("register", sign_in.register, name="register"),
     path("logout", sign_in.logout, name="logout"),
     path("recover", recovery.ask, name="recover"),

@@ -7,7 +7,7 @@ from accounts.actions.moderation import (
     ban,
     force_offline,
     promote,
-    reset_second_factor,
+    reset_two_factor,
     role_names,
     unban,
 )
@@ -19,10 +19,10 @@ from accounts.actions.revocation import announce
 from accounts.actions.signing_in import Proof, check_password, sign_in
 from accounts.actions.signing_out import kick, kick_others, log_out
 from accounts.actions.two_factor import (
-    begin_second_factor,
-    check_second_factor,
-    confirm_second_factor,
-    end_second_factor,
+    begin_two_factor,
+    check_two_factor,
+    confirm_two_factor,
+    end_two_factor,
     renew_recovery_codes,
 )
 
@@ -32,15 +32,15 @@ __all__ = [
     "announce",
     "ask_recovery",
     "ban",
-    "begin_second_factor",
+    "begin_two_factor",
     "change_email",
     "change_password",
     "check_password",
-    "check_second_factor",
+    "check_two_factor",
     "confirm_email",
-    "confirm_second_factor",
+    "confirm_two_factor",
     "edit_profile",
-    "end_second_factor",
+    "end_two_factor",
     "force_offline",
     "kick",
     "kick_others",
@@ -52,7 +52,7 @@ __all__ = [
     "register",
     "remove_email",
     "renew_recovery_codes",
-    "reset_second_factor",
+    "reset_two_factor",
     "role_names",
     "set_password",
     "sign_in",

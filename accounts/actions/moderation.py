@@ -83,7 +83,7 @@ def promote(user: User, roles: int, actor: User | None = None, address: str = ""
 
 
 @fenced
-def reset_second_factor(user: User, actor: User | None = None, address: str = "") -> None:
+def reset_two_factor(user: User, actor: User | None = None, address: str = "") -> None:
     """Remove the second factor of a person who lost device and recovery codes; admins only.
 
     The sign-ins go on, since they are no weaker than before. The next log-in needs only the

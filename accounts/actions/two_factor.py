@@ -24,7 +24,7 @@ from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, OtpNotCorrected, PasswordNotCorrected
 
 
-def begin_second_factor(user: User, password: str) -> SetUp:
+def begin_two_factor(user: User, password: str) -> SetUp:
     """Create a new secret, which takes effect once it is confirmed; replaces an unconfirmed one.
 
     Raises PasswordNotCorrected, and InvalidInput when the second factor is on.
@@ -45,7 +45,7 @@ def _begin(user: User, checked: str) -> SetUp:
 
 
 @fenced
-def confirm_second_factor(
+def confirm_two_factor(
     user: User,
     code: str,
     client: str,
@@ -82,7 +82,7 @@ def confirm_second_factor(
 
 
 @db.atomic
-def check_second_factor(user: User, code: str, address: str = "") -> None:
+def check_two_factor(user: User, code: str, address: str = "") -> None:
     """Consume a code of the authenticator or a recovery code; does nothing where the factor is off.
 
     Raises OtpNotCorrected for a wrong or used code.
@@ -110,7 +110,7 @@ def renew_recovery_codes(user: User, code: str, address: str = "") -> list[str]:
     locked_batch(user)
     if not two_factor.is_on(user):
         raise _off()
-    check_second_factor(user, code, address)
+    check_two_factor(user, code, address)
     codes = two_factor.new_recovery_codes()
     two_factor.store_recovery_codes(user, codes)
     note(user, Act.OTP_CODES, "user", user.pk, address=address)
@@ -118,7 +118,7 @@ def renew_recovery_codes(user: User, code: str, address: str = "") -> list[str]:
     return codes
 
 
-def end_second_factor(user: User, password: str, code: str, address: str = "") -> None:
+def end_two_factor(user: User, password: str, code: str, address: str = "") -> None:
     """Turn the second factor off. Raises PasswordNotCorrected, OtpNotCorrected, or InvalidInput."""
     known = _checked(user, password)
     _end(user, known.password, code, address)
@@ -129,7 +129,7 @@ def _end(user: User, checked: str, code: str, address: str) -> None:
     _locked(user, checked)
     if not two_factor.is_on(user):
         raise _off()
-    check_second_factor(user, code, address)
+    check_two_factor(user, code, address)
     two_factor.forget(user)
     note(user, Act.OTP_OFF, "user", user.pk, address=address)
     write_of(Act.OTP_OFF, user)

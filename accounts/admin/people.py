@@ -93,13 +93,13 @@ class UserAdmin(ReadOnlyAdmin):
         "avatar_name",
         "bio",
         "role_names",
-        "second_factor",
+        "two_factor",
         "created_at",
         "last_seen",
         "banned_at",
         "deleted_at",
     )
-    actions = ("ban", "unban", "force_offline", "reset_second_factor")
+    actions = ("ban", "unban", "force_offline", "reset_two_factor")
     change_form_template = "admin/accounts/person.html"
 
     @admin.display(description=gettext_lazy("roles"))
@@ -108,7 +108,7 @@ class UserAdmin(ReadOnlyAdmin):
         return ", ".join(role.label for role in Role if user.roles & role)
 
     @admin.display(description=gettext_lazy("second factor"), boolean=True)
-    def second_factor(self, user: User) -> bool:
+    def two_factor(self, user: User) -> bool:
         """Return whether log-in asks for a code."""
         return two_factor.is_on(user)
 
@@ -147,7 +147,7 @@ class UserAdmin(ReadOnlyAdmin):
         description=gettext_lazy("Reset the second factor of the selected people"),
         permissions=["administer"],
     )
-    def reset_second_factor(
+    def reset_two_factor(
         self, request: HttpRequest, queryset: "QuerySet[User]"
     ) -> HttpResponse | None:
         """Let the people log in by password alone."""
@@ -155,7 +155,7 @@ class UserAdmin(ReadOnlyAdmin):
             "Take the second factor of these people away? Be sure who asked for it:"
             " afterwards their password alone lets in."
         )
-        return self._act(request, queryset, actions.reset_second_factor, question)
+        return self._act(request, queryset, actions.reset_two_factor, question)
 
     def _act(
         self, request: HttpRequest, people: "QuerySet[User]", act: Act, question: str
@@ -226,7 +226,7 @@ class UserAdmin(ReadOnlyAdmin):
             extra_context = {
                 "may_act": may_act,
                 "may_administer": request.user.is_superuser and not yourself,
-                "has_second_factor": two_factor.is_on(user),
+                "has_two_factor": two_factor.is_on(user),
                 "devices": descriptions.devices_of(user, request.user),
                 "acts": descriptions.acts_about(user, request.user),
             } | (extra_context or {})

@@ -68,7 +68,7 @@ class Login(OpenView):
     def post(self, request: Request) -> Response:
         """Sign in; an older sign-in of the same kind of device ends."""
         data = api.read(serializers.LoginSerializer, request.data)
-        user, pair = flow.log_in(request._request, **data)
+        user, pair = flow.log_in(request._request, code=data.pop("otp"), **data)
         return Response(_answer(user, pair))
 
 

@@ -150,7 +150,7 @@ def _email_changed(user_id: int, address: str) -> list[EmailMessage]:
     ]
 
 
-def _second_factor_changed(text: Promise) -> Writer:
+def _two_factor_changed(text: Promise) -> Writer:
     """Return the writer of a mail that reports a change of a person's second factor."""
 
     def write(user_id: int, address: str) -> list[EmailMessage]:
@@ -177,19 +177,19 @@ _WRITERS: dict[str, Writer] = {
     "recovery": _recovery,
     "password_changed": _password_changed,
     "email_changed": _email_changed,
-    Act.OTP_ON: _second_factor_changed(
+    Act.OTP_ON: _two_factor_changed(
         gettext_lazy("Two-factor sign-in was turned on for your account @%(name)s on %(site)s.")
     ),
-    Act.OTP_OFF: _second_factor_changed(
+    Act.OTP_OFF: _two_factor_changed(
         gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
     ),
-    Act.OTP_RESET: _second_factor_changed(
+    Act.OTP_RESET: _two_factor_changed(
         gettext_lazy("Staff took two-factor sign-in off your account @%(name)s on %(site)s.")
     ),
-    Act.OTP_CODES: _second_factor_changed(
+    Act.OTP_CODES: _two_factor_changed(
         gettext_lazy("New recovery codes were made for your account @%(name)s on %(site)s.")
     ),
-    Act.OTP_RECOVERY: _second_factor_changed(
+    Act.OTP_RECOVERY: _two_factor_changed(
         gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")
     ),
 }

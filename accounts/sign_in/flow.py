@@ -16,11 +16,11 @@ from socialsite.core.rate_limits import allowances, buckets, budgets
 
 
 def log_in(
-    request: HttpRequest, username: str, password: str, client: str, otp: str = ""
+    request: HttpRequest, username: str, password: str, client: str, code: str = ""
 ) -> tuple[User, TokenPair]:
     """Sign in by password and, if enabled, second factor. Raises the errors of both steps."""
     user = begin(request, username, password)
-    return user, finish(request, user, client, otp)
+    return user, finish(request, user, client, code)
 
 
 def begin(request: HttpRequest, username: str, password: str) -> User:
@@ -33,17 +33,17 @@ def begin(request: HttpRequest, username: str, password: str) -> User:
         return actions.check_password(username, password)
 
 
-def finish(request: HttpRequest, user: User, client: str, otp: str = "") -> TokenPair:
+def finish(request: HttpRequest, user: User, client: str, code: str = "") -> TokenPair:
     """Sign in after the password check, with a code if the second factor is on.
 
     Raises OtpRequired without a code, OtpNotCorrected, RateLimited after too many wrong codes.
     """
     coded = two_factor.is_on(user)
     if coded:
-        if not otp.strip():
+        if not code.strip():
             raise OtpRequired
         with attempts.code(request, user):
-            actions.check_second_factor(user, otp, devices.address_of(request))
+            actions.check_two_factor(user, code, devices.address_of(request))
     return _issue(request, user, client, Proof(user.password, coded))
 
 

@@ -28,40 +28,40 @@ def change_password(
         )
 
 
-def begin_second_factor(user: User, password: str) -> SetUp:
-    """Create a new secret. Raises the errors of `actions.begin_second_factor`; RateLimited."""
+def begin_two_factor(user: User, password: str) -> SetUp:
+    """Create a new secret. Raises the errors of `actions.begin_two_factor`; RateLimited."""
     with attempts.password(user):
-        return actions.begin_second_factor(user, password)
+        return actions.begin_two_factor(user, password)
 
 
-def confirm_second_factor(
-    request: HttpRequest, user: User, principal: Principal, otp: str
+def confirm_two_factor(
+    request: HttpRequest, user: User, principal: Principal, code: str
 ) -> list[str]:
     """Turn the second factor on from the device of a request, which stays signed in.
 
-    Returns the recovery codes. Raises the errors of `actions.confirm_second_factor`; RateLimited.
+    Returns the recovery codes. Raises the errors of `actions.confirm_two_factor`; RateLimited.
     """
     client, address = principal.client, devices.address_of(request)
     by = devices.own_name(request, client)
     with attempts.own_code(user):
-        return actions.confirm_second_factor(
-            user, otp, client, version=principal.version, by=by, address=address
+        return actions.confirm_two_factor(
+            user, code, client, version=principal.version, by=by, address=address
         )
 
 
-def renew_recovery_codes(request: HttpRequest, user: User, otp: str) -> list[str]:
+def renew_recovery_codes(request: HttpRequest, user: User, code: str) -> list[str]:
     """Replace the recovery codes.
 
     Raises the errors of `actions.renew_recovery_codes`; RateLimited.
     """
     with attempts.own_code(user):
-        return actions.renew_recovery_codes(user, otp, devices.address_of(request))
+        return actions.renew_recovery_codes(user, code, devices.address_of(request))
 
 
-def end_second_factor(request: HttpRequest, user: User, password: str, otp: str) -> None:
-    """Turn the second factor off. Raises the errors of `actions.end_second_factor`; RateLimited."""
+def end_two_factor(request: HttpRequest, user: User, password: str, code: str) -> None:
+    """Turn the second factor off. Raises the errors of `actions.end_two_factor`; RateLimited."""
     with attempts.password(user), attempts.own_code(user):
-        actions.end_second_factor(user, password, otp, devices.address_of(request))
+        actions.end_two_factor(user, password, code, devices.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:

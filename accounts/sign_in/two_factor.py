@@ -39,7 +39,7 @@ RECOVERY_LENGTH = 10
 # A set-up that is not confirmed within this time expires.
 SET_UP_TIME = timedelta(hours=1)
 
-TOTP_CODE = re.compile(r"[0-9]{6}")
+APP_CODE = re.compile(r"[0-9]{6}")
 
 
 class SetUp(NamedTuple):
@@ -98,7 +98,7 @@ def step_of(device: TOTPDevice, code: str) -> int | None:
     and no step before a used one.
     """
     secret = unseal(device.key, device.user_id)
-    if secret is None or not TOTP_CODE.fullmatch(code):
+    if secret is None or not APP_CODE.fullmatch(code):
         return None
     totp = TOTP(secret, device.step, device.t0, device.digits)
     totp.time = totp.time  # one fixed moment for the checks below

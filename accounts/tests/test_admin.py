@@ -609,12 +609,12 @@ def test_an_admin_resets_somebody_else_s_second_factor_only(admin, alice, make_u
     person = make_user()
     give_factor(person)
     give_factor(alice)
-    act(admin, "reset_second_factor", person, alice)
+    act(admin, "reset_two_factor", person, alice)
     assert [two_factor.is_on(user) for user in (person, alice)] == [False, True]
     assert notes() == [(alice.pk, "otp_reset", "user", person.pk)]
     give_factor(person)
     actions.promote(alice, MODERATOR)
-    act(admin, "reset_second_factor", person)
+    act(admin, "reset_two_factor", person)
     assert two_factor.is_on(person)
 
 

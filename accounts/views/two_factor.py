@@ -34,12 +34,12 @@ def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None)
     """Show the code form to a person whose password was right."""
     texts = forms.texts_of(error)
     context = {"form_errors": texts, "next": forms.next_of(request), "ticket": ticket}
-    return forms.page(request, "accounts/login_code.html", context, error)
+    return forms.page(request, "accounts/two_factor_login.html", context, error)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.LOGIN,))
-def login_code(request: HttpRequest) -> HttpResponse:
+def login(request: HttpRequest) -> HttpResponse:
     """Log in with a code; without a valid ticket, start again with the password."""
     if request.user.is_authenticated:
         return forms.redirect(forms.safe_next(request))
@@ -52,8 +52,8 @@ def login_code(request: HttpRequest) -> HttpResponse:
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
         rate_limits.spend(request)
-        values = forms.fields(request, "otp")
-        return forms.entered(request, flow.finish(request, user, forms.browser(request), **values))
+        code = forms.fields(request, "otp")["otp"]
+        return forms.entered(request, flow.finish(request, user, forms.browser(request), code))
     except errors.OtpRequired:
         return ask(request, ticket)
     except SHOWN as error:
@@ -91,7 +91,7 @@ def show(request: HttpRequest) -> HttpResponse:
         return _page(request, user)
     try:
         rate_limits.spend(request)
-        guarded.begin_second_factor(user, **forms.fields(request, "password"))
+        guarded.begin_two_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
         return _page(request, user, error, "begin")
     wanted = forms.next_of(request)
@@ -106,8 +106,8 @@ def confirm(request: HttpRequest) -> HttpResponse:
     user, principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        codes = guarded.confirm_second_factor(
-            request, user, principal, **forms.fields(request, "otp")
+        codes = guarded.confirm_two_factor(
+            request, user, principal, *forms.fields(request, "otp").values()
         )
     except SHOWN as error:
         return _page(request, user, error, "confirm")
@@ -121,7 +121,7 @@ def renew(request: HttpRequest) -> HttpResponse:
     user, _principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        codes = guarded.renew_recovery_codes(request, user, **forms.fields(request, "otp"))
+        codes = guarded.renew_recovery_codes(request, user, *forms.fields(request, "otp").values())
     except SHOWN as error:
         return _page(request, user, error, "codes")
     return _page(request, user, codes=codes)
@@ -134,7 +134,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     user, _principal = signed_in(request)
     try:
         rate_limits.spend(request)
-        guarded.end_second_factor(request, user, **forms.fields(request, "password", "otp"))
+        guarded.end_two_factor(request, user, *forms.fields(request, "password", "otp").values())
     except SHOWN as error:
         return _page(request, user, error, "off")
     return forms.redirect(reverse("two_factor"))

@@ -158,7 +158,7 @@ class Person:
         for one in (step, step + 1):
             if one > self.last_step:
                 self.last_step = one
-                return f"{_totp(self.secret, one):06d}"
+                return f"{_two_factor_code(self.secret, one):06d}"
         return self.recovery.pop() if self.recovery else "000000"
 
     def learn(self, path: str, method: str, sent: dict[str, Any], found: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ class Guest(Person):
         return False
 
 
-def _totp(secret: str, step: int) -> int:
+def _two_factor_code(secret: str, step: int) -> int:
     key = base64.b32decode(secret + "=" * (-len(secret) % 8))
     code = TOTP(key, step=30)
     code.time = step * 30
@@ -257,7 +257,7 @@ def make_people(site: Site, wire: Wire, *names: str) -> dict[str, Person]:
             if not person.sign_in(wire):
                 raise RuntimeError(f"{name} cannot sign in")
             person.id = person.must(wire, "GET", "users/me")["id"]
-            if site.configuration.second_factor:
+            if site.configuration.needs_two_factor:
                 person.enrol(wire)
                 if not person.sign_in(wire):
                     raise RuntimeError(f"{name} cannot sign in with a code")

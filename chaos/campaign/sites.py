@@ -53,7 +53,7 @@ class Configuration:
         return f"{self.mode} {self.name}"
 
     @property
-    def second_factor(self) -> bool:
+    def needs_two_factor(self) -> bool:
         """True if staff need two-factor authentication."""
         return self.env.get("STAFF_TOTP") == "1"
 
@@ -68,17 +68,17 @@ class Configuration:
 
 MODES = ("embedded", "full")
 _PROXY = {"TRUSTED_PROXIES": "1"}
-_TOTP = {"STAFF_TOTP": "1"}
+_TWO_FACTOR = {"STAFF_TOTP": "1"}
 _DEVICE = {"CLIENT_POLICY": "device", "ACCESS_MINUTES": "1"}
 
 
 def _of(mode: str) -> tuple[Configuration, ...]:
     """Return the configurations of a mode: each setting alone, then all of them together."""
-    whole = {**_PROXY, **_TOTP, **_DEVICE}
+    whole = {**_PROXY, **_TWO_FACTOR, **_DEVICE}
     return (
         Configuration("plain", mode),
         Configuration("proxy", mode, _PROXY),
-        Configuration("totp", mode, _TOTP),
+        Configuration("totp", mode, _TWO_FACTOR),
         Configuration("device", mode, _DEVICE),
         Configuration("keys", mode, own_keys=True),
         Configuration("https", mode, _PROXY, https=True),

@@ -24,5 +24,5 @@ class Command(BaseCommand):
             raise CommandError(f"There is nobody named {options['username']}.")
         if not two_factor.is_on(user):
             raise CommandError(f"{user} has no second factor.")
-        actions.reset_second_factor(user)
+        actions.reset_two_factor(user)
         self.stdout.write(f"{user} now logs in by password alone.")

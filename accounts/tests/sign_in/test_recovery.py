@@ -409,14 +409,14 @@ def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_addres
     ]
     for person in (make_user("bobby1"), alice):
         actions.sign_in(person, "linux")
-        app = App(actions.begin_second_factor(person, PASSWORD).secret)
-        codes = actions.confirm_second_factor(person, app.code(-1), "linux")
-        actions.check_second_factor(person, codes[0])
+        app = App(actions.begin_two_factor(person, PASSWORD).secret)
+        codes = actions.confirm_two_factor(person, app.code(-1), "linux")
+        actions.check_two_factor(person, codes[0])
         actions.renew_recovery_codes(person, app.code())
-        actions.end_second_factor(person, PASSWORD, app.code(1))
-        again = App(actions.begin_second_factor(person, PASSWORD).secret)
-        actions.confirm_second_factor(person, again.code(), "linux")
-        actions.reset_second_factor(person)
+        actions.end_two_factor(person, PASSWORD, app.code(1))
+        again = App(actions.begin_two_factor(person, PASSWORD).secret)
+        actions.confirm_two_factor(person, again.code(), "linux")
+        actions.reset_two_factor(person)
     messages = deliver()
     assert [message.to for message in messages] == [[ADDRESS]] * len(told)
     for message, text in zip(messages, told, strict=True):

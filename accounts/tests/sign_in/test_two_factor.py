@@ -18,8 +18,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts import actions
 from accounts.models import AuditEntry, Failures, TokenVersion, User
-from accounts.sign_in import two_factor as second_factor
-from accounts.views import two_factor
+from accounts.sign_in import two_factor
+from accounts.views import two_factor as two_factor_pages
 from relations.tests.helpers import at_once
 from socialsite.core.http.errors import (
     BannedAccessToken,
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 
 PASSWORD = "right.pass1"
 LOGIN = "/api/v1/auth/login"
-TOTP_API = "/api/v1/auth/totp"
+TWO_FACTOR_API = "/api/v1/auth/totp"
 PAGE = "/settings/two-factor"
 
 
@@ -64,13 +64,13 @@ class App:
 def begin(user: User) -> App:
     """Begin the set-up on a signed-in device."""
     actions.sign_in(user, "linux")
-    return App(actions.begin_second_factor(user, PASSWORD).secret)
+    return App(actions.begin_two_factor(user, PASSWORD).secret)
 
 
 def turn_on(user: User) -> tuple[App, list[str]]:
     """Turn the second factor on, with the code of the step before the current one."""
     app = begin(user)
-    return app, actions.confirm_second_factor(user, app.code(-1), "linux")
+    return app, actions.confirm_two_factor(user, app.code(-1), "linux")
 
 
 def forget_failures() -> None:
@@ -90,28 +90,28 @@ def test_a_clock_may_be_wrong_by_one_step(steps, taken, alice) -> None:
     app, _codes = turn_on(alice)
     TOTPDevice.objects.update(last_t=-1)
     if taken:
-        actions.check_second_factor(alice, app.code(steps))
+        actions.check_two_factor(alice, app.code(steps))
     else:
         with pytest.raises(OtpNotCorrected):
-            actions.check_second_factor(alice, app.code(steps))
+            actions.check_two_factor(alice, app.code(steps))
 
 
 def test_a_code_counts_once_and_none_before_it_afterwards(alice) -> None:
     app, _codes = turn_on(alice)
     TOTPDevice.objects.update(last_t=-1)
-    actions.check_second_factor(alice, app.code())
+    actions.check_two_factor(alice, app.code())
     for steps in (0, -1):
         with pytest.raises(OtpNotCorrected):
-            actions.check_second_factor(alice, app.code(steps))
-    actions.check_second_factor(alice, app.code(1))
+            actions.check_two_factor(alice, app.code(steps))
+    actions.check_two_factor(alice, app.code(1))
 
 
 def test_the_code_that_turned_it_on_counts_no_second_time(alice) -> None:
     app = begin(alice)
     code = app.code()
-    actions.confirm_second_factor(alice, code, "linux")
+    actions.confirm_two_factor(alice, code, "linux")
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(alice, code)
+        actions.check_two_factor(alice, code)
 
 
 @pytest.mark.parametrize("write", ["{0[0]} {0[1]}", " {0[0]}{0[1]} ", "{0[0]}-{0[1]}", "full"])
@@ -120,7 +120,7 @@ def test_a_code_may_be_written_as_people_write_it(write, alice) -> None:
     code = app.code()
     wide = "".join(chr(ord(digit) + 0xFEE0) for digit in code)
     text = wide if write == "full" else write.format((code[:3], code[3:]))
-    actions.check_second_factor(alice, text)
+    actions.check_two_factor(alice, text)
 
 
 @pytest.mark.parametrize(
@@ -129,19 +129,19 @@ def test_a_code_may_be_written_as_people_write_it(write, alice) -> None:
 def test_nonsense_is_a_wrong_code(code, alice) -> None:
     turn_on(alice)
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(alice, code)
+        actions.check_two_factor(alice, code)
 
 
 def test_a_recovery_code_lets_in_once_however_it_is_written(alice) -> None:
     _app, codes = turn_on(alice)
     assert len(set(codes)) == 10
     assert all(re.fullmatch(r"[a-hj-km-np-z2-9]{5}-[a-hj-km-np-z2-9]{5}", code) for code in codes)
-    actions.check_second_factor(alice, codes[0].upper().replace("-", " "), "203.0.113.9")
+    actions.check_two_factor(alice, codes[0].upper().replace("-", " "), "203.0.113.9")
     assert AuditEntry.objects.get(action="otp_recovery").address == "203.0.113.9"
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(alice, codes[0])
-    assert second_factor.codes_left(alice) == 9
-    actions.check_second_factor(alice, codes[1])
+        actions.check_two_factor(alice, codes[0])
+    assert two_factor.codes_left(alice) == 9
+    actions.check_two_factor(alice, codes[1])
 
 
 def test_codes_are_of_one_person(alice, make_user) -> None:
@@ -150,7 +150,7 @@ def test_codes_are_of_one_person(alice, make_user) -> None:
     turn_on(other)
     for code in (app.code(), codes[0]):
         with pytest.raises(OtpNotCorrected):
-            actions.check_second_factor(other, code)
+            actions.check_two_factor(other, code)
 
 
 def test_new_recovery_codes_replace_the_old_ones(alice) -> None:
@@ -158,8 +158,8 @@ def test_new_recovery_codes_replace_the_old_ones(alice) -> None:
     new = actions.renew_recovery_codes(alice, codes[0])
     assert not set(new) & set(codes)
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(alice, codes[1])
-    actions.check_second_factor(alice, new[0])
+        actions.check_two_factor(alice, codes[1])
+    actions.check_two_factor(alice, new[0])
     with pytest.raises(OtpNotCorrected):
         actions.renew_recovery_codes(alice, "000000")
     assert app
@@ -182,7 +182,7 @@ def test_a_secret_is_bound_to_its_person(alice, make_user) -> None:
     turn_on(other)
     TOTPDevice.objects.filter(user=other).update(key=TOTPDevice.objects.get(user=alice).key)
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(other, app.code())
+        actions.check_two_factor(other, app.code())
 
 
 def test_a_replaced_key_still_opens_what_it_sealed(alice, settings) -> None:
@@ -190,17 +190,17 @@ def test_a_replaced_key_still_opens_what_it_sealed(alice, settings) -> None:
     before = settings.SECRET_KEY
     settings.SECRET_KEY = "another-secret-key-of-fifty-characters-or-even-more"
     with pytest.raises(OtpNotCorrected):
-        actions.check_second_factor(alice, app.code())
+        actions.check_two_factor(alice, app.code())
     settings.SECRET_KEY_FALLBACKS = [before]
-    actions.check_second_factor(alice, app.code())
-    actions.check_second_factor(alice, codes[0])
+    actions.check_two_factor(alice, app.code())
+    actions.check_two_factor(alice, codes[0])
 
 
 def test_the_notes_hold_no_secrets(alice) -> None:
     app, codes = turn_on(alice)
-    actions.check_second_factor(alice, codes[0])
+    actions.check_two_factor(alice, codes[0])
     actions.renew_recovery_codes(alice, codes[1])
-    actions.end_second_factor(alice, PASSWORD, app.code())
+    actions.end_two_factor(alice, PASSWORD, app.code())
     rows = AuditEntry.objects.order_by("id")
     found = list(rows.values_list("action", "detail"))
     assert [action for action, _ in found] == [
@@ -216,27 +216,27 @@ def test_the_notes_hold_no_secrets(alice) -> None:
 # --- on and off ---------------------------------------------------------------------------------
 def test_it_is_off_until_a_first_code_confirms_it(alice, api) -> None:
     begin(alice)
-    assert not second_factor.is_on(alice)
+    assert not two_factor.is_on(alice)
     assert log_in(api).status_code == 200
     with pytest.raises(OtpNotCorrected):
-        actions.confirm_second_factor(alice, "000000", "linux")
-    assert not second_factor.is_on(alice)
+        actions.confirm_two_factor(alice, "000000", "linux")
+    assert not two_factor.is_on(alice)
 
 
 def test_only_the_last_secret_counts_and_only_for_an_hour(alice) -> None:
     first = begin(alice)
-    second = App(actions.begin_second_factor(alice, PASSWORD).secret)
+    second = App(actions.begin_two_factor(alice, PASSWORD).secret)
     with pytest.raises(OtpNotCorrected):
-        actions.confirm_second_factor(alice, first.code(), "linux")
+        actions.confirm_two_factor(alice, first.code(), "linux")
     TOTPDevice.objects.update(created_at=timezone.now() - timedelta(minutes=61))
     with pytest.raises(InvalidInput):
-        actions.confirm_second_factor(alice, second.code(), "linux")
+        actions.confirm_two_factor(alice, second.code(), "linux")
 
 
 def test_turning_it_on_signs_out_the_other_devices(alice) -> None:
     here, there = actions.sign_in(alice, "chrome"), actions.sign_in(alice, "android")
-    app = App(actions.begin_second_factor(alice, PASSWORD).secret)
-    actions.confirm_second_factor(alice, app.code(), "chrome", by="Chrome, Linux")
+    app = App(actions.begin_two_factor(alice, PASSWORD).secret)
+    actions.confirm_two_factor(alice, app.code(), "chrome", by="Chrome, Linux")
     rows = {row.client: row for row in TokenVersion.objects.all()}
     assert (rows["android"].refresh_jti, rows["android"].ended) == ("", "kicked")
     assert rows["android"].ended_by == "Chrome, Linux"
@@ -256,38 +256,38 @@ def test_a_device_signed_out_meanwhile_cannot_turn_it_on(alice) -> None:
     app = begin(alice)
     actions.set_password(alice, "other.pass2")
     with pytest.raises(BannedAccessToken):
-        actions.confirm_second_factor(alice, app.code(), "linux")
+        actions.confirm_two_factor(alice, app.code(), "linux")
     actions.sign_in(alice, "linux")
     version = TokenVersion.objects.get().version
     with pytest.raises(BannedAccessToken):
-        actions.confirm_second_factor(alice, app.code(), "linux", version=version - 1)
-    assert not second_factor.is_on(alice)
-    actions.confirm_second_factor(alice, app.code(), "linux", version=version)
+        actions.confirm_two_factor(alice, app.code(), "linux", version=version - 1)
+    assert not two_factor.is_on(alice)
+    actions.confirm_two_factor(alice, app.code(), "linux", version=version)
 
 
 def test_turning_it_off_takes_password_and_code(alice) -> None:
     app, codes = turn_on(alice)
     with pytest.raises(PasswordNotCorrected):
-        actions.end_second_factor(alice, "wrong.pass1", app.code())
+        actions.end_two_factor(alice, "wrong.pass1", app.code())
     with pytest.raises(OtpNotCorrected):
-        actions.end_second_factor(alice, PASSWORD, "000000")
-    assert second_factor.is_on(alice)
-    actions.end_second_factor(alice, PASSWORD, codes[0])
-    assert not second_factor.is_on(alice)
+        actions.end_two_factor(alice, PASSWORD, "000000")
+    assert two_factor.is_on(alice)
+    actions.end_two_factor(alice, PASSWORD, codes[0])
+    assert not two_factor.is_on(alice)
     assert not TOTPDevice.objects.exists()
     assert not StaticToken.objects.exists()
 
 
 def test_one_cannot_begin_while_it_is_on_nor_end_while_it_is_off(alice) -> None:
     with pytest.raises(InvalidInput):
-        actions.end_second_factor(alice, PASSWORD, "000000")
+        actions.end_two_factor(alice, PASSWORD, "000000")
     with pytest.raises(InvalidInput):
         actions.renew_recovery_codes(alice, "000000")
     turn_on(alice)
     with pytest.raises(InvalidInput):
-        actions.begin_second_factor(alice, PASSWORD)
+        actions.begin_two_factor(alice, PASSWORD)
     with pytest.raises(InvalidInput):
-        actions.confirm_second_factor(alice, "000000", "linux")
+        actions.confirm_two_factor(alice, "000000", "linux")
 
 
 # --- over the API -------------------------------------------------------------------------------
@@ -325,37 +325,37 @@ def test_a_banned_person_is_not_asked_for_a_code(alice, api) -> None:
 
 def test_the_whole_way_over_the_api(alice, api_for, api) -> None:
     me = api_for(alice)
-    assert me.get(TOTP_API).json() == {"on": False, "recovery_codes_left": 0}
-    wrong = me.post(TOTP_API, {"password": "wrong.pass1"}, format="json")
+    assert me.get(TWO_FACTOR_API).json() == {"on": False, "recovery_codes_left": 0}
+    wrong = me.post(TWO_FACTOR_API, {"password": "wrong.pass1"}, format="json")
     assert (wrong.status_code, wrong.json()["code"]) == (401, 2)
-    begun = me.post(TOTP_API, {"password": PASSWORD}, format="json").json()
+    begun = me.post(TWO_FACTOR_API, {"password": PASSWORD}, format="json").json()
     url = urlsplit(begun["url"])
     assert (url.scheme, url.netloc, url.path) == ("otpauth", "totp", "/socialsite%3Aalice1")
     assert parse_qs(url.query)["secret"] == [begun["secret"]]
     app = App(begun["secret"])
-    bad = me.post(f"{TOTP_API}/confirm", {"otp": "000000"}, format="json")
+    bad = me.post(f"{TWO_FACTOR_API}/confirm", {"otp": "000000"}, format="json")
     assert (bad.status_code, bad.json()["code"]) == (401, 26)
-    done = me.post(f"{TOTP_API}/confirm", {"otp": app.code(-1)}, format="json")
+    done = me.post(f"{TWO_FACTOR_API}/confirm", {"otp": app.code(-1)}, format="json")
     codes = done.json()["recovery_codes"]
     assert (done.status_code, len(codes)) == (200, 10)
-    assert me.get(TOTP_API).json() == {"on": True, "recovery_codes_left": 10}
-    new = me.post(f"{TOTP_API}/recovery-codes", {"otp": app.code()}, format="json")
+    assert me.get(TWO_FACTOR_API).json() == {"on": True, "recovery_codes_left": 10}
+    new = me.post(f"{TWO_FACTOR_API}/recovery-codes", {"otp": app.code()}, format="json")
     assert len(new.json()["recovery_codes"]) == 10
     ending = {"password": PASSWORD, "otp": new.json()["recovery_codes"][0]}
-    assert me.delete(TOTP_API, ending, format="json").status_code == 204
-    assert me.get(TOTP_API).json()["on"] is False
+    assert me.delete(TWO_FACTOR_API, ending, format="json").status_code == 204
+    assert me.get(TWO_FACTOR_API).json()["on"] is False
     assert log_in(api, client="android").status_code == 200
-    again = me.delete(TOTP_API, ending, format="json")
+    again = me.delete(TWO_FACTOR_API, ending, format="json")
     assert (again.status_code, again.json()["code"]) == (400, 13)
 
 
 def test_guests_have_no_second_factor(api, db) -> None:
     for method, path in [
-        ("get", TOTP_API),
-        ("post", TOTP_API),
-        ("delete", TOTP_API),
-        ("post", f"{TOTP_API}/confirm"),
-        ("post", f"{TOTP_API}/recovery-codes"),
+        ("get", TWO_FACTOR_API),
+        ("post", TWO_FACTOR_API),
+        ("delete", TWO_FACTOR_API),
+        ("post", f"{TWO_FACTOR_API}/confirm"),
+        ("post", f"{TWO_FACTOR_API}/recovery-codes"),
     ]:
         assert getattr(api, method)(path).status_code == 401
 
@@ -364,7 +364,9 @@ def test_guesses_of_somebody_signed_in_are_bounded(alice, api_for) -> None:
     turn_on(alice)
     me = api_for(alice)
     answers = [
-        me.delete(TOTP_API, {"password": PASSWORD, "otp": f"{n:06d}"}, format="json").status_code
+        me.delete(
+            TWO_FACTOR_API, {"password": PASSWORD, "otp": f"{n:06d}"}, format="json"
+        ).status_code
         for n in range(8)
     ]
     assert answers == [401] * 5 + [429] * 3
@@ -376,7 +378,9 @@ def test_no_right_password_forgives_wrong_codes(alice, api_for) -> None:
     answers = []
     for number in range(8):
         wrong = {"otp": f"{number:06d}"}
-        answers.append(me.post(f"{TOTP_API}/recovery-codes", wrong, format="json").status_code)
+        answers.append(
+            me.post(f"{TWO_FACTOR_API}/recovery-codes", wrong, format="json").status_code
+        )
         right = {"email": "", "password": PASSWORD}
         assert me.post("/api/v1/auth/email", right, format="json").status_code < 300
     assert answers == [401] * 5 + [429] * 3
@@ -461,11 +465,11 @@ def test_a_ticket_that_does_not_hold_starts_again(
         case "password":
             User.objects.update(password="another")
         case "purpose":
-            said = signing.loads(ticket, salt=two_factor.SALT)
+            said = signing.loads(ticket, salt=two_factor_pages.SALT)
             ticket = signing.dumps(said, salt="accounts.sign_in.known_devices")
         case "person":
-            said = signing.loads(ticket, salt=two_factor.SALT)
-            ticket = signing.dumps(said | {"user": make_user().pk}, salt=two_factor.SALT)
+            said = signing.loads(ticket, salt=two_factor_pages.SALT)
+            ticket = signing.dumps(said | {"user": make_user().pk}, salt=two_factor_pages.SALT)
     answer = client.post("/login/code", {"ticket": ticket, "otp": app.code()})
     assert answer.status_code == 401
     assert 'name="password"' in answer.content.decode()
@@ -503,7 +507,7 @@ def test_the_whole_way_by_pages(alice, client) -> None:
     last = app.code(1)
     off = client.post(f"{PAGE}/off", {"password": PASSWORD, "otp": last})
     assert (off.status_code, off["Location"]) == (303, PAGE)
-    assert not second_factor.is_on(alice)
+    assert not two_factor.is_on(alice)
 
 
 def test_the_pages_are_for_people_who_are_signed_in(client, db) -> None:
@@ -534,20 +538,20 @@ class TestAtOnce:
             user = make_user()
             app, codes = turn_on(user)
             code = app.code() if kind == "app" else codes[0]
-            results = at_once([lambda u=user, c=code: actions.check_second_factor(u, c)] * 4)
+            results = at_once([lambda u=user, c=code: actions.check_two_factor(u, c)] * 4)
             assert self.outcome(results) == (1, {OtpNotCorrected}), results
 
     def test_of_two_confirmations_one_gives_recovery_codes(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
             app = begin(user)
-            work = lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "linux")  # noqa: E731
+            work = lambda u=user, a=app: actions.confirm_two_factor(u, a.code(), "linux")  # noqa: E731
             results = at_once([work, work])
             assert self.outcome(results) == (1, {InvalidInput}), results
             shown = next(result for result in results if isinstance(result, list))
             assert TOTPDevice.objects.filter(user=user, confirmed=True).count() == 1
             assert StaticToken.objects.filter(device__user=user).count() == 10
-            actions.check_second_factor(user, shown[0])
+            actions.check_two_factor(user, shown[0])
 
     def test_beginning_beside_a_confirmation_leaves_one_state(self, make_user) -> None:
         for _ in range(self.ROUNDS):
@@ -555,13 +559,13 @@ class TestAtOnce:
             app = begin(user)
             confirmed, begun = at_once(
                 [
-                    lambda u=user, a=app: actions.confirm_second_factor(u, a.code(), "linux"),
-                    lambda u=user: actions.begin_second_factor(u, PASSWORD),
+                    lambda u=user, a=app: actions.confirm_two_factor(u, a.code(), "linux"),
+                    lambda u=user: actions.begin_two_factor(u, PASSWORD),
                 ]
             )
-            assert isinstance(confirmed, list) != isinstance(begun, second_factor.SetUp), (
+            assert isinstance(confirmed, list) != isinstance(begun, two_factor.SetUp), (
                 confirmed,
                 begun,
             )
-            assert second_factor.is_on(user) == isinstance(confirmed, list)
+            assert two_factor.is_on(user) == isinstance(confirmed, list)
             assert TOTPDevice.objects.filter(user=user).count() == 1

@@ -38,10 +38,10 @@ from rest_framework.request import Request
 from accounts import serializers, tokens
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.sign_in import devices, known_devices, rules
-from accounts.sign_in import two_factor as second_factor
+from accounts.sign_in import devices, known_devices, rules, two_factor
 from accounts.tokens import authentication, service_keys
-from accounts.views import carried, two_factor
+from accounts.views import carried
+from accounts.views import two_factor as two_factor_pages
 from feeds import video
 from feeds.models import PostContent
 from interactions.actions import comments
@@ -220,8 +220,8 @@ PARSERS = [
     Parser("a password", serializers.INPUT_MAX, lambda value: rules.password(value, "a", "b")),
     Parser("a password, normalized", serializers.INPUT_MAX, rules.normal_password),
     Parser("a mail address", serializers.EMAIL_MAX, rules.email),
-    Parser("a code", serializers.INPUT_MAX, second_factor.cleaned),
-    Parser("a secret", LINE, lambda value: second_factor.unseal(value, 1)),
+    Parser("a code", serializers.INPUT_MAX, two_factor.cleaned),
+    Parser("a secret", LINE, lambda value: two_factor.unseal(value, 1)),
     Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
     Parser("a kind of browser", LINE, lambda value: devices.browser_of(user_agent(value))),
     Parser("a name of a device", LINE, device_name),
@@ -232,7 +232,7 @@ PARSERS = [
     Parser("a link of a mail", serializers.TOKEN_MAX, links.read_email),
     Parser("a signed link", serializers.TOKEN_MAX, lambda value: links.read_email(f"{value}:a:b")),
     Parser("a link to recover", serializers.TOKEN_MAX, links.recovering),
-    Parser("a ticket", BODY, two_factor._person),
+    Parser("a ticket", BODY, two_factor_pages._person),
     Parser("a known device", LINE, signed_by_nobody),
     Parser("a link in a cookie", LINE, carried_by_nobody),
     Parser("a signed link in a cookie", LINE, lambda value: carried_by_nobody(f"{value}:a:b")),

@@ -15,7 +15,7 @@ from socialsite.core.rate_limits import budgets
 REFUSED = {400: Errors, 401: Errors, 403: Errors, 429: Errors, 503: Errors}
 
 
-class Totp(APIView):
+class TwoFactor(APIView):
     """The requesting person's second factor."""
 
     takes = {
@@ -24,7 +24,7 @@ class Totp(APIView):
         "DELETE": (budgets.ACCOUNT,),
     }
 
-    @extend_schema(responses={200: serializers.TotpStateSerializer, 401: Errors, 503: Errors})
+    @extend_schema(responses={200: serializers.TwoFactorStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
         """Return whether the second factor is on, and how many recovery codes are left."""
         user, _principal = signed_in(request)
@@ -32,53 +32,53 @@ class Totp(APIView):
         return Response({"on": two_factor.is_on(user), "recovery_codes_left": left})
 
     @extend_schema(
-        request=serializers.TotpBeginSerializer,
-        responses={200: serializers.TotpSecretSerializer, **REFUSED},
+        request=serializers.TwoFactorBeginSerializer,
+        responses={200: serializers.TwoFactorSecretSerializer, **REFUSED},
     )
     def post(self, request: Request) -> Response:
         """Create a new secret for an authenticator app; it takes effect once it is confirmed."""
         user, _principal = signed_in(request)
-        data = api.read(serializers.TotpBeginSerializer, request.data)
-        return Response(guarded.begin_second_factor(user, data["password"])._asdict())
+        data = api.read(serializers.TwoFactorBeginSerializer, request.data)
+        return Response(guarded.begin_two_factor(user, data["password"])._asdict())
 
-    @extend_schema(request=serializers.TotpEndSerializer, responses={204: None, **REFUSED})
+    @extend_schema(request=serializers.TwoFactorEndSerializer, responses={204: None, **REFUSED})
     def delete(self, request: Request) -> Response:
         """Turn the second factor off, with the password and a code or recovery code."""
         user, _principal = signed_in(request)
-        data = api.read(serializers.TotpEndSerializer, request.data)
-        guarded.end_second_factor(request._request, user, data["password"], data["otp"])
+        data = api.read(serializers.TwoFactorEndSerializer, request.data)
+        guarded.end_two_factor(request._request, user, data["password"], data["otp"])
         return Response(status=204)
 
 
-class TotpConfirm(APIView):
+class TwoFactorConfirm(APIView):
     """Confirmation of a new secret by a first code."""
 
     takes = {"POST": (budgets.ACCOUNT,)}
 
     @extend_schema(
-        request=serializers.OtpSerializer,
+        request=serializers.TwoFactorCodeSerializer,
         responses={200: serializers.RecoveryCodesSerializer, **REFUSED},
     )
     def post(self, request: Request) -> Response:
         """Turn the second factor on; all other devices are signed out."""
         user, principal = signed_in(request)
-        data = api.read(serializers.OtpSerializer, request.data)
-        codes = guarded.confirm_second_factor(request._request, user, principal, data["otp"])
+        data = api.read(serializers.TwoFactorCodeSerializer, request.data)
+        codes = guarded.confirm_two_factor(request._request, user, principal, data["otp"])
         return Response({"recovery_codes": codes})
 
 
-class TotpRecoveryCodes(APIView):
+class TwoFactorRecoveryCodes(APIView):
     """The recovery codes."""
 
     takes = {"POST": (budgets.ACCOUNT,)}
 
     @extend_schema(
-        request=serializers.OtpSerializer,
+        request=serializers.TwoFactorCodeSerializer,
         responses={200: serializers.RecoveryCodesSerializer, **REFUSED},
     )
     def post(self, request: Request) -> Response:
         """Replace all recovery codes by new ones."""
         user, _principal = signed_in(request)
-        data = api.read(serializers.OtpSerializer, request.data)
+        data = api.read(serializers.TwoFactorCodeSerializer, request.data)
         codes = guarded.renew_recovery_codes(request._request, user, data["otp"])
         return Response({"recovery_codes": codes})
