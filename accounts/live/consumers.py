@@ -32,7 +32,7 @@ from channels.layers import get_channel_layer
 from channels.utils import await_many_dispatch
 
 from accounts import cache, tokens
-from accounts.live import handshake, hints, sign_out_reasons
+from accounts.live import handshake, hints, messages, sign_out_reasons
 from accounts.live.handshake import Handshake
 from accounts.live.sign_out_reasons import EXPIRED, Ending
 from accounts.sign_in import networks
@@ -61,8 +61,6 @@ JOIN_SECONDS = 1.0
 CHECK_SECONDS = 3.0
 FRAME_MAX = 1024
 UNSAID = Ending("")
-# Makes pages fetch everything that a lost hint may have announced.
-MAKE_UP = ({"type": "new_posts", "count": 0}, {"type": "notification"})
 
 
 class _TooMuch(Exception):
@@ -253,7 +251,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.looks_left -= 1
             if not self.looks_left:
                 to_all, self.missed_by_all = self.missed_by_all, False
-                for hint in MAKE_UP:
+                for hint in messages.make_up():
                     if to_all:
                         await database_sync_to_async(hints.push)([principal.user_id], hint)
                     else:
@@ -294,7 +292,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return
         self.is_ending = True
         if ending.reason:
-            await self.send_json({"type": "kicked", **ending._asdict()})
+            await self.send_json({"type": messages.KICKED, **ending._asdict()})
         await super().close(SIGNED_OUT, ending.reason or None)
 
     async def _principal(self, shown: Handshake) -> Principal:

@@ -16,6 +16,7 @@ from channels.layers import get_channel_layer
 from django.conf import settings
 
 from accounts.events import TokensRevoked
+from accounts.live import messages
 from socialsite.core import redis
 
 logger = logging.getLogger(__name__)
@@ -32,7 +33,13 @@ def group(user_id: int) -> str:
 
 
 def push(user_ids: Iterable[int], message: dict[str, Any]) -> None:
-    """Send a JSON message to people's sockets; never raises, may be late, repeated or lost."""
+    """Send a JSON message to people's sockets; never raises, may be late, repeated or lost.
+
+    Refuses a message whose type no app registered: logs an error and sends nothing.
+    """
+    if not messages.is_known(message):
+        logger.error("message type %r is not registered; not sent to sockets", message.get("type"))
+        return
     _send(user_ids, {"type": "session.message", "message": message})
 
 

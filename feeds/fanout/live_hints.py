@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from accounts.live import hints
+from accounts.live import hints, messages
 from accounts.models import User
 from relations import queries as relations
 
 BATCH = 1000
+NEW_POSTS = messages.register("new_posts", make_up={"count": 0})
 
 
 def anybody() -> bool:
@@ -22,7 +23,7 @@ def watching(ids: Iterable[int]) -> set[int]:
 def publish(ids: Iterable[int]) -> None:
     """Send a hint about one new post; never raises; it may be late, repeated or lost."""
     if found := list(ids):
-        hints.push(found, {"type": "new_posts", "count": 1})
+        hints.push(found, {"type": NEW_POSTS, "count": 1})
 
 
 def online_followers(author_id: int) -> Iterable[list[int]]:

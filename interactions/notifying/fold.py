@@ -20,7 +20,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 
 from accounts import queries as accounts
-from accounts.live import hints
+from accounts.live import hints, messages
 from feeds import queries as feeds
 from interactions.cache import forget_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
@@ -39,7 +39,7 @@ FOLDS_MAX = 50
 # Actors that a group stores, and the minimum below which the fold looks for more.
 NEWEST, NEWEST_MIN = 8, 3
 READERS = 500
-HINT = {"type": "notification"}
+HINT = {"type": messages.register("notification", make_up={})}
 
 Key = tuple[int, int]  # kind, subject
 

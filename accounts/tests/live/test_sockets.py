@@ -71,6 +71,7 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
 
     monkeypatch.setattr(redis, "call", down)
     hints.push([user.pk], {"type": "new_posts"})
+    hints.push([user.pk], {"type": "new_posts", "count": object()})
     hints.push([user.pk], {"type": object()})
     assert hints.online([user.pk]) == hints.all_online() == set()
 
@@ -242,7 +243,7 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
         monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
         await in_thread(actions.log_out, user, "chrome")
         monkeypatch.setattr(hints, "_send", send)
-        await in_thread(hints.push, [user.pk], {"type": "secret"})
+        await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
         assert await socket.hears() == {"type": "kicked", "reason": "logout", "by": ""}
         assert (await socket.code())[0] == 4001
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accounts import actions as accounts
-from accounts.live import hints
+from accounts.live import hints, messages
 from accounts.models import Role, User
 from accounts.tests.live.talk import Socket, in_thread, run
 from feeds import actions as feeds
@@ -29,6 +29,12 @@ LAST = {"type": "last"}
 TICKET = "/api/v1/auth/ws-ticket"
 # Addresses below `/ws/`; the last stands for all others, which are refused.
 ADDRESSES = ["ws/session/", ""]
+
+
+@pytest.fixture(autouse=True)
+def _last_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the type of the message that ends what a reader hears."""
+    monkeypatch.setitem(messages._types, LAST["type"], None)
 
 
 def test_every_socket_address_is_known() -> None:

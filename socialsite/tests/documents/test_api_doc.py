@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from accounts.live import messages
 from socialsite.core.http.errors import AppError
 from socialsite.tests import stacks
 from socialsite.tests.documents.documents import ROOT
@@ -12,6 +13,8 @@ from socialsite.tests.documents.documents import ROOT
 DOCUMENT = (ROOT / "docs/api.md").read_text()
 BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ERROR = re.compile(r"^\| (\d+) \| `([A-Z_]+)` \| (\d{3}) \| [A-Z].+\. \|$", re.MULTILINE)
+MESSAGE = re.compile(r'`\{"type": "(\w+)"')
+HANDLED = re.compile(r'hint\.type === "(\w+)"')
 WORD = {"password": "demo.pass1", "client": "other"}
 
 
@@ -35,6 +38,13 @@ def test_the_quick_start_runs_as_it_stands_there(live_server) -> None:
     assert '"like_count": 1' in said
     assert '"relation": "FOLLOWING"' in said
     assert re.findall('"error": "(.*)"', said) == ["BANNED_ACCESS_TOKEN"]
+
+
+@pytest.mark.once
+def test_the_document_and_the_script_of_pages_know_every_message_of_the_socket() -> None:
+    script = (ROOT / "static/js/session.js").read_text()
+    assert set(MESSAGE.findall(DOCUMENT)) == messages.names()
+    assert set(HANDLED.findall(script)) == messages.names()
 
 
 @pytest.mark.once
