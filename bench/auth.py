@@ -68,6 +68,20 @@ def access_tokens(user: Any, texts: Mapping[str, str]) -> dict[str, str]:
     return access
 
 
+def measured_requests(access: Mapping[str, str], other: Any) -> dict[str, bytes]:
+    """Return the requests to measure, by name."""
+    tiny, cookies = "/api/v1/bench/guarded", f"access={access['HS256']}; csrf={'x' * 32}"
+    return {
+        "no credential": http.request("/api/v1/bench/open"),
+        "Bearer": http.request(tiny, f"Authorization: Bearer {access['HS256']}"),
+        "Bearer, RS256": http.request(tiny, f"Authorization: Bearer {access['RS256']}"),
+        "cookie": http.request(tiny, f"Cookie: {cookies}"),
+        "Bearer, a view with one query": http.request(
+            f"/api/v1/relations?ids={other.pk}", f"Authorization: Bearer {access['HS256']}"
+        ),
+    }
+
+
 def main() -> int:
     """Measure."""
     options = harness.arguments(
@@ -86,20 +100,7 @@ def main() -> int:
     other = actions.register("bench2", "Bench2", "right.pass1")
     access = access_tokens(user, texts)
 
-    tiny, cookies = "/api/v1/bench/guarded", f"access={access['HS256']}; csrf={'x' * 32}"
-    over_http(
-        report,
-        {
-            "no credential": http.request("/api/v1/bench/open"),
-            "Bearer": http.request(tiny, f"Authorization: Bearer {access['HS256']}"),
-            "Bearer, RS256": http.request(tiny, f"Authorization: Bearer {access['RS256']}"),
-            "cookie": http.request(tiny, f"Cookie: {cookies}"),
-            "Bearer, a view with one query": http.request(
-                f"/api/v1/relations?ids={other.pk}", f"Authorization: Bearer {access['HS256']}"
-            ),
-        },
-        floor="no credential",
-    )
+    over_http(report, measured_requests(access, other), floor="no credential")
 
     works: dict[str, Callable[[], object]] = {
         "Redis PING": lambda: redis.call(lambda connection: connection.ping())

@@ -39,11 +39,8 @@ def mariadb(
     account = unprivileged_account(directory)
     user = f"--user={account or 'root'}" if os.geteuid() == 0 else None
     data = directory / "data"
-    directory.mkdir(parents=True, exist_ok=True)
-    give(directory, account).chmod(0o700)
-    work = runtime / "mariadb"
-    work.mkdir(mode=0o700, exist_ok=True)
-    give(work, account)
+    _private(directory, account)
+    work = _private(runtime / "mariadb", account)
     if not (data / "mysql").exists():
         _install_mariadb(data, work, account, user)
     init = _init_file(runtime, password, account)
@@ -75,6 +72,13 @@ def mariadb(
         stop_seconds=60,
         essential=True,
     )
+
+
+def _private(directory: Path, account: str | None) -> Path:
+    """Create a directory that only the account may read, and return it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    give(directory, account).chmod(0o700)
+    return directory
 
 
 def _install_mariadb(data: Path, work: Path, account: str | None, user: str | None) -> None:
