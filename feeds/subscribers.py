@@ -81,7 +81,7 @@ def plan_fanout(event: PostPublished) -> None:
 
 
 @on(PostPublished, after=True)
-def tell_caches(event: PostPublished) -> None:
+def update_caches(event: PostPublished) -> None:
     """Update the caches again, in case the process died after the commit."""
     post = Post.objects.get(pk=event.id)
     if post.is_deleted:
@@ -92,7 +92,7 @@ def tell_caches(event: PostPublished) -> None:
 
 
 @on(PostDeleted, after=True)
-def tell_caches_of_deletion(event: PostDeleted) -> None:
+def update_caches_of_deletion(event: PostDeleted) -> None:
     """Update the caches again, in case the process died after the commit."""
     post = Post.objects.get(pk=event.id)
     cache.deleted(post.author_id, Position(post.position, post.pk))
