@@ -181,14 +181,14 @@ def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.Mon
 @pytest.fixture
 def make_user(db: None) -> Callable[..., Any]:
     """Return a function that registers a person: make_user("alice", nickname=…, password=…)."""
-    from accounts import actions
+    from accounts import actions as accounts_actions
 
     def make(username: str | None = None, **kwargs: Any) -> Any:
         number = next(_numbers)
         name = username or f"user{number}"
         kwargs.setdefault("nickname", f"Nick{number}")
         kwargs.setdefault("password", "right.pass1")
-        return actions.register(username=name, **kwargs)
+        return accounts_actions.register(username=name, **kwargs)
 
     return make
 
@@ -196,10 +196,10 @@ def make_user(db: None) -> Callable[..., Any]:
 @pytest.fixture
 def make_post(db: None) -> Callable[..., Any]:
     """Return a function that publishes: make_post(author, content="…", kind=…)."""
-    from feeds import actions
+    from feeds import actions as feeds_actions
 
     def make(author: Any, content: str = "hello", **kwargs: Any) -> Any:
-        return actions.publish(author, content=content, **kwargs)
+        return feeds_actions.publish(author, content=content, **kwargs)
 
     return make
 
@@ -213,10 +213,10 @@ def api() -> APIClient:
 @pytest.fixture
 def api_for(db: None) -> Callable[..., APIClient]:
     """Return a function that gives an API client with a Bearer token of a person."""
-    from accounts import actions
+    from accounts import actions as accounts_actions
 
     def make(user: Any, client: str = "other") -> APIClient:
-        pair = actions.sign_in(user, client=client)
+        pair = accounts_actions.sign_in(user, client=client)
         found = APIClient()
         found.credentials(HTTP_AUTHORIZATION=f"Bearer {pair.access}")
         return found

@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from accounts import tokens
 from accounts.models import User
 from accounts.sign_in import devices
 from accounts.sign_in.devices import Client
+from accounts.tokens import decoding
 from relations.serializers import RelationSerializer
 from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that people read the rule's own message.
 INPUT_MAX = 200
 EMAIL_MAX = 320
-TOKEN_MAX = tokens.MAX_LENGTH
+TOKEN_MAX = decoding.MAX_LENGTH
 
 
 class _Text(serializers.CharField):

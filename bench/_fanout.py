@@ -115,9 +115,9 @@ class World:
 
     def publish(self, count: int) -> list[int]:
         """Publish posts through the action; return their ids."""
-        from feeds import actions
+        from feeds import actions as feeds_actions
 
-        return [actions.publish(self.author, content="hello").pk for _ in range(count)]
+        return [feeds_actions.publish(self.author, content="hello").pk for _ in range(count)]
 
     def planned(self, count: int) -> list[int]:
         """Publish posts and write their plans; return the ids of their chunks."""

@@ -57,13 +57,13 @@ def access_tokens(user: Any, texts: Mapping[str, str]) -> dict[str, str]:
     """Return an access token of a person for each algorithm, signed by its key."""
     from django.conf import settings
 
-    from accounts import actions
+    from accounts import actions as accounts_actions
 
     access = {}
     for algorithm, text in texts.items():
         settings.JWT_KEYS = [text, *(one for one in texts.values() if one != text)]
         client = {"HS256": "other", "EdDSA": "chrome", "RS256": "android"}[algorithm]
-        access[algorithm] = actions.sign_in(user, client).access
+        access[algorithm] = accounts_actions.sign_in(user, client).access
     settings.JWT_KEYS = list(texts.values())
     return access
 
@@ -91,13 +91,14 @@ def main() -> int:
     os.environ["JWT_KEYS"] = ",".join(texts.values())
     harness.setup()
 
-    from accounts import actions, cache, tokens
+    from accounts import actions as accounts_actions
+    from accounts import cache, tokens
     from accounts.tokens import authentication, decoding
     from socialsite.core import redis
 
     report = harness.Report("auth", options)
-    user = actions.register("bench1", "Bench1", "right.pass1")
-    other = actions.register("bench2", "Bench2", "right.pass1")
+    user = accounts_actions.register("bench1", "Bench1", "right.pass1")
+    other = accounts_actions.register("bench2", "Bench2", "right.pass1")
     access = access_tokens(user, texts)
 
     over_http(report, measured_requests(access, other), floor="no credential")

@@ -228,13 +228,13 @@ class Follower(threading.Thread):
 
 def until_seen(report: harness.Report, world: _fanout.World) -> None:
     """Publish over HTTP on the full stack and time when connected followers see it."""
-    from accounts import actions
+    from accounts import actions as accounts_actions
     from accounts.models import User
 
     options = report.options
-    token = actions.sign_in(world.author, "other").access
+    token = accounts_actions.sign_in(world.author, "other").access
     fans = User.objects.filter(pk__in=world.fans[:: LATENCY_FOLLOWERS // CONNECTED][:CONNECTED])
-    tokens = [actions.sign_in(fan, "other").access for fan in fans]
+    tokens = [accounts_actions.sign_in(fan, "other").access for fan in fans]
     with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as folder:
         directory = Path(folder)
         directory.chmod(0o711)  # the services may run under another account

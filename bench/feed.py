@@ -77,12 +77,14 @@ class Feeds:
 
     def sign_in(self) -> None:
         """Give everybody a new token, which lasts a quarter of an hour."""
-        from accounts import actions
+        from accounts import actions as accounts_actions
         from accounts.models import User
 
         everybody = [*self.world.viewers.values(), self.world.deep]
         people = User.objects.in_bulk(everybody)
-        self.tokens = {viewer: actions.sign_in(people[viewer], "chrome") for viewer in everybody}
+        self.tokens = {
+            viewer: accounts_actions.sign_in(people[viewer], "chrome") for viewer in everybody
+        }
 
     def api(self, viewer: int, query: str = "") -> bytes:
         """Return the request for a page by API."""

@@ -52,7 +52,7 @@ def _write(pipe: Any, people: Sequence[int], seed: int) -> None:
     from django.db import connection, transaction
 
     from accounts.models import User
-    from interactions import actions
+    from interactions import actions as interactions_actions
     from interactions.models import SubjectType
     from socialsite.core.events import enqueue
 
@@ -69,11 +69,14 @@ def _write(pipe: Any, people: Sequence[int], seed: int) -> None:
                 liked = state.get((user.pk, post), False)
                 state[user.pk, post] = not liked
                 act = partial(
-                    actions.unlike if liked else actions.like, user, SubjectType.POST, post
+                    interactions_actions.unlike if liked else interactions_actions.like,
+                    user,
+                    SubjectType.POST,
+                    post,
                 )
                 if locked:
                     with transaction.atomic():
-                        actions.subjects.locked_subject(post)
+                        interactions_actions.subjects.locked_subject(post)
                         act()
                 else:
                     act()
@@ -85,14 +88,14 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
     """Measure likes a second, turn by turn, and compare the counts with the rows afterwards."""
     from django.db import connection
 
-    from feeds import actions as feeds
-    from interactions import actions
+    from feeds import actions as feeds_actions
+    from interactions import actions as interactions_actions
     from interactions.models import CountChange, Like, Subject, SubjectType
 
-    posts = [feeds.publish(author, content="hello").pk for _ in range(options.posts + 2)]
+    posts = [feeds_actions.publish(author, content="hello").pk for _ in range(options.posts + 2)]
     hot, old, *spread = posts
     for post in posts:  # the first like of a post makes its subject
-        actions.subjects.ensure_subject(post)
+        interactions_actions.subjects.ensure_subject(post)
     connection.close()
     writers = Writers(people, WRITERS)
     works: dict[str, Callable[[], float]] = {
@@ -116,7 +119,7 @@ def hot_posts(report: harness.Report, options: Any, people: Sequence[int], autho
     waiting = CountChange.objects.filter(subj_id=hot).count()
     report.say(f"\n- changes of the hot post that were not folded yet, no relay running: {waiting}")
     for post in posts:
-        while actions.fold_counts(SubjectType.POST, post):
+        while interactions_actions.fold_counts(SubjectType.POST, post):
             pass
     wrong = sum(
         subject.like_count != Like.objects.filter(subj_type=1, subj_id=subject.subj_id).count()
@@ -151,17 +154,19 @@ def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> Non
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from feeds import actions as feeds
-    from interactions import actions, cache, queries
+    from feeds import actions as feeds_actions
+    from interactions import actions as interactions_actions
+    from interactions import cache
+    from interactions import queries as interactions_queries
     from interactions.models import SubjectType
     from socialsite.core import redis
 
-    posts = [feeds.publish(author, content="hello").pk for _ in range(60)]
+    posts = [feeds_actions.publish(author, content="hello").pk for _ in range(60)]
     for post in posts[::2]:
-        actions.like(reader, SubjectType.POST, post)
+        interactions_actions.like(reader, SubjectType.POST, post)
     cache.MINE_MAX = 15  # the newest 30 posts are above the threshold
     cards: Any = [{"id": str(post), "ref": None} for post in posts[-SIZE:]]
-    queries.decorate(reader, cards)
+    interactions_queries.decorate(reader, cards)
     trips, call = [], redis.call
 
     def counted(function: Any) -> Any:
@@ -170,12 +175,15 @@ def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> Non
 
     redis.call = counted
     with CaptureQueriesContext(connection) as found:
-        queries.decorate(reader, cards)
+        interactions_queries.decorate(reader, cards)
     redis.call = call
     report.goal("round trips of a page's liked flags", len(trips), exactly=1)
     report.goal("queries of a page above the threshold", len(found), exactly=0)
     times = harness.interleave(
-        {"SELECT 1": harness.database_ping, "flags": lambda: queries.decorate(reader, cards)},
+        {
+            "SELECT 1": harness.database_ping,
+            "flags": lambda: interactions_queries.decorate(reader, cards),
+        },
         rounds=options.rounds,
         seed=options.seed,
     )
@@ -185,20 +193,21 @@ def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> Non
 def threads(report: harness.Report, options: Any, people: Sequence[int], reader: Any) -> None:
     """Measure pages of two long threads, of roots and of replies below one root."""
     from accounts.models import User
-    from feeds import actions as feeds
-    from interactions import actions, queries
+    from feeds import actions as feeds_actions
+    from interactions import actions as interactions_actions
+    from interactions import queries as interactions_queries
     from interactions.models import Comment
-    from relations import actions as relations
+    from relations import actions as relations_actions
     from socialsite.core.http.pagination import Position
 
     author = User.objects.get(pk=people[0])
-    wide, deep = (feeds.publish(author, content="hello").pk for _ in range(2))
-    root = actions.comment(author, deep, "root")
+    wide, deep = (feeds_actions.publish(author, content="hello").pk for _ in range(2))
+    root = interactions_actions.comment(author, deep, "root")
     _fill(options, people[1:], wide, None)
     _fill(options, people[1:], deep, root.pk)
     blocked = list(User.objects.filter(pk__in=people[1:400:20]))
     for person in blocked:
-        relations.block(reader, person)
+        relations_actions.block(reader, person)
 
     def at(order: Sequence[str], share: float, **below: Any) -> Position | None:
         rows = Comment.objects.filter(**below).order_by(*order)
@@ -211,10 +220,16 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
     for where, share in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
         for sort, order in (("new", ("-position", "-id")), ("hot", ("-like_count", "-id"))):
             place = at(order, share, **roots)
-            works[f"{sort}, {where}"] = partial(queries.comments, reader, wide, place, SIZE, sort)
+            works[f"{sort}, {where}"] = partial(
+                interactions_queries.comments, reader, wide, place, SIZE, sort
+            )
         place = at(("position", "id"), share, root=root.pk)
-        works[f"replies, {where}"] = partial(queries.replies, reader, root.pk, place, SIZE)
-    works["the root of the replies"] = partial(queries.comments, reader, deep, None, SIZE)
+        works[f"replies, {where}"] = partial(
+            interactions_queries.replies, reader, root.pk, place, SIZE
+        )
+    works["the root of the replies"] = partial(
+        interactions_queries.comments, reader, deep, None, SIZE
+    )
     times = harness.interleave(works, rounds=options.rounds, seed=options.seed)
     title = (
         f"Pages of {SIZE} of threads of {options.comments} comments, {len(blocked)} blocked people"
@@ -228,10 +243,10 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
 
 def _fill(options: Any, people: Sequence[int], post: int, root: int | None) -> None:
     """Add this many comments to a post, or replies to a root, as the actions would do."""
-    from interactions import actions
+    from interactions import actions as interactions_actions
     from interactions.models import Comment, CommentContent, Subject
 
-    actions.subjects.ensure_subject(post)
+    interactions_actions.subjects.ensure_subject(post)
     subject = Subject.objects.get(subj_id=post)
     dice = random.Random(options.seed)
     start = int(time.time() * 1000) - options.comments * 1000

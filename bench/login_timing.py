@@ -68,7 +68,7 @@ def main() -> int:
     harness.setup()
     from django.test import Client
 
-    from accounts import actions
+    from accounts import actions as accounts_actions
     from accounts.sign_in import passwords
 
     report = harness.Report("login_timing", options)
@@ -76,7 +76,7 @@ def main() -> int:
     hashed = passwords.hash_password(PASSWORD)
     people = [f"known{number:05}" for number in range(PEOPLE)]
     for name in people:
-        actions.register(name, "Somebody", PASSWORD, password_hash=hashed)
+        accounts_actions.register(name, "Somebody", PASSWORD, password_hash=hashed)
     client = Client(HTTP_HOST="localhost")
     addresses = iter(range(1, 2**24))
 
@@ -88,7 +88,7 @@ def main() -> int:
         failures[known] += 1
         if failures[known] >= 99:
             known = people[number % PEOPLE] = f"{known[:5]}{number % 10**5:05}x"
-            actions.register(known, "Somebody", PASSWORD, password_hash=hashed)
+            accounts_actions.register(known, "Somebody", PASSWORD, password_hash=hashed)
             failures[known] = 1
         kinds = [(unknown, f"none{dice.randrange(10**9):09}"), (wrong, known)]
         dice.shuffle(kinds)

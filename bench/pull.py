@@ -98,11 +98,11 @@ class Bench:
     def measure(self, kind: str, count: int, viewer: int) -> None:
         """Time one reader at every place."""
         from feeds.models import Post
-        from relations import queries as relations
+        from relations import queries as relations_queries
         from socialsite.core.db.page_filling import newest
         from socialsite.core.http.pagination import Position
 
-        authors = {viewer, *relations.following_ids(viewer)}
+        authors = {viewer, *relations_queries.following_ids(viewer)}
         theirs = Post.objects.filter(author_id__in=authors, is_deleted=False)
         deep = newest(theirs, "id", None, count * DEEP)[-1]
         places: dict[str, Position | None] = {"first": None, "deep": deep}

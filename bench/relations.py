@@ -80,7 +80,7 @@ class Bench:
     # --- reads ----------------------------------------------------------------------------------
     def pages(self) -> dict[str, Callable[..., Any]]:
         """Return the pages to measure; each is a function of a size."""
-        from relations import queries
+        from relations import queries as relations_queries
         from relations.models import Relationship
 
         rows = Relationship.objects.filter(from_user=self.author, fan_since__isnull=False)
@@ -95,10 +95,10 @@ class Bench:
         author, reader = self.author, self.reader
 
         def followers(place: Any, viewer: int | None) -> Callable[..., Any]:
-            return lambda size=SIZE: queries.followers(author, place, size, viewer)
+            return lambda size=SIZE: relations_queries.followers(author, place, size, viewer)
 
         def of_keen(read: Any, place: Any) -> Callable[..., Any]:
-            if read is queries.blocked:
+            if read is relations_queries.blocked:
                 return lambda size=SIZE: read(self.keen, place, size)
             return lambda size=SIZE: read(self.keen, place, size, reader)
 
@@ -108,22 +108,22 @@ class Bench:
             "followers, first page, a guest's": followers(None, None),
             "followers, middle": followers(middle, reader),
             "followers, last page": followers(end, reader),
-            "following, first page": of_keen(queries.following, None),
-            "following, last page": of_keen(queries.following, follow_end),
-            "friends, first page": of_keen(queries.friends, None),
-            "friends, last page": of_keen(queries.friends, friend_end),
-            "blocked, first page": of_keen(queries.blocked, None),
-            "blocked, last page": of_keen(queries.blocked, block_end),
+            "following, first page": of_keen(relations_queries.following, None),
+            "following, last page": of_keen(relations_queries.following, follow_end),
+            "friends, first page": of_keen(relations_queries.friends, None),
+            "friends, last page": of_keen(relations_queries.friends, friend_end),
+            "blocked, first page": of_keen(relations_queries.blocked, None),
+            "blocked, last page": of_keen(relations_queries.blocked, block_end),
         }
 
     def batches(self) -> dict[str, Callable[..., Any]]:
         """Return the batches of relations to measure, of people with near and distant ids."""
-        from relations import queries
+        from relations import queries as relations_queries
 
         def batch(viewer: int, count: int) -> Callable[..., Any]:
             step = max(1, self.options.followers // count)
             ids = [self.reader + 1 + number * step for number in range(count)]
-            return lambda: queries.relations_of(viewer, ids)
+            return lambda: relations_queries.relations_of(viewer, ids)
 
         sizes = (1, 20, 100)
         return {
@@ -197,7 +197,7 @@ class Bench:
         (counters, inbox) and the unfollow that resets the state are timed apart.
         """
         from accounts.models import User
-        from relations import actions
+        from relations import actions as relations_actions
         from socialsite.core.events import enqueue, relay
 
         ids = {"0": self.nobody, "1,000": self.known, "1,000,000": self.author}
@@ -218,14 +218,15 @@ class Bench:
                 return
             timed(f"delivery, {name} followers", relay.relay)
             timed(
-                f"unfollow, {name} followers", lambda: actions.unfollow(actors[name], targets[name])
+                f"unfollow, {name} followers",
+                lambda: relations_actions.unfollow(actors[name], targets[name]),
             )
             relay.relay()
             actors[name] = User(pk=next(self.fresh))
 
         works: dict[str, Callable[[], Any]] = {"SELECT 1": harness.database_ping}
         for name in targets:
-            works[name] = lambda name=name: actions.follow(actors[name], targets[name])
+            works[name] = lambda name=name: relations_actions.follow(actors[name], targets[name])
         with enqueue.paused():
             times = harness.interleave(
                 works, rounds=self.options.writes, seed=self.options.seed, between=put_back

@@ -88,12 +88,12 @@ class Trial:
 
     def publish_first(self) -> None:
         """Publish and deliver the post that the first round can delete."""
-        from feeds import actions
+        from feeds import actions as feeds_actions
         from feeds.fanout import sweep
         from socialsite.core.events import enqueue, relay
 
         with enqueue.paused():
-            actions.publish(self.author, content="first")
+            feeds_actions.publish(self.author, content="first")
             while relay.relay() + sweep.run():
                 pass
 
@@ -120,15 +120,15 @@ class Trial:
 
     def round(self, points: tuple[str, ...]) -> None:
         """Kill one process at each failpoint, let the worker repair, and check."""
-        from feeds import queries
+        from feeds import queries as feeds_queries
         from feeds.models import Post
-        from relations import actions as relations
+        from relations import actions as relations_actions
         from socialsite.core.events import enqueue
 
         before = set(Post.objects.values_list("pk", flat=True))
         readers = self.dice.sample(self.fans, READERS)
         for reader in readers:
-            queries.home_feed(reader, None, 20)
+            feeds_queries.home_feed(reader, None, 20)
 
         children: dict[int, str] = {}
         with enqueue.paused():
@@ -136,9 +136,9 @@ class Trial:
                 children[self.victim(point, self.work(point, before))] = point
             left = self.dice.sample(self.fans, TOGGLES)
             for person in left:
-                relations.unfollow(person, self.author)
+                relations_actions.unfollow(person, self.author)
             for person in self.gone:
-                relations.follow(person, self.author)
+                relations_actions.follow(person, self.author)
             self.fans = [fan for fan in self.fans if fan not in left] + self.gone
             self.gone = left
         spared = [point for child, point in children.items() if not self.is_killed(child, point)]
@@ -157,19 +157,23 @@ class Trial:
         for reader in readers:
             page, cached, oracle = (
                 [card["id"] for card in read(reader, None, 20).items]
-                for read in (queries.home_feed, queries.home_feed, queries.oracle_feed)
+                for read in (
+                    feeds_queries.home_feed,
+                    feeds_queries.home_feed,
+                    feeds_queries.oracle_feed,
+                )
             )
             self.found["pages"] += not page == cached == oracle
 
     def work(self, point: str, before: set[int]) -> Callable[[], Any]:
         """Return the work of a process that reaches a failpoint, after doing the work before it."""
-        from feeds import actions
+        from feeds import actions as feeds_actions
         from feeds.fanout import deliver, plan
         from feeds.models import Post
         from socialsite.core.events import relay
 
         def publish() -> int:
-            return actions.publish(self.author, content=point).pk
+            return feeds_actions.publish(self.author, content=point).pk
 
         def deliver_post(post_id: int) -> None:
             plan.write(post_id)
@@ -179,7 +183,7 @@ class Trial:
             return publish
         if point == "inboxes-cleaned":
             old = Post.objects.filter(author=self.author, is_deleted=False, pk__in=before)
-            actions.delete(self.author, old.latest("pk").pk)
+            feeds_actions.delete(self.author, old.latest("pk").pk)
             return relay.relay
         if point.startswith("relay"):
             publish()

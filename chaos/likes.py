@@ -35,20 +35,20 @@ def main() -> int:
 
     django.setup()
     logging.getLogger("socialsite.core.redis").setLevel(logging.ERROR)  # it is killed on purpose
-    from accounts import actions as accounts
+    from accounts import actions as accounts_actions
     from bench._harness import lines
-    from feeds import actions as feeds
+    from feeds import actions as feeds_actions
     from interactions import cache
     from interactions.tests.likes.likes_storm import Storm
 
     cache.LIKED_MAX = cache.MINE_MAX = options.kept
     people = [
-        accounts.register(
+        accounts_actions.register(
             username=f"storm{number}", nickname=f"Storm{number}", password=secrets.token_hex(8)
         )
         for number in range(options.people)
     ]
-    posts = [feeds.publish(people[0], content="hello").pk for _ in range(options.posts)]
+    posts = [feeds_actions.publish(people[0], content="hello").pk for _ in range(options.posts)]
     given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
     print(f"# storm on likes: {given}", flush=True)
     began = time.monotonic()

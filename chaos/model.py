@@ -91,12 +91,12 @@ def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
 def _storm(seconds: int, seed: int, report: harness.Report) -> None:
     import secrets
 
-    from accounts import actions as accounts
+    from accounts import actions as accounts_actions
     from feeds.tests import model
     from feeds.tests.storm import Storm
 
     people = [
-        accounts.register(
+        accounts_actions.register(
             username=f"storm{number}", nickname=f"Storm{number}", password=secrets.token_hex(8)
         )
         for number in range(PEOPLE)

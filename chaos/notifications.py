@@ -38,7 +38,7 @@ def main() -> int:
 
     django.setup()
 
-    from accounts import actions as accounts
+    from accounts import actions as accounts_actions
     from interactions.tests.notifying.notification_storm import Findings, scene, storm
 
     given = ", ".join(f"{key} {value}" for key, value in vars(options).items())
@@ -48,7 +48,7 @@ def main() -> int:
         number += 1
 
         def person(name: str, number: int = number) -> object:
-            return accounts.register(
+            return accounts_actions.register(
                 username=f"{name}{number}", nickname="Storm", password=secrets.token_hex(8)
             )
 

@@ -38,12 +38,12 @@ def main() -> int:
     django.setup()
     from django.conf import settings
 
-    from accounts import actions as accounts
+    from accounts import actions as accounts_actions
     from relations.tests.storm import storm
 
     settings.FOLLOW_LIMIT = options.cap
     people = [
-        accounts.register(
+        accounts_actions.register(
             username=f"storm{number}", nickname=f"Storm{number}", password=secrets.token_hex(8)
         )
         for number in range(options.people)

@@ -117,11 +117,12 @@ class Trial:
 
 def measure(options: argparse.Namespace, path: str) -> int:
     """Run the phases and print the table; return 1 if a bound was exceeded."""
-    from accounts import actions
+    from accounts import actions as accounts_actions
     from accounts.tests.sign_in.ways_out import PASSWORD, cut_off, killed, ways
 
     people = [
-        actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD) for number in range(20)
+        accounts_actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD)
+        for number in range(20)
     ]
     trial = Trial(path, options.pollers, options.seed)
     failed = 0
@@ -132,13 +133,13 @@ def measure(options: argparse.Namespace, path: str) -> int:
             ("killed", options.killed),
             ("cut off", options.cut),
         ):
-            way = ways(actions)
+            way = ways(accounts_actions)
             late, longest, requests = 0, 0.0, 0
             for number in range(count):
                 user = people[number % len(people)]
                 act, prepare, mend = next(way)
                 prepare(user)
-                access = actions.sign_in(user, "chrome").access
+                access = accounts_actions.sign_in(user, "chrome").access
                 if phase == "normal":
                     found = trial.run(access, partial(act, user), SETTLE_SECONDS)
                 elif phase == "killed":

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from accounts import actions as accounts
-from accounts import queries as people
+from accounts import actions as accounts_actions
+from accounts import queries as accounts_queries
 from feeds import cache, video
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.fanout import tiers
@@ -32,7 +32,7 @@ from feeds.models import (
 )
 from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db, events, media
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
@@ -171,7 +171,7 @@ def _publish(
     at_ms: int | None,
     ref_id: int | None = None,
 ) -> Post:
-    followers = relations.follower_count(author_id)
+    followers = relations_queries.follower_count(author_id)
     head = _locked_head(author_id)
     head.mode = tiers.mode_for(followers, Mode(head.mode))
     # The head's lock makes positions of one author follow the order of commits.
@@ -231,7 +231,7 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     if post is None or (post.is_deleted and post.author_id != actor.pk):
         raise NotFound
     own = post.author_id == actor.pk
-    if not own and not people.moderates(actor):
+    if not own and not accounts_queries.moderates(actor):
         seen = visible_to(actor.pk).filter(pk=post_id).exists()
         raise Forbidden if seen else NotFound
     if post.is_deleted:
@@ -253,7 +253,9 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     transaction.on_commit(partial(cache.deleted, post.author_id, place), robust=True)
     if not own:
         detail = {"author": str(post.author_id)} | ({"reason": reason} if reason else {})
-        accounts.note(actor, accounts.Act.DELETE_POST, "post", post.pk, detail, address)
+        accounts_actions.note(
+            actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address
+        )
 
 
 def mark_read(

@@ -18,7 +18,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.sign_in.devices import address_of
 from feeds import actions
@@ -215,11 +215,11 @@ class RecommendedAuthorAdmin(GuardedAdmin):
     def save_model(self, request: HttpRequest, obj: RecommendedAuthor, *args: Any) -> None:
         """Add an author, and record who did."""
         super().save_model(request, obj, *args)
-        self._note(request, accounts.Act.RECOMMEND, obj)
+        self._note(request, accounts_actions.Act.RECOMMEND, obj)
 
     def delete_model(self, request: HttpRequest, obj: RecommendedAuthor) -> None:
         """Remove an author, and record who did."""
-        self._note(request, accounts.Act.UNRECOMMEND, obj)
+        self._note(request, accounts_actions.Act.UNRECOMMEND, obj)
         super().delete_model(request, obj)
 
     @transaction.atomic
@@ -232,4 +232,4 @@ class RecommendedAuthorAdmin(GuardedAdmin):
 
     @staticmethod
     def _note(request: HttpRequest, act: str, row: RecommendedAuthor) -> None:
-        accounts.note(request.user, act, "user", row.author_id, address=address_of(request))
+        accounts_actions.note(request.user, act, "user", row.author_id, address=address_of(request))

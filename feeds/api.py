@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.rate_limits import READS
 from accounts.sign_in.devices import address_of
 from accounts.tokens.authentication import ApiUser
@@ -24,8 +24,8 @@ from feeds.serializers import (
     PostSerializer,
     body,
 )
-from interactions import queries as interactions
-from relations import queries as relations
+from interactions import queries as interactions_queries
+from relations import queries as relations_queries
 from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
@@ -43,14 +43,14 @@ Errors = api.ErrorSerializer
 
 
 def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
-    items = interactions.decorate(viewer, page.items)
+    items = interactions_queries.decorate(viewer, page.items)
     return {"items": [body(card) for card in items], "next": page.next}
 
 
 def _one(request: Request, post_id: int) -> dict[str, Any]:
     """Return a post that the reader may see, with its counts."""
     card = queries.post(request.user, post_id)
-    return body(interactions.decorate(request.user, [card])[0])
+    return body(interactions_queries.decorate(request.user, [card])[0])
 
 
 class Posts(APIView):
@@ -108,7 +108,7 @@ class HomeFeed(APIView):
         """Return a page of the posts of the reader and of everyone the reader follows now."""
         who = ApiUser(request, self.takes)
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
-        decoration = interactions.Decoration(who.user_id)
+        decoration = interactions_queries.Decoration(who.user_id)
         reading = HomeReading(who.user_id, cursor, size, decoration)
         reads.ask(who, *reading.first())
         grant = who.admit()
@@ -157,9 +157,9 @@ class UserPosts(APIView):
     )
     def get(self, request: Request, user_id: str) -> Response:
         """Return a page of the posts of one person, all kinds."""
-        author = accounts.by_id(api.parse_id(user_id))
+        author = accounts_queries.by_id(api.parse_id(user_id))
         viewer = request.user
-        if relations.is_blocked(viewer.pk if viewer.is_authenticated else None, author.pk):
+        if relations_queries.is_blocked(viewer.pk if viewer.is_authenticated else None, author.pk):
             raise errors.UserNotFound
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         return Response(_bodies(viewer, queries.profile_posts(viewer, author.pk, cursor, size)))

@@ -10,7 +10,7 @@ from feeds.home.page import HomeReading, count_new
 from feeds.home.viewer import reader_of
 from feeds.models import AuthorHead, Kind, Post, PostQuerySet, RecommendedAuthor, Visibility
 from feeds.visibility import visible_to
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core.db import page_filling
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.pagination import Page, Position, before, cut
@@ -37,7 +37,7 @@ def oracle_feed(
 ) -> Page[dict[Literal["id"], str]]:
     """Return the ids of that page by the one slow, obvious query that defines the feed (spec I)."""
     posts = visible_to(viewer.pk)
-    authors = {viewer.pk, *relations.following_ids(viewer.pk)}
+    authors = {viewer.pk, *relations_queries.following_ids(viewer.pk)}
     found = _places(posts.filter(author_id__in=authors), cursor, size)
     return found.with_items([{"id": str(position.id)} for position in found.items])
 

@@ -12,7 +12,7 @@ from feeds.fanout import live_hints, plan, tiers
 from feeds.inbox import sync
 from feeds.models import InboxEntry, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
-from relations import queries as relations
+from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.events.registry import on
 from socialsite.core.http.pagination import Position
@@ -121,7 +121,7 @@ def clean_inboxes(event: PostDeleted) -> None:
     post = Post.objects.get(pk=event.id)
     if not tiers.is_pushed(post.mode):
         return  # it is in no inbox
-    followers = list(relations.follower_ids(event.author_id))
+    followers = list(relations_queries.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):
         InboxEntry.objects.filter(
             user_id__in=followers[start : start + BATCH],
@@ -137,6 +137,6 @@ def clean_cached_inboxes(event: PostDeleted) -> None:
     post = Post.objects.get(pk=event.id)
     if not tiers.is_pushed(post.mode):
         return
-    followers = list(relations.follower_ids(event.author_id))
+    followers = list(relations_queries.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):
         cache.clean(followers[start : start + BATCH], Position(post.position, post.pk))

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
 from accounts.sign_in.devices import address_of
@@ -17,8 +17,8 @@ from feeds import actions, queries
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
 from feeds.models import Kind, Visibility
-from interactions import queries as interactions
-from relations import queries as relations
+from interactions import queries as interactions_queries
+from relations import queries as relations_queries
 from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
@@ -35,7 +35,7 @@ def _cursor(request: HttpRequest) -> Position | None:
 
 
 def _posts(request: HttpRequest, page: Page[Card]) -> dict[str, Any]:
-    return {"posts": interactions.decorate(request.user, page.items), "next": page.next}
+    return {"posts": interactions_queries.decorate(request.user, page.items), "next": page.next}
 
 
 def _page(
@@ -54,9 +54,9 @@ def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return recommended(request)
     cursor = _cursor(request)
-    decoration = interactions.Decoration(request.user.pk)
+    decoration = interactions_queries.Decoration(request.user.pk)
     reading = HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
-    request.unread = interactions.Unread([request.user.pk])
+    request.unread = interactions_queries.Unread([request.user.pk])
     reads.ask(*reading.first(), request.visitor.cards, request.unread)
     page = reading.page()
     if cursor is None:
@@ -80,7 +80,7 @@ def recommended(request: HttpRequest) -> HttpResponse:
 @takes(GET=READS)
 def profile(request: HttpRequest, username: str) -> HttpResponse:
     """One person and their posts."""
-    person = relations.profile(request.user, accounts.by_name(username))
+    person = relations_queries.profile(request.user, accounts_queries.by_name(username))
     blocking = person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING")
     page: Page[Card] = Page([], None)
     if not blocking:
@@ -95,10 +95,10 @@ def profile(request: HttpRequest, username: str) -> HttpResponse:
 def post(request: HttpRequest, post_id: str) -> HttpResponse:
     """One post and its comments."""
     ident = api.parse_id(post_id)
-    card = interactions.decorate(request.user, [queries.post(request.user, ident)])[0]
+    card = interactions_queries.decorate(request.user, [queries.post(request.user, ident)])[0]
     cursor = _cursor(request)
-    sort: interactions.Sort = "new" if request.GET.get("sort") == "new" else "hot"
-    found, status = interactions.discussion(request.user, ident, cursor, PAGE_SIZE, sort)
+    sort: interactions_queries.Sort = "new" if request.GET.get("sort") == "new" else "hot"
+    found, status = interactions_queries.discussion(request.user, ident, cursor, PAGE_SIZE, sort)
     context = {
         "post": card,
         "comments": found.items,
@@ -129,7 +129,7 @@ def search(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()
     page: Page[Any] = Page([], None)
     if text:
-        page = relations.search_people(request.user, text, _cursor(request), PAGE_SIZE)
+        page = relations_queries.search_people(request.user, text, _cursor(request), PAGE_SIZE)
     partial = request.htmx and "cursor" in request.GET
     name = "relations/_page.html" if partial else "feeds/search.html"
     return render(request, name, {"q": text, "people": page.items, "next": page.next})

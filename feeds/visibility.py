@@ -4,7 +4,7 @@ from django.db.models import Q
 
 from feeds.home.viewer import Reader
 from feeds.models import Post, PostQuerySet, Visibility
-from relations import queries as relations
+from relations import queries as relations_queries
 
 
 def visible_to(viewer_id: int | None) -> PostQuerySet:
@@ -17,8 +17,8 @@ def visible_to(viewer_id: int | None) -> PostQuerySet:
     public = Q(visibility=Visibility.PUBLIC)
     if viewer_id is None:
         return posts.filter(public)
-    followed = Q(author_id__in=relations.following_ids(viewer_id))
-    return posts.exclude(author_id__in=relations.blocked_ids(viewer_id)).filter(
+    followed = Q(author_id__in=relations_queries.following_ids(viewer_id))
+    return posts.exclude(author_id__in=relations_queries.blocked_ids(viewer_id)).filter(
         public | Q(author_id=viewer_id) | followed
     )
 

@@ -19,7 +19,7 @@ from django.db.models import Count, F, IntegerField, OuterRef, QuerySet, Subquer
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import actions, cache, queries
 from interactions.models import (
     Bookmark,
@@ -144,7 +144,7 @@ def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
     """Compare the counts of posts; only posts have subjects."""
     likes = Like.objects.filter(subj_type=SubjectType.POST, subj_id=OuterRef("subj_id"))
     comments = Comment.objects.filter(subject_id=OuterRef("pk"), deleted=False)
-    reposts = feeds.reposts().filter(ref_post_id=OuterRef("subj_id"))
+    reposts = feeds_queries.reposts().filter(ref_post_id=OuterRef("subj_id"))
     bookmarks = Bookmark.objects.filter(post_id=OuterRef("subj_id"))
     return _off(
         rows,
@@ -214,7 +214,7 @@ def _lost() -> Iterator[list[int]]:
     """Yield posts that have something to count but no row with counts."""
     sources: list[tuple[QuerySet[Any], str]] = [
         (Like.objects.filter(subj_type=SubjectType.POST), "subj_id"),
-        (feeds.reposts(), "ref_post_id"),
+        (feeds_queries.reposts(), "ref_post_id"),
         (Bookmark.objects.all(), "post_id"),
     ]
     for rows, column in sources:

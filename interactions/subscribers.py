@@ -4,7 +4,7 @@ from functools import partial
 
 from django.db import transaction
 
-from accounts import queries as people
+from accounts import queries as accounts_queries
 from accounts.events import UserBanned, UserUnbanned
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from interactions import actions, cache, queries
@@ -90,7 +90,9 @@ def forget_counts_again(event: Commented | CommentDeleted) -> None:
 @on(Commented, CommentDeleted, after=True)
 def forget_gone_again(event: Commented | CommentDeleted) -> None:
     """Repeat it for counts of replies; a new reply matters if its author was banned meanwhile."""
-    if isinstance(event, CommentDeleted) or event.author_id not in people.cards([event.author_id]):
+    if isinstance(event, CommentDeleted) or event.author_id not in accounts_queries.cards(
+        [event.author_id]
+    ):
         cache.GONE.forget(queries.above(event.id))
 
 

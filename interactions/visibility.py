@@ -2,9 +2,9 @@
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions.models import Comment, Subject
-from relations import queries as relations
+from relations import queries as relations_queries
 
 PICKED = Comment.Attr.PINNED | Comment.Attr.BY_AUTHOR
 
@@ -19,7 +19,7 @@ def by_shown_authors(viewer_id: int | None) -> "QuerySet[Comment]":
     )
     if viewer_id is None:
         return comments
-    return comments.exclude(author_id__in=relations.blocked_ids(viewer_id))
+    return comments.exclude(author_id__in=relations_queries.blocked_ids(viewer_id))
 
 
 def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
@@ -33,7 +33,7 @@ def shown_to(viewer_id: int | None) -> "QuerySet[Comment]":
     everywhere = ~Q(subject__status=Subject.Status.FEATURED)
     if viewer_id is None:
         return shown.alias(picks=F("attrs").bitand(PICKED)).filter(everywhere | Q(picks__gt=0))
-    own_post = feeds.by_author(viewer_id).filter(pk=OuterRef("subject__subj_id"))
+    own_post = feeds_queries.by_author(viewer_id).filter(pk=OuterRef("subject__subj_id"))
     below = own_replies(viewer_id).filter(subject_id=OuterRef("subject_id"), root_id=OuterRef("pk"))
     own = Q(author_id=viewer_id) | Q(root__isnull=True, answered__isnull=False)
     return shown.alias(

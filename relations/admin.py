@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.json import iso
@@ -48,7 +48,7 @@ class ByPersonAdmin(ReadOnlyAdmin):
 
 
 def _id_of(word: str) -> int:
-    user = accounts.any_by_name(word.removeprefix("@"))
+    user = accounts_queries.any_by_name(word.removeprefix("@"))
     if user is not None:
         return user.pk
     is_id = word.isascii() and word.isdigit() and len(word) <= len(str(MAX_ID))

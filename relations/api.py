@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.rate_limits import PEOPLE
 from relations import actions, queries
@@ -100,7 +100,7 @@ class People(APIView):
     )
     def get(self, request: Request, user_id: str) -> Response:
         """Return a page, newest first; 404 if one of the two blocks the other."""
-        person = accounts.by_id(api.parse_id(user_id))
+        person = accounts_queries.by_id(api.parse_id(user_id))
         if queries.is_blocked(request.user.pk, person.pk):
             raise errors.UserNotFound
         cursor, size = api.page_params(request)

@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db import connection
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.models import User
 from relations.models import (
     BLOCKED,
@@ -108,7 +108,7 @@ def profile(viewer: User | AnonymousUser, person: User) -> Person:
     `relation` is BLACKLISTING: show only the name and the unblock button.
     """
     state = relation(viewer.pk, person.pk)
-    card = accounts.cards([person.pk]).get(person.pk)
+    card = accounts_queries.cards([person.pk]).get(person.pk)
     if card is None or states.is_blocked(state):
         raise UserNotFound
     return {**card, "relation": name(state), "counts": counts(person.pk)}
@@ -123,7 +123,7 @@ def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]
     shown = [one for one, state in states_by_id.items() if not states.blocked_either_way(state)]
     return {
         one: {**card, "relation": name(states_by_id[one])}
-        for one, card in accounts.cards(shown).items()
+        for one, card in accounts_queries.cards(shown).items()
     }
 
 
@@ -132,7 +132,7 @@ def search_people(
 ) -> Page[Person]:
     """Return people whose name begins with a text; omits those with a block in either direction."""
     hidden = None if viewer.pk is None else blocked_ids(viewer.pk)
-    page = accounts.people(text, cursor, size, hidden)
+    page = accounts_queries.people(text, cursor, size, hidden)
     relations = relations_of(viewer.pk, [int(card["id"]) for card in page.items])
     return page.with_items(
         [{**card, "relation": name(relations[int(card["id"])])} for card in page.items]
@@ -188,7 +188,7 @@ def search_own(
     In the order of the list; three queries a page. The list is bounded by FOLLOW_LIMIT; followers
     have no such bound and no search.
     """
-    named = accounts.named(text).filter(pk=OuterRef("to_user"))
+    named = accounts_queries.named(text).filter(pk=OuterRef("to_user"))
     rows = SEARCHED[kind](user_id).filter(Exists(named))
     return _people(_Listing(rows, "followed_at", user_id), cursor, size)
 
@@ -271,7 +271,7 @@ def _people(
     for step in range(ROUNDS):
         found = listing.read(place, (size + 1) << step)
         ids = [position.id for position in found.positions]
-        cards = accounts.cards(ids, closed=show_closed)
+        cards = accounts_queries.cards(ids, closed=show_closed)
         for position in found.positions:
             state, card = found.relations[position.id], cards.get(position.id)
             if card and (show_blocked or not states.blocked_either_way(state)):

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.rate_limits import PEOPLE, READS, takes
 from relations import actions, queries
@@ -39,7 +39,7 @@ def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
 
     `?q=` searches one's own bounded lists; other lists ignore it.
     """
-    person = accounts.by_name(username)
+    person = accounts_queries.by_name(username)
     profile = queries.profile(request.user, person)
     if profile["relation"] == Relation.BLACKLISTING.name:
         return HttpResponseRedirect(reverse("profile", args=[person.username]))
@@ -144,9 +144,9 @@ class _Named:
 
     def __init__(self, me: User, typed: str) -> None:
         """Look up a name. Raises UserNotFound for an impossible name, SelfRelation."""
-        if not accounts.is_name(typed):
+        if not accounts_queries.is_name(typed):
             raise errors.UserNotFound
-        self.typed, self.person = typed, accounts.any_by_name(typed)
+        self.typed, self.person = typed, accounts_queries.any_by_name(typed)
         if self.person is not None and self.person.pk == me.pk:
             raise errors.SelfRelation
         self.state = None if self.person is None else queries.relation(me.pk, self.person.pk)

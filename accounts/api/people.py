@@ -13,8 +13,8 @@ from accounts import actions, queries, serializers
 from accounts.models import User
 from accounts.rate_limits import READS
 from accounts.tokens.authentication import signed_in
-from feeds import queries as feeds
-from relations import queries as relations
+from feeds import queries as feeds_queries
+from relations import queries as relations_queries
 from relations.serializers import PersonPageSerializer
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -27,10 +27,10 @@ Body = dict[str, Any]
 
 def user_body(viewer: Any, person: User) -> Body:
     """Return a person as the viewer may see them. Raises UserNotFound if they block the viewer."""
-    body: Body = relations.profile(viewer, person)
+    body: Body = relations_queries.profile(viewer, person)
     if body["relation"] in BLOCKING:
         return body | {"bio": "", "counts": None}
-    posts = feeds.post_counts([person.pk]).get(person.pk, 0)
+    posts = feeds_queries.post_counts([person.pk]).get(person.pk, 0)
     return body | {"counts": body["counts"] | {"posts": posts}}
 
 
@@ -106,5 +106,5 @@ class Users(APIView):
         if not text:
             raise errors.InvalidInput(fields={"q": [_("Say what to look for.")]})
         cursor, size = api.page_params(request)
-        page = relations.search_people(request.user, text, cursor, size)
+        page = relations_queries.search_people(request.user, text, cursor, size)
         return Response({"items": page.items, "next": page.next})

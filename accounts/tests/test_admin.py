@@ -15,9 +15,9 @@ from accounts import actions
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from accounts.sign_in import two_factor
 from accounts.tokens import authentication
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import RecommendedAuthor
-from interactions import actions as interactions
+from interactions import actions as interactions_actions
 from relations.tests.helpers import at_once
 from socialsite.core.http.errors import (
     AppError,
@@ -170,7 +170,7 @@ def test_what_staff_delete_is_noted_what_people_delete_is_not(
 ) -> None:
     moderator, other = make_staff(MODERATOR), make_user()
     own, post, under = make_post(alice), make_post(alice), make_post(alice)
-    mine, theirs = (interactions.comment(other, under.pk, "words") for _ in range(2))
+    mine, theirs = (interactions_actions.comment(other, under.pk, "words") for _ in range(2))
     assert api_for(alice).delete(f"/api/v1/posts/{own.pk}").status_code == 204
     assert api_for(other).delete(f"/api/v1/comments/{mine.pk}").status_code == 204
     assert notes() == []
@@ -581,7 +581,7 @@ def test_where_it_is_asked_for_staff_without_one_have_no_powers_over_the_api(
     settings.STAFF_TOTP = True
     staff = api_for(alice)
     post, own = make_post(other), make_post(alice)
-    comment = interactions.comment(other, post.pk, "words")
+    comment = interactions_actions.comment(other, post.pk, "words")
     for path in (f"/api/v1/comments/{comment.pk}", f"/api/v1/posts/{post.pk}"):
         answer = staff.delete(path)
         assert (answer.status_code, answer.json()["code"]) == (403, 27)
@@ -600,7 +600,7 @@ def test_members_pay_nothing_for_the_question(alice, make_user, make_post, setti
     for asked in (False, True):
         settings.STAFF_TOTP = asked
         with CaptureQueriesContext(connection) as found, pytest.raises(Forbidden):
-            feeds.delete(me, post.pk)
+            feeds_actions.delete(me, post.pk)
         counts.append(len(found))
     assert counts[0] == counts[1]
 

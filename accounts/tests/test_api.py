@@ -6,7 +6,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import User
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.http.errors import BannedAccessToken
 
 pytestmark = pytest.mark.django_db
@@ -206,7 +206,7 @@ def test_a_person_is_shown_by_id_and_by_name_with_counts_and_relation(
     api, api_for, make_user, drain
 ) -> None:
     me, other = make_user(), make_user("Other1")
-    relations.follow(me, other)
+    relations_actions.follow(me, other)
     drain()
     shown = api_for(me).get(f"/api/v1/users/{other.pk}").json()
     assert shown["relation"] == "FOLLOWING"
@@ -239,7 +239,7 @@ def test_who_blocks_me_is_not_found_and_of_whom_i_block_only_the_card_shows(
 ) -> None:
     blocker, blocked = make_user("blocker1"), make_user("blocked1", nickname="Blocked1")
     actions.edit_profile(blocked, bio="my bio")
-    relations.block(blocker, blocked)
+    relations_actions.block(blocker, blocked)
     answer = api_for(blocked).get(f"/api/v1/users/{blocker.pk}")
     assert (answer.status_code, answer.json()["code"]) == (404, 1)
     shown = api_for(blocker).get(f"/api/v1/users/{blocked.pk}").json()
@@ -247,7 +247,7 @@ def test_who_blocks_me_is_not_found_and_of_whom_i_block_only_the_card_shows(
     for viewer in (blocker, blocked):
         found = api_for(viewer).get("/api/v1/users?q=block").json()["items"]
         assert [person["id"] for person in found] == [str(viewer.pk)]
-    relations.block(blocked, blocker)
+    relations_actions.block(blocked, blocker)
     assert api_for(blocker).get(f"/api/v1/users/{blocked.pk}").status_code == 404
 
 

@@ -7,7 +7,7 @@ from django.utils.crypto import get_random_string
 from rest_framework.test import APIClient
 
 from accounts import actions
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import redis
 
 pytestmark = [pytest.mark.django_db, pytest.mark.urls("accounts.tests.tiny_urls")]
@@ -93,5 +93,5 @@ def test_a_real_view_costs_that_and_what_it_reads_itself(
     client, other = request.getfixturevalue(who), make_user()
     address = f"/api/v1/relations?ids={other.pk}"
     client.get(address)
-    round_trips, queries = cost(lambda: relations.relations_of(user.pk, [other.pk]))
+    round_trips, queries = cost(lambda: relations_queries.relations_of(user.pk, [other.pk]))
     assert cost(lambda: client.get(address)) == (round_trips + 1, queries)

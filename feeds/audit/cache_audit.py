@@ -6,7 +6,7 @@ few ms until it has told the caches. What each process keeps in mind is not look
 
 from collections.abc import Iterator
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds import cache
 from feeds.audit.reasons import Code, Reason
@@ -42,7 +42,7 @@ class _Look:
         self._outbox = Runs(cache.OUTBOX, above, 1, [post.author_id])
         self._fanouts = OpenFanOuts(above)
         self._posts = hydration.Posts([post.pk])
-        self._person = accounts.Cards([post.author_id])
+        self._person = accounts_queries.Cards([post.author_id])
         lists = (self._inbox, self._outbox, self._fanouts)
         reads.ask(self._reader, *lists, self._posts, self._person)
 

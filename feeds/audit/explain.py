@@ -12,7 +12,7 @@
 
 from dataclasses import dataclass, replace
 
-from accounts import queries as people
+from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds.audit import cache_audit
 from feeds.audit.reasons import PULLED, SHOWS, Code, Reason, Value, time_of
@@ -28,7 +28,7 @@ from feeds.models import (
     Post,
     Visibility,
 )
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.ids import MAX_ID
 
@@ -64,7 +64,7 @@ def explain(viewer_id: int | None, post_id: int) -> Explanation:
 def find_reader(text: str) -> User | None:
     """Return the person with a username or an id, including banned and closed accounts."""
     word = text.strip().removeprefix("@")
-    found = people.any_by_name(word)
+    found = accounts_queries.any_by_name(word)
     if found is None and (ident := find_id(word)) is not None:
         found = User.objects.filter(pk=ident).first()
     return found
@@ -131,7 +131,7 @@ class _Case:
         elif author.banned_at is not None:
             self._add(Code.AUTHOR_BANNED, author=name)
         own = post.author_id == viewer.pk
-        follow = relations.follows_queryset(viewer.pk).filter(to_user_id=post.author_id)
+        follow = relations_queries.follows_queryset(viewer.pk).filter(to_user_id=post.author_id)
         since = follow.values_list("followed_at", flat=True).first()
         followed = follow.exists()
         if not own:
@@ -148,7 +148,7 @@ class _Case:
             self._add(Code.FOLLOWED, author=name, since_ms=since or 0)
 
     def _blocks(self, viewer_id: int, author_id: int, name: str) -> None:
-        state = relations.name(relations.relation(viewer_id, author_id))
+        state = relations_queries.name(relations_queries.relation(viewer_id, author_id))
         code = {
             "BLACKLISTING": Code.BLOCKED_BY_READER,
             "BLACKLISTED": Code.BLOCKED_BY_AUTHOR,

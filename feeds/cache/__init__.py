@@ -8,7 +8,7 @@ could not be told is owed to it (`core.redis.forget`).
 from collections.abc import Sequence
 from operator import itemgetter
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from feeds.cache.timeline import ID_DIGITS, Entry, Run, Timeline, entry_of, member_of
 from socialsite.core import redis
 from socialsite.core.cache.lease import LEASE_MS, Epoch, LeaseCache, TaggedCache
@@ -27,7 +27,7 @@ OPEN = Timeline("fanouts2", 60 * SECOND_MS)
 ALL = 0
 # What a reader's feed depends on besides posts (`feeds.home.viewer`).
 READER_TTL_MS = 60 * SECOND_MS
-READERS = TaggedCache("reader", READER_TTL_MS, accounts.STANDING)
+READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
 # So long after a commit no cached reader is of before it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for one that is gone.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from accounts.live import hints, messages
 from accounts.models import User
-from relations import queries as relations
+from relations import queries as relations_queries
 
 BATCH = 1000
 NEW_POSTS = messages.register("new_posts", make_up={"count": 0})
@@ -37,4 +37,4 @@ def online_followers(author_id: int) -> Iterable[list[int]]:
     everybody = sorted(hints.all_online() - {author_id})
     for start in range(0, len(everybody), BATCH):
         batch = everybody[start : start + BATCH]
-        yield list(relations.follower_ids(author_id).filter(to_user_id__in=batch))
+        yield list(relations_queries.follower_ids(author_id).filter(to_user_id__in=batch))

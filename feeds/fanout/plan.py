@@ -12,7 +12,7 @@ from django.db.models.functions import Mod, RowNumber
 
 from feeds import cache
 from feeds.models import FanOut, FanOutChunk
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
@@ -33,7 +33,7 @@ def write(post_id: int) -> None:
     # The id of every FANOUT_CHUNK-th follower, counted by the database: one row a chunk, not a
     # follower.
     number = Window(RowNumber(), order_by="to_user")
-    followers = relations.follower_ids(fanout.author_id).annotate(place=number - Value(1))
+    followers = relations_queries.follower_ids(fanout.author_id).annotate(place=number - Value(1))
     firsts = list(followers.annotate(rest=Mod("place", settings.FANOUT_CHUNK)).filter(rest=0))
     bounds, total = firsts[1:], len(firsts)
     edges = [0, *(bound - 1 for bound in bounds), MAX_ID]

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from feeds.models import Mode
-from relations import queries as relations
+from relations import queries as relations_queries
 
 # An author falls back to the lower tier only below this share of the threshold.
 HYSTERESIS = 0.8
@@ -54,7 +54,9 @@ def active_since() -> datetime:
 
 def recipients(author_id: int, lower: int, upper: int, mode: int) -> "QuerySet[Any, int]":
     """Return the followers with `lower < id <= upper` who get the push, by current relations."""
-    found = relations.follower_ids(author_id).filter(to_user_id__gt=lower, to_user_id__lte=upper)
+    found = relations_queries.follower_ids(author_id).filter(
+        to_user_id__gt=lower, to_user_id__lte=upper
+    )
     return found.filter(to_user__last_seen__gte=active_since()) if mode == Mode.ACTIVE else found
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypedDict
 import orjson
 from django.db.models import QuerySet
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from feeds import cache, video
 from feeds.home import prefetch
 from feeds.home.viewer import Reader
@@ -106,7 +106,7 @@ class Hydration:
         self._followed_only = followed_only
         self._likely: set[int] = set()
         self._posts = Posts()
-        self._people = accounts.Cards()
+        self._people = accounts_queries.Cards()
         self._faces: dict[int, dict[str, Any]] = {}
         # What goes with the posts: it shares their round trips, and is read when they are known.
         self._along: list[Any] = [self._people] if companion is None else [self._people, companion]

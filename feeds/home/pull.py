@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.http.pagination import Position
 
@@ -208,7 +208,7 @@ class _Reading:
         """
         of_follows = self._are_most_follows
         if of_follows:
-            who, ids = relations.following_ids(self.viewer_id).query.sql_with_params()
+            who, ids = relations_queries.following_ids(self.viewer_id).query.sql_with_params()
             limit = 2 * count  # some of the follows are not among the authors
         else:
             who, ids, limit = _places(self.authors), tuple(self.authors), count + 1
@@ -243,7 +243,10 @@ class _Reading:
         count = len(self.authors)
         if count <= IDS_MAX:
             return False
-        return count > IDS_IN_PARTS or relations.counts(self.viewer_id)["following"] <= 2 * count
+        return (
+            count > IDS_IN_PARTS
+            or relations_queries.counts(self.viewer_id)["following"] <= 2 * count
+        )
 
     def _posts(self, heads: Sequence[_Head], low: int) -> list[Position]:
         """Return the first posts of some authors after the place, at `low` (ms) or above."""

@@ -16,7 +16,7 @@ from feeds.cache.timeline import Entry, Runs, entry_of, member_of
 from feeds.home import pull, viewer
 from feeds.home.viewer import Reader, ReaderRead
 from feeds.models import AuthorHead, FanOut, InboxEntry
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Read
 from socialsite.core.db.compiled import PADDING, UnionRead, compiled
@@ -368,5 +368,5 @@ def _pulled(*, limit: int, number: int) -> "QuerySet[AuthorHead, Any]":
 @compiled
 def _pulled_follows(viewer_id: int, *, number: int) -> "QuerySet[AuthorHead, Any]":
     heads = AuthorHead.objects.filter(last_pulled_position__gt=0)
-    heads = heads.filter(author_id__in=relations.following_ids(viewer_id))
+    heads = heads.filter(author_id__in=relations_queries.following_ids(viewer_id))
     return heads.values_list("author_id", "last_pulled_position", PADDING, Value(number))

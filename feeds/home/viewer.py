@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet, Value
 
 from feeds import cache
 from feeds.models import InboxEdge, InboxState
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db, redis
 from socialsite.core.cache.reads import Read, run
 from socialsite.core.cache.unpacked import Unpacked
@@ -124,7 +124,7 @@ def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
     # Follows without banned and closed accounts: the gate would hide all they posted, row by row.
     # Blocks of all: they hold also for who is unbanned before the page is made (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
-    ties = relations.ties(viewer_id).filter(Q(follows=False) | is_open)
+    ties = relations_queries.ties(viewer_id).filter(Q(follows=False) | is_open)
     return ties.values_list("to_user_id", "follows", PADDING, Value(number))
 
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import cache
 from feeds.inbox import sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.http.pagination import Position, before
 
@@ -82,7 +82,9 @@ def everybody(after: int = 0) -> Iterator[int]:
 
 @db.atomic
 def _begin(actor: User, viewer_id: int, address: str) -> None:
-    accounts.note(actor, accounts.Act.REBUILD_INBOX, "user", viewer_id, address=address)
+    accounts_actions.note(
+        actor, accounts_actions.Act.REBUILD_INBOX, "user", viewer_id, address=address
+    )
     _forget(viewer_id)
 
 
@@ -102,7 +104,7 @@ def _rebuild(viewer_id: int, report: Report) -> None:
         if wrong:
             report.removed += _remove(viewer_id, wrong)
     # A follow after this has an event that syncs it too.
-    for author_id in sorted(authors.union(relations.following_ids(viewer_id))):
+    for author_id in sorted(authors.union(relations_queries.following_ids(viewer_id))):
         sync.sync_inbox(viewer_id, author_id)
         report.synced += 1
     trim.trim(viewer_id)

@@ -14,7 +14,7 @@ from accounts.models import User
 from feeds import cache
 from feeds.fanout import tiers
 from feeds.models import FanOut, InboxEdge, InboxEntry, InboxState, Post
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 
 COMPLETE = 0
@@ -23,7 +23,7 @@ COMPLETE = 0
 @db.atomic
 def sync_inbox(viewer_id: int, author_id: int) -> None:
     """Backfill the viewer's inbox if they follow the author now, purge it if they do not."""
-    follows = relations.locked_follow(viewer_id, author_id)
+    follows = relations_queries.locked_follow(viewer_id, author_id)
     # Lock the state before the rows, in the same order as all other writers.
     db.ensure(InboxState(viewer_id=viewer_id))
     InboxState.objects.filter(viewer_id=viewer_id).update(generation=F("generation") + 1)
@@ -71,7 +71,7 @@ def missing(viewer_id: int, limit: int) -> list[int]:
 
     Correct in a snapshot only. Readers may still see these posts if they pull the author.
     """
-    follows = relations.following_ids(viewer_id).filter(to_user__in=User.objects.active())
+    follows = relations_queries.following_ids(viewer_id).filter(to_user__in=User.objects.active())
     floors = InboxState.objects.filter(viewer_id=viewer_id).values_list("inbox_floor", flat=True)
     edges = InboxEdge.objects.filter(viewer_id=viewer_id, author_id=OuterRef("author_id"))
     rows = InboxEntry.objects.filter(

@@ -16,14 +16,14 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import deliver, sweep, tiers
 from feeds.home import pull, viewer
 from feeds.inbox import sync, trim
 from feeds.models import FanOutChunk, Mode, Post, Visibility
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.events import relay
 from socialsite.core.http.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
@@ -102,7 +102,9 @@ class FeedMachine(RuleBasedStateMachine):
         super().__init__()
         redis.call(lambda connection: connection.flushdb())
         self.people = [
-            accounts.register(username=f"model{n}", nickname=f"Model{n}", password="right.pass1")
+            accounts_actions.register(
+                username=f"model{n}", nickname=f"Model{n}", password="right.pass1"
+            )
             for n in range(PEOPLE)
         ]
         self.posts: list[Post] = []
@@ -136,18 +138,18 @@ class FeedMachine(RuleBasedStateMachine):
     def change_follow(self, a: int, b: int, do: str) -> None:
         if a != b:
             with contextlib.suppress(*REFUSED):
-                getattr(relations, do)(self.people[a], self.people[b])
+                getattr(relations_actions, do)(self.people[a], self.people[b])
 
     @rule(a=people_index, b=people_index, do=st.sampled_from(["block", "unblock"]))
     def change_block(self, a: int, b: int, do: str) -> None:
         if a != b:
             with contextlib.suppress(*REFUSED):
-                getattr(relations, do)(self.people[a], self.people[b])
+                getattr(relations_actions, do)(self.people[a], self.people[b])
 
     @rule(a=people_index, on=st.booleans())
     def ban(self, a: int, on: bool) -> None:
         person = User.objects.get(pk=self.people[a].pk)
-        (accounts.ban if on else accounts.unban)(person)
+        (accounts_actions.ban if on else accounts_actions.unban)(person)
 
     @rule(a=people_index, days=st.sampled_from([0, 1000]))
     def come_or_stay_away(self, a: int, days: int) -> None:
@@ -321,7 +323,7 @@ class FeedMachine(RuleBasedStateMachine):
         elif what == "relation" and a != b:
             do = data.draw(st.sampled_from(["follow", "unfollow", "block", "unblock"]))
             with contextlib.suppress(*REFUSED):
-                getattr(relations, do)(one, other)
+                getattr(relations_actions, do)(one, other)
         elif what == "ban":
             self.ban(a, on=data.draw(st.booleans()))
         elif what == "event":

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 
 from django.db import connections
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import sweep
 from feeds.inbox import sync, trim
 from feeds.models import Post, Visibility
 from feeds.tests.model import REFUSED, all_pages
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.events import enqueue, relay
 
@@ -102,11 +102,11 @@ class Storm:
                 if dice.random() < 0.2:
                     actions.publish(b, content="tie", at_ms=post.position)
                 if dice.random() < 0.05:
-                    accounts.ban(User.objects.get(pk=b.pk))
+                    accounts_actions.ban(User.objects.get(pk=b.pk))
             else:
-                getattr(relations, what)(a, b)
+                getattr(relations_actions, what)(a, b)
             if dice.random() < 0.2:
-                accounts.unban(User.objects.get(pk=b.pk))
+                accounts_actions.unban(User.objects.get(pk=b.pk))
 
     def read(self, dice: random.Random) -> None:
         """Read a feed to its end, and check it if there was no concurrent write."""

@@ -10,7 +10,7 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import tiers
 from feeds.models import InboxState, Mode, Post
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.http.errors import Forbidden, NotFound
 from socialsite.core.http.pagination import Position
 
@@ -27,7 +27,7 @@ def test_deleting_a_post_one_may_not_see_answers_as_if_there_were_none(
     make_user: Make, make_post: Make
 ) -> None:
     author, stranger, blocked = make_user(), make_user(), make_user()
-    relations.block(author, blocked)
+    relations_actions.block(author, blocked)
     public, private = make_post(author), make_post(author, visibility="followers")
     with pytest.raises(Forbidden):
         actions.delete(stranger, public.pk)
@@ -44,7 +44,7 @@ def test_new_posts_of_others_are_counted_until_the_first_page_was_read(
     make_user: Make, make_post: Make, drain: Make
 ) -> None:
     reader, author, other = make_user(), make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     make_post(author)
     make_post(other)
     make_post(reader)
@@ -57,7 +57,7 @@ def test_new_posts_of_others_are_counted_until_the_first_page_was_read(
     assert queries.new_count(reader) == (2, False)
     actions.delete(author, gone.pk)
     assert queries.new_count(reader) == (1, False)
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     assert queries.new_count(reader) == (0, False)
 
 
@@ -66,7 +66,7 @@ def test_the_count_stops_at_99(
 ) -> None:
     monkeypatch.setattr(queries, "NEW_COUNT_MAX", 4)
     reader, author = make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     for _ in range(4):
         make_post(author)
     assert queries.new_count(reader) == (4, False)
@@ -78,7 +78,7 @@ def test_the_count_fetches_no_texts(
     make_user: Make, make_post: Make, django_assert_max_num_queries: Make
 ) -> None:
     reader, author = make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     make_post(author)
     with django_assert_max_num_queries(14) as captured:
         queries.new_count(reader)
@@ -101,7 +101,7 @@ def test_the_read_mark_never_moves_back(make_user: Make) -> None:
 def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
     """A reader who saw a first page, an author they follow, and the time of its newest post."""
     reader, author = make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     now = make_post(author).position
     for seconds in (1, 30):
         make_post(author, at_ms=now - seconds * 1000)
@@ -143,7 +143,7 @@ def test_late_posts_of_oneself_and_of_who_was_left_are_not_new(
     make_post(reader, at_ms=now - 500)
     make_post(author, at_ms=now - 500)
     assert queries.new_count(reader) == (1, False)
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     assert queries.new_count(reader) == (0, False)
 
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions
 from feeds.models import InboxState, Post, RecommendedAuthor
@@ -19,7 +19,7 @@ from feeds.serializers import (
     PostPageSerializer,
     PostSerializer,
 )
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
@@ -235,14 +235,14 @@ def test_one_post_is_found_by_those_who_may_see_it(
         return [client.get(f"{V1}posts/{post.pk}").status_code for post in (public, private)]
 
     assert (seen(api), seen(mine), seen(theirs)) == ([200, 404], [200, 404], [200, 200])
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     assert seen(mine) == [200, 200]
-    relations.block(author, me)
+    relations_actions.block(author, me)
     assert (seen(mine), seen(api)) == ([404, 404], [200, 404])
-    relations.unblock(author, me)
-    relations.block(me, author)
+    relations_actions.unblock(author, me)
+    relations_actions.block(me, author)
     assert (seen(mine), seen(theirs)) == ([404, 404], [200, 200])
-    accounts.ban(author)
+    accounts_actions.ban(author)
     assert seen(api) == [404, 404]
     nothing = mine.get(f"{V1}posts/{10**18}")
     hidden = mine.get(f"{V1}posts/{public.pk}")
@@ -264,7 +264,7 @@ def test_a_person_deletes_their_own_post_and_nobody_elses(
 
 def test_staff_delete_what_is_not_theirs(me: User, author: User, api_for: Make) -> None:
     posts = [actions.publish(author, content="x", visibility=v) for v in ("public", "followers")]
-    accounts.promote(me, Role.MEMBER | Role.MODERATOR)
+    accounts_actions.promote(me, Role.MEMBER | Role.MODERATOR)
     client = api_for(User.objects.get(pk=me.pk))
     for post in posts:
         assert client.delete(f"{V1}posts/{post.pk}").status_code == 204
@@ -275,7 +275,7 @@ def test_staff_delete_what_is_not_theirs(me: User, author: User, api_for: Make) 
 def test_the_feed_is_paged_by_size_and_cursor(
     mine: APIClient, me: User, author: User, make_post: Make
 ) -> None:
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     posts = [make_post(author if number % 3 else me) for number in range(23)]
     expected = names(posts)
     assert walk(mine, "feed") == [expected[:10], expected[10:20], expected[20:]]
@@ -287,7 +287,7 @@ def test_the_feed_is_paged_by_size_and_cursor(
 def test_a_cursor_keeps_its_place_when_posts_come_and_go(
     mine: APIClient, me: User, author: User, make_post: Make
 ) -> None:
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     posts = [make_post(author) for _ in range(6)]
     first = mine.get(V1 + "feed", {"size": 2})
     assert ids(first) == names(posts[4:])
@@ -347,7 +347,7 @@ def test_only_reading_the_first_page_resets_the_count(
     def count() -> Any:
         return mine.get(V1 + "feed/new-count").json()
 
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     assert count() == {"count": 0, "more": False}
     posts = [make_post(author) for _ in range(3)]
     make_post(me)
@@ -378,7 +378,7 @@ def test_recommended_is_of_everybody_until_somebody_is_picked(
     RecommendedAuthor.objects.create(author=picked)
     for client in (api, mine):
         assert ids(client.get(V1 + "feed/recommended")) == names([posts[1], posts[3]])
-    relations.block(picked, me)
+    relations_actions.block(picked, me)
     assert ids(mine.get(V1 + "feed/recommended")) == []
     assert len(ids(api.get(V1 + "feed/recommended"))) == 2
     assert not InboxState.objects.filter(read_ts__gt=0).exists()
@@ -395,7 +395,7 @@ def test_posts_of_one_person_are_theirs_alone_in_order(
     actions.delete(author, posts.pop(1).pk)
     assert walk(api, path, size=3) == [names(posts)[:3], names(posts)[3:]]
     assert ids(mine.get(V1 + path)) == names(posts)
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     assert ids(mine.get(V1 + path)) == names([*posts, private])
 
 
@@ -407,13 +407,13 @@ def test_posts_of_a_person_behind_a_block_are_not_found_as_if_there_were_none(
     nobody = mine.get(f"{V1}users/{10**18}/posts")
     assert_error(nobody, 404, "USER_NOT_FOUND")
     for one, other in ((me, author), (author, me)):
-        relations.block(one, other)
+        relations_actions.block(one, other)
         answer = mine.get(path)
         assert (answer.status_code, answer.json()) == (404, nobody.json())
         assert api.get(path).status_code == 200
-        relations.unblock(one, other)
+        relations_actions.unblock(one, other)
     assert mine.get(path).status_code == 200
-    accounts.ban(author)
+    accounts_actions.ban(author)
     assert mine.get(path).json() == api.get(path).json() == nobody.json()
 
 
@@ -424,7 +424,7 @@ def test_twenty_posts_cost_as_many_queries_as_five(
 ) -> None:
     authors = [make_user() for _ in range(5)]
     for author in authors:
-        relations.follow(me, author)
+        relations_actions.follow(me, author)
     for number in range(25):
         author = authors[0 if "star" in path else number % 5]
         make_post(author, images=[make_picture(author, str(number)).pk] if number % 2 else [])

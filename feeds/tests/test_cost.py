@@ -17,14 +17,14 @@ from django.test.utils import CaptureQueriesContext
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.cache.timeline import Run, Timeline, entry_of
 from feeds.home import prefetch
-from interactions import actions as interactions
+from interactions import actions as interactions_actions
 from interactions.models import SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MIN_ID
@@ -48,8 +48,8 @@ def me(make_user: Make, drain: Make, pushed: LazySettings) -> User:
     """A person whose feed has all that costs work: pulled and pushed posts, likes, blocks."""
     me, pushing, pulled, blocked, banned = (make_user() for _ in range(5))
     for author in (pushing, pulled, blocked, banned):
-        relations.follow(me, author)
-        relations.follow(make_user(), author)
+        relations_actions.follow(me, author)
+        relations_actions.follow(make_user(), author)
     drain()
     picture = Media.objects.create(
         owner_id=me.pk, name="aa/a.jpg", thumb_name="aa/b.jpg", width=4, height=3, size=1
@@ -63,11 +63,11 @@ def me(make_user: Make, drain: Make, pushed: LazySettings) -> User:
         posts.append(actions.publish(pulled, content=f"pulled {number}"))
         actions.publish(banned, content="nor this")
     drain()
-    relations.block(blocked, me)
-    accounts.ban(banned)
+    relations_actions.block(blocked, me)
+    accounts_actions.ban(banned)
     for post in posts[::3]:
-        interactions.like(me, SubjectType.POST, post.pk)
-        interactions.comment(pushing, post.pk, "hm")
+        interactions_actions.like(me, SubjectType.POST, post.pk)
+        interactions_actions.comment(pushing, post.pk, "hm")
     drain()
     return me
 
@@ -82,7 +82,7 @@ def mine(me: User, api_for: Make) -> APIClient:
 @pytest.fixture
 def browser(me: User) -> Client:
     client = Client()
-    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    client.cookies["access"], client.cookies["refresh"] = accounts_actions.sign_in(me, "chrome")
     redis.call(lambda connection: connection.flushdb())
     return client
 
@@ -199,7 +199,7 @@ def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:
 def test_who_may_not_read_it_is_told_as_everywhere(api: APIClient, me: User, api_for: Make) -> None:
     other = "/api/v1/feed/new-count"
     banned = api_for(me)
-    accounts.ban(me)
+    accounts_actions.ban(me)
     wrong = APIClient()
     wrong.credentials(HTTP_AUTHORIZATION="Bearer x")
     for client in (api, banned, wrong):

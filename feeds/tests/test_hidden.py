@@ -10,7 +10,7 @@ from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import tiers
 from feeds.models import Mode, Post
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +34,7 @@ def pulled(reader: User, make_user: Make, drain: Make) -> User:
 
 
 def follow(reader: User, author: User, drain: Make) -> User:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     return author
 

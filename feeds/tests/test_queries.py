@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.models import RecommendedAuthor
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.db import page_filling
 from socialsite.core.http.pagination import Position
 
@@ -35,7 +35,7 @@ def test_the_recommended_feed_is_all_public_posts_that_the_reader_may_see(
     make_user: Make, make_post: Make
 ) -> None:
     reader, good, banned, blocker = (make_user() for _ in range(4))
-    relations.follow(reader, good)
+    relations_actions.follow(reader, good)
     seen_by_guests, seen_by_reader = [], []
     for _ in range(3):
         post = make_post(good)
@@ -45,8 +45,8 @@ def test_the_recommended_feed_is_all_public_posts_that_the_reader_may_see(
         make_post(banned)
         seen_by_guests.append(str(make_post(blocker).pk))
         actions.delete(good, make_post(good).pk)
-    accounts.ban(banned)
-    relations.block(blocker, reader)
+    accounts_actions.ban(banned)
+    relations_actions.block(blocker, reader)
     assert recommended(None) == seen_by_guests[::-1]
     assert recommended(reader) == seen_by_reader[::-1]
 
@@ -63,13 +63,13 @@ def test_posts_of_a_banned_author_cost_the_home_feed_one_round(
     make_user: Make, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader, good, bad = make_user(), make_user(), make_user()
-    relations.follow(reader, good)
-    relations.follow(reader, bad)
+    relations_actions.follow(reader, good)
+    relations_actions.follow(reader, bad)
     wanted = make_post(good)
     for _ in range(9):
         make_post(bad)
     drain()
-    accounts.ban(bad)
+    accounts_actions.ban(bad)
     monkeypatch.setattr(page_filling, "ROUNDS_MAX", 3)
     page = queries.home_feed(reader, None, 2)
     assert ([card["id"] for card in page.items], page.next) == ([str(wanted.pk)], None)

@@ -19,8 +19,8 @@ from feeds import actions, queries
 from feeds.fanout import sweep
 from feeds.models import AuthorHead, FanOut, FanOutChunk, InboxEntry, Post, Visibility
 from feeds.tests.home.test_timeline import assert_exact
-from relations import actions as relations
-from relations import queries as relation_queries
+from relations import actions as relations_actions
+from relations import queries as relations_queries
 from relations.tests.helpers import counted, facts
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.pagination import Position
@@ -131,7 +131,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
     with enqueue.paused():
         for reader in readers:
             for author in authors:
-                relations.follow(reader, author)
+                relations_actions.follow(reader, author)
     journal, race = Journal(), Race(publish=10, read=10, toggle=10)
 
     def publish(author: User) -> Callable[[random.Random], None]:
@@ -161,7 +161,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
         def step(dice: random.Random) -> None:
             author = dice.choice(authors)
             follow = dice.random() < 0.6
-            (relations.follow if follow else relations.unfollow)(person, author)
+            (relations_actions.follow if follow else relations_actions.unfollow)(person, author)
             wanted = journal.of(author)
             found = set(walk(person, dice.choice([3, 20])))
             if follow:
@@ -189,7 +189,7 @@ def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_o
     assert not FanOut.objects.exclude(state=FanOut.State.DONE).exists()
     for person in (*authors, *readers, *togglers):
         assert_exact(person, 7)
-        followed = relation_queries.following_ids(person.pk)
+        followed = relations_queries.following_ids(person.pk)
         rows = InboxEntry.objects.filter(user_id=person.pk)
         assert not rows.exclude(author_id__in=followed).exists()
         assert counted(person) == facts(person)

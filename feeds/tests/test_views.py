@@ -14,11 +14,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from PIL import Image
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import cache, queries, views
 from feeds.models import Post, PostContent, RecommendedAuthor
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Media
 from socialsite.pages.jinja import post_card
@@ -96,7 +96,7 @@ def test_guests_are_welcomed_with_recommended_posts(
 def test_members_see_their_feed_below_the_composer(
     browser: Client, me: User, author: User, make_user: Make, make_post: Make
 ) -> None:
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     posts = [make_post(person) for person in (author, me, author)]
     make_post(make_user())
     answer = browser.get("/")
@@ -134,7 +134,7 @@ def test_the_feed_goes_on_by_links_and_by_htmx(browser: Client, me: User, make_p
 def test_only_the_first_page_of_home_moves_the_read_mark(
     browser: Client, me: User, author: User, make_post: Make
 ) -> None:
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     for _ in range(views.PAGE_SIZE + 1):
         make_post(author)
     link = next_link(browser.get("/"))
@@ -162,7 +162,7 @@ def test_a_page_of_twenty_costs_as_many_queries_as_one_of_five(
     costs = []
     people = [make_user() for _ in range(5)]
     for person in people:
-        relations.follow(me, person)
+        relations_actions.follow(me, person)
     for count in (5, 20):
         for number in range(count - Post.objects.count()):
             make_post(people[number % 5])
@@ -380,7 +380,7 @@ def test_a_post_that_one_may_not_see_is_not_found(
     addresses = [f"/posts/{post.pk}", f"/posts/{private.pk}"]
     for browsing in (client, browser):
         assert [browsing.get(address).status_code for address in addresses] == [200, 404]
-    relations.block(author, me)
+    relations_actions.block(author, me)
     assert [browser.get(address).status_code for address in addresses] == [404, 404]
     assert "data-error-detail" in text_of(browser.get("/posts/x"), 400)
 
@@ -400,7 +400,7 @@ def test_a_profile_shows_the_person_and_their_posts_page_by_page(
         assert shown(part) == names(posts)[views.PAGE_SIZE :]
         assert "<html" not in text_of(part)
         assert shown(browsing.get(address.upper())) == shown(first)
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     assert shown(browser.get(address))[0] == str(private.pk)
     assert f"<b>{views.PAGE_SIZE + 3}</b>" in text_of(browser.get(address))
 
@@ -409,7 +409,7 @@ def test_the_blocker_sees_only_the_way_to_unblock(
     browser: Client, me: User, author: User, make_post: Make
 ) -> None:
     make_post(author, content="unwanted words")
-    relations.block(me, author)
+    relations_actions.block(me, author)
     address = f"/@{author.username}"
     for path in (
         address,
@@ -430,9 +430,9 @@ def test_who_is_not_there_for_me_has_no_profile(
     make_post(author)
     name = "nobody1" if way == "nobody" else author.username
     if way == "blocks me":
-        relations.block(author, me)
+        relations_actions.block(author, me)
     elif way == "banned":
-        accounts.ban(author)
+        accounts_actions.ban(author)
     answers = [browser.get(f"/@{name}")]
     if way == "blocks me":
         assert client.get(f"/@{name}").status_code == 200
@@ -474,9 +474,9 @@ def test_search_hides_those_behind_a_block(
 ) -> None:
     blocking, blocked, closed = (make_user(f"annika{n}") for n in range(3))
     assert len(set(found(browser.get("/search", {"q": "annika"})))) == 3
-    relations.block(blocking, me)
-    relations.block(me, blocked)
-    accounts.ban(closed)
+    relations_actions.block(blocking, me)
+    relations_actions.block(me, blocked)
+    accounts_actions.ban(closed)
     assert found(browser.get("/search", {"q": "annika"})) == []
     assert set(found(client.get("/search", {"q": "annika"}))) == {"annika0", "annika1"}
 
@@ -505,8 +505,8 @@ def test_who_follows_nobody_is_shown_recommended_posts_until_there_are_own(
     page = text_of(browser.get("/"))
     assert "Your feed is still quiet" in page
     assert f"/posts/{post.pk}" in page.partition("Recommended posts")[2]
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     assert "Recommended posts" not in text_of(browser.get("/"))
-    relations.unfollow(me, author)
+    relations_actions.unfollow(me, author)
     mine = make_post(me)
     assert names([mine]) == shown(browser.get("/"))

@@ -5,7 +5,7 @@ A bookmark changes the count only if its row was really written, as `counts` say
 
 from typing import TYPE_CHECKING
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import cache
 from interactions.actions.counts import change_count, read_count, set_row
 from interactions.events import Bookmarked, Unbookmarked
@@ -41,7 +41,7 @@ def _set(user: "User", post_id: int, *, kept: bool) -> int:
     key = {"user_id": user.pk, "post_id": post_id}
     own, shown = Bookmark.objects.filter(**key), True
     try:
-        feeds.visible_post(user, post_id)
+        feeds_queries.visible_post(user, post_id)
     except NotFound:
         if kept or not own.exists():
             raise

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
-from accounts import actions as accounts
-from accounts import queries as people
-from feeds import queries as feeds
+from accounts import actions as accounts_actions
+from accounts import queries as accounts_queries
+from feeds import queries as feeds_queries
 from interactions import cache, queries
 from interactions.actions.subjects import locked_subject
 from interactions.actions.threads import forget_pin
@@ -45,7 +45,7 @@ def comment(
     replied to, CommentsClosed.
     """
     words = _words(content)
-    post = feeds.visible_post(user, post_id)
+    post = feeds_queries.visible_post(user, post_id)
     subject = locked_subject(post_id)
     if subject.status in CLOSED:
         raise CommentsClosed
@@ -87,7 +87,7 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     post_id = comment.subject.subj_id
     post_author = _post_author(user, post_id)
     own = user.pk in (comment.author_id, post_author)
-    if not own and not people.moderates(user):
+    if not own and not accounts_queries.moderates(user):
         queries.visible_comment(user, comment_id)
         raise Forbidden
     subject = Subject.objects.select_for_update().get(pk=comment.subject_id)
@@ -118,7 +118,9 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     if not own:
         detail = {"author": str(comment.author_id), "post": str(post_id)}
         detail |= {"reason": reason} if reason else {}
-        accounts.note(user, accounts.Act.DELETE_COMMENT, "comment", comment.pk, detail, address)
+        accounts_actions.note(
+            user, accounts_actions.Act.DELETE_COMMENT, "comment", comment.pk, detail, address
+        )
     return comment
 
 
@@ -164,7 +166,7 @@ def _forget_author_reply(comment: Comment) -> None:
 def _post_author(user: "User", post_id: int) -> int | None:
     """Return the id of the post's author; None if the person may not see the post."""
     try:
-        return feeds.visible_post(user, post_id).author_id
+        return feeds_queries.visible_post(user, post_id).author_id
     except NotFound:
         return None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from django.db.models import F
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import cache, queries
 from interactions.actions.counts import change_count, fold_counts, read_count, set_row
 from interactions.events import Liked, Unliked
@@ -69,7 +69,7 @@ def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool
 def _place(user: "User", subj_type: SubjectType, subj_id: int) -> tuple[int, bool]:
     """Return the thread of a comment, and whether it is below the person's own post."""
     if subj_type == SubjectType.POST:
-        feeds.visible_post(user, subj_id)
+        feeds_queries.visible_post(user, subj_id)
         return 0, False
     comment, post = queries.visible_comment(user, subj_id)
     if comment.deleted:
@@ -82,7 +82,7 @@ def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
     if subj_type == SubjectType.POST:
         return False
     posts = Comment.objects.filter(pk=subj_id).values("subject__subj_id")
-    return feeds.by_author(user.pk).filter(pk__in=posts).exists()
+    return feeds_queries.by_author(user.pk).filter(pk__in=posts).exists()
 
 
 def _mark_liked(comment_id: int, liked: bool) -> None:

@@ -10,15 +10,15 @@
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from accounts import actions as accounts
-from accounts import queries as people
+from accounts import actions as accounts_actions
+from accounts import queries as accounts_queries
 from accounts.models import User
-from feeds import actions as posts
-from feeds import queries as feeds
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.actions.comments import delete_comment
 from interactions.models import Case, Comment, Outcome, Reason, Report, ReportedKind
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.text import clean
@@ -66,13 +66,13 @@ def check_reportable(user: User, kind: int, subject_id: int) -> None:
 def _owner(user: User, kind: ReportedKind, subject_id: int) -> int:
     """Return its author, or the person."""
     if kind == ReportedKind.POST:
-        return feeds.visible_post(user, subject_id).author_id
+        return feeds_queries.visible_post(user, subject_id).author_id
     if kind == ReportedKind.COMMENT:
         comment, _post = queries.visible_comment(user, subject_id)
         if comment.deleted:
             raise NotFound
         return comment.author_id
-    return int(relations.profile(user, people.by_id(subject_id))["id"])
+    return int(relations_queries.profile(user, accounts_queries.by_id(subject_id))["id"])
 
 
 def _words(reason: str, words: str) -> str:
@@ -101,8 +101,10 @@ def dismiss_reports(actor: User, case_id: int, address: str = "") -> bool:
     count = _close(case, Outcome.DISMISSED, actor)
     if not count:
         return False
-    act = accounts.Act.DISMISS_REPORTS
-    accounts.note(actor, act, _name(case.kind), case.subject_id, {"reports": count}, address)
+    act = accounts_actions.Act.DISMISS_REPORTS
+    accounts_actions.note(
+        actor, act, _name(case.kind), case.subject_id, {"reports": count}, address
+    )
     return True
 
 
@@ -118,7 +120,7 @@ def delete_reported(actor: User, case_id: int, address: str = "") -> bool:
     reason = max(case.reasons, key=case.reasons.__getitem__, default="")
     try:
         if case.kind == ReportedKind.POST:
-            posts.delete(actor, case.subject_id, address, reason)
+            feeds_actions.delete(actor, case.subject_id, address, reason)
         elif case.kind == ReportedKind.COMMENT:
             if not Comment.objects.filter(pk=case.subject_id, deleted=False).exists():
                 raise NotFound
@@ -139,7 +141,7 @@ def ban_reported(actor: User, case_id: int, address: str = "") -> bool:
     """
     owner = User.objects.get(pk=Case.objects.get(pk=case_id).owner_id)
     was_banned = owner.banned_at is not None
-    accounts.ban(owner, actor, address)
+    accounts_actions.ban(owner, actor, address)
     close_reports_about(owner.pk, actor)
     return not was_banned
 
@@ -154,10 +156,10 @@ def close_reports_about(user_id: int, actor: User | None = None) -> None:
 @db.atomic
 def close_reports_of(kind: int, subject_id: int) -> None:
     """Close the open case of a deleted post or comment, whoever deleted it."""
-    act = accounts.Act.DELETE_POST
+    act = accounts_actions.Act.DELETE_POST
     if kind == ReportedKind.COMMENT:
-        act = accounts.Act.DELETE_COMMENT
-    note = people.noted(act, _name(kind), subject_id)
+        act = accounts_actions.Act.DELETE_COMMENT
+    note = accounts_queries.noted(act, _name(kind), subject_id)
     outcome = Outcome.GONE if note is None else Outcome.DELETED
     _close_all(Case.objects.filter(kind=kind, subject_id=subject_id), outcome, None)
 
@@ -184,5 +186,5 @@ def _name(kind: int) -> str:
 
 
 def _check_staff(actor: User) -> None:
-    if not people.moderates(actor):
+    if not accounts_queries.moderates(actor):
         raise Forbidden

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.actions.subjects import locked_subject
 from interactions.events import CommentPinned, CommentSettingsChanged, CommentUnpinned
@@ -30,7 +30,7 @@ def set_comment_status(user: "User", post_id: int, status: str) -> str:
     Publishes CommentSettingsChanged if it changed. Raises NotFound if the person may not see the
     post, Forbidden if it is not theirs, InvalidInput (`status`).
     """
-    post = feeds.visible_post(user, post_id)
+    post = feeds_queries.visible_post(user, post_id)
     if post.author_id != user.pk:
         raise Forbidden
     wanted = queries.STATUSES.get(status)

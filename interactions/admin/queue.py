@@ -13,9 +13,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.sign_in.devices import address_of
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.models import Case, CommentContent, Report, ReportedKind
 from socialsite.core.admin import ReadOnlyAdmin
@@ -181,12 +181,12 @@ class CaseAdmin(ReadOnlyAdmin):
 def words_of(case: Case) -> str:
     """Return the beginning of the reported text, whoever may see it."""
     if case.kind == ReportedKind.POST:
-        post = feeds.texts([case.subject_id]).get(case.subject_id)
+        post = feeds_queries.texts([case.subject_id]).get(case.subject_id)
         return "" if post is None else f"{post.title} {post.content}".strip()[:WORDS]
     if case.kind == ReportedKind.COMMENT:
         row = CommentContent.objects.filter(pk=case.subject_id).first()
         return "" if row is None else row.content[:WORDS]
-    card = accounts.cards([case.owner_id], closed=True).get(case.owner_id)
+    card = accounts_queries.cards([case.owner_id], closed=True).get(case.owner_id)
     return "" if card is None else f"{card['nickname']} {card['bio']}".strip()[:WORDS]
 
 

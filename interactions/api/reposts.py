@@ -7,8 +7,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from feeds import actions as feeds
-from feeds import queries as posts
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from feeds.serializers import PostSerializer
 from feeds.serializers import body as post_body
 from interactions import queries
@@ -23,7 +23,7 @@ Errors = api.ErrorSerializer
 
 def _one(request: Request, post_id: int) -> dict[str, Any]:
     """Return a repost that the reader may see, with its original post if visible to the reader."""
-    return post_body(queries.decorate(request.user, [posts.post(request.user, post_id)])[0])
+    return post_body(queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0])
 
 
 class PostRepost(APIView):
@@ -53,7 +53,7 @@ class PostRepost(APIView):
         existing one.
         """
         values = api.read(NewRepostSerializer, request.data)
-        made, is_new = feeds.repost(request.user, api.parse_id(post_id), values["content"])
+        made, is_new = feeds_actions.repost(request.user, api.parse_id(post_id), values["content"])
         return Made(made.pk, Response(_one(request, made.pk), status=201 if is_new else 200))
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
@@ -62,5 +62,5 @@ class PostRepost(APIView):
 
         Reposts with text are deleted as posts.
         """
-        feeds.undo_repost(request.user, api.parse_id(post_id))
+        feeds_actions.undo_repost(request.user, api.parse_id(post_id))
         return Response(status=204)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from django.db import transaction
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from socialsite.core import redis
 from socialsite.core.cache.lease import Lease, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import ById
@@ -35,11 +35,11 @@ T = TypeVar("T")
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
 COUNTS = LeaseCache("tallies", ttl_ms=600_000)
 # How many notifications a person has not read (`queries.notifications`).
-UNREAD = TaggedCache("unread", 600_000, accounts.STANDING)
+UNREAD = TaggedCache("unread", 600_000, accounts_queries.STANDING)
 # Not more often are a reader's notifications folded because they have a page open.
 FOLD_PAUSE_MS = 1000
 # Of a comment: how many live replies are by people who are banned or gone.
-GONE = TaggedCache("gone", 3_600_000, accounts.STANDING)
+GONE = TaggedCache("gone", 3_600_000, accounts_queries.STANDING)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
 MINE_TTL_MS = 3_600_000

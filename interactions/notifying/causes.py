@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
-from accounts import actions as accounts
-from accounts import queries as people
+from accounts import actions as accounts_actions
+from accounts import queries as accounts_queries
 from accounts.live import hints
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions.cache import forget_unread, take_turn
 from interactions.events import NotificationsBehind
 from interactions.models import (
@@ -36,7 +36,7 @@ from interactions.models import (
 from interactions.notifying import fold, kinds
 from interactions.notifying.kinds import Kind
 from interactions.notifying.mentions import usernames
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
@@ -83,7 +83,7 @@ def of_like(subj_type: int, subj_id: int, liker_id: int) -> None:
     """Notify the author of a post or comment of a like, or remove that."""
     likes = Like.objects.filter(subj_type=subj_type, subj_id=subj_id, user_id=liker_id)
     if subj_type == SubjectType.POST:
-        post = feeds.texts([subj_id]).get(subj_id)
+        post = feeds_queries.texts([subj_id]).get(subj_id)
         if post is None:
             return
         cause = Cause(post.author_id, kinds.LIKED_POST, subj_id, subj_id, liker_id)
@@ -106,7 +106,7 @@ def of_comment(comment_id: int) -> None:
     if comment is None:
         return
     post_id, author = comment.subject.subj_id, comment.author_id
-    post = feeds.texts([post_id]).get(post_id)
+    post = feeds_queries.texts([post_id]).get(post_id)
     if post is None:
         return
     if comment.parent is None:
@@ -124,7 +124,9 @@ def of_comment(comment_id: int) -> None:
         retire(post_id, comment_id)
         if comment.subject.status == Subject.Status.FEATURED:
             of_thread(post_id, comment_id)  # removing a pin hides the replies below as well
-        _tell_removal(accounts.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id)
+        _tell_removal(
+            accounts_actions.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id
+        )
 
 
 def of_post(post_id: int) -> None:
@@ -132,7 +134,7 @@ def of_post(post_id: int) -> None:
 
     The author of a reposted post is notified of the repost, not of being named in it.
     """
-    post = feeds.texts([post_id]).get(post_id)
+    post = feeds_queries.texts([post_id]).get(post_id)
     if post is None:
         return
     named = _named(f"{post.title}\n{post.content}")
@@ -143,24 +145,24 @@ def of_post(post_id: int) -> None:
     sync(causes, lambda: _stands(post_id))
     if post.is_deleted:
         retire(post_id)
-        _tell_removal(accounts.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+        _tell_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
 
 
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
     """Notify the author of a post of a repost, or remove that."""
-    repost = feeds.texts([repost_id]).get(repost_id)
+    repost = feeds_queries.texts([repost_id]).get(repost_id)
     if repost is None:
         return
     # A repost without text is unique per post, but gets a new id when it is made again.
     ref = repost_id if repost.content else 0
-    wordless = feeds.reposts_without_words(actor_id).filter(ref_post_id=post_id)
+    wordless = feeds_queries.reposts_without_words(actor_id).filter(ref_post_id=post_id)
     cause = Cause(author_id, kinds.REPOSTED, post_id, post_id, actor_id, ref)
     sync([cause], (lambda: _stands(repost_id)) if ref else wordless.exists)
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
     """Notify a person of a follower, or remove that."""
-    follows = relations.following_ids(follower_id).filter(to_user_id=user_id)
+    follows = relations_queries.following_ids(follower_id).filter(to_user_id=user_id)
     sync([Cause(user_id, kinds.FOLLOWED, user_id, 0, follower_id)], follows.exists)
 
 
@@ -300,7 +302,7 @@ def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
 
 def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
     """Notify an author that staff removed their text, with the kind of reason."""
-    detail = people.noted(act, kind.subject, subject_id)
+    detail = accounts_queries.noted(act, kind.subject, subject_id)
     if detail is None:
         return
     cause = Cause(int(detail["author"]), kind, subject_id, post_id, actor_id=0)
@@ -308,16 +310,16 @@ def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
 
 
 def _stands(post_id: int) -> bool:
-    return not feeds.texts([post_id])[post_id].is_deleted
+    return not feeds_queries.texts([post_id])[post_id].is_deleted
 
 
 def _named(text: str) -> set[int]:
-    return set(people.ids_by_name(usernames(text)).values())
+    return set(accounts_queries.ids_by_name(usernames(text)).values())
 
 
 def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
     """Return those of a few people who may see a post."""
-    return {user_id for user_id in user_ids if feeds.visible_texts(user_id, [post_id])}
+    return {user_id for user_id in user_ids if feeds_queries.visible_texts(user_id, [post_id])}
 
 
 def _fold_soon(user_ids: Collection[int]) -> None:

@@ -19,15 +19,15 @@ from operator import or_
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.live import hints, messages
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions.cache import forget_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -117,8 +117,8 @@ def _decide(
     reader: NotificationReader, due: Sequence[NotificationCause], actors: set[int], now: int
 ) -> None:
     """Decide which causes count, and give the new ones their position."""
-    shown = set(accounts.cards(actors - {0})) | {0}
-    shown -= set(relations.blocked_ids(reader.pk).filter(to_user_id__in=actors))
+    shown = set(accounts_queries.cards(actors - {0})) | {0}
+    shown -= set(relations_queries.blocked_ids(reader.pk).filter(to_user_id__in=actors))
     # Under a featured post not every reply is shown to the person it answers.
     replies = {cause.ref for cause in due if cause.kind == REPLIED.value}
     seen = set(shown_to(reader.pk).filter(pk__in=replies).values_list("pk", flat=True))
@@ -129,7 +129,9 @@ def _decide(
             cause.position = now + number
             choice = reader.preferences.get(BY_VALUE[cause.kind].name, DEFAULT)
             if choice == "following" and followed is None:
-                followed = set(relations.following_ids(reader.pk).filter(to_user_id__in=actors))
+                followed = set(
+                    relations_queries.following_ids(reader.pk).filter(to_user_id__in=actors)
+                )
             wanted = choice == DEFAULT or cause.actor_id in (followed or ())
             cause.muted = not (wanted and choice != "nobody") and cause.actor_id != 0
         unseen = (cause.kind == REPLIED.value and cause.ref not in seen) or cause.pk in gone
@@ -144,7 +146,7 @@ def _gone(due: Sequence[NotificationCause]) -> set[int]:
     """
     causes = [cause for cause in due if cause.post_id and not BY_VALUE[cause.kind].official]
     below = [cause for cause in causes if BY_VALUE[cause.kind].subject == "comment"]
-    posts = feeds.deleted_among({cause.post_id for cause in causes})
+    posts = feeds_queries.deleted_among({cause.post_id for cause in causes})
     comments = Comment.objects.filter(pk__in={cause.subject_id for cause in below}, deleted=True)
     comment_ids = set(comments.values_list("pk", flat=True))
     gone = {cause.pk for cause in causes if cause.post_id in posts}

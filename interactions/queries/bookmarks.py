@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions.models import Bookmark
 from interactions.queries.decoration import Decoration
 from socialsite.core.http.pagination import Page, Position, before
@@ -24,4 +24,4 @@ def bookmarks(viewer: "User", cursor: Position | None, size: int) -> "Page[Card]
         found = rows.filter(before(after, "position", "post_id"))
         return [Position(*row) for row in found.values_list("position", "post_id")[:count]]
 
-    return feeds.page_of(viewer, run, cursor, size, Decoration(viewer.pk))
+    return feeds_queries.page_of(viewer, run, cursor, size, Decoration(viewer.pk))

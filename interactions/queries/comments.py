@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from accounts import queries as accounts
-from feeds import queries as feeds
+from accounts import queries as accounts_queries
+from feeds import queries as feeds_queries
 from interactions.models import Comment, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.queries.reply_counts import ReplyCounts
@@ -87,7 +87,7 @@ def discussion(
     sort: Sort = "new",
 ) -> tuple[Page[CommentCard], str]:
     """Return a page as `comments` does, and the status as `comment_status` does."""
-    post = feeds.visible_post(viewer, post_id)
+    post = feeds_queries.visible_post(viewer, post_id)
     subject = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
     if subject is None:
         return Page([], None), _NAMES[Subject.Status.OPEN]
@@ -101,7 +101,7 @@ def _name(status: int) -> str:
 
 def comment_status(viewer: "User | None", post_id: int) -> str:
     """Return `open`, `closed` or `featured`; NotFound when the reader may not see the post."""
-    feeds.visible_post(viewer, post_id)
+    feeds_queries.visible_post(viewer, post_id)
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
     status = subjects.values_list("status", flat=True).first()
     return _name(status or Subject.Status.OPEN)
@@ -143,7 +143,7 @@ def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, P
     root_id, shown = found.root_id, shown_to(_id(viewer))
     if root_id is not None and not shown.filter(pk=root_id).exists():
         raise NotFound
-    return found, feeds.visible_post(viewer, found.subject.subj_id)
+    return found, feeds_queries.visible_post(viewer, found.subject.subj_id)
 
 
 def above(comment_id: int) -> set[int]:
@@ -187,7 +187,7 @@ def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[C
     answered = _answered(me, rows)
     writers = {ident: author for ident, (author, deleted) in answered.items() if not deleted}
     authors = {row["author_id"] for row in rows if not row["deleted"]}
-    found = accounts.Cards({*authors, *writers.values()})
+    found = accounts_queries.Cards({*authors, *writers.values()})
     likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
     replies = ReplyCounts(me, thread, rows)
     reads.run(found, likes, replies)

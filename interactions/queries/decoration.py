@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Sum, Value
 from django.db.models.functions import Cast
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
@@ -153,7 +153,7 @@ def _newest_bookmarks(user_id: int, *, number: int, limit: int) -> "QuerySet[Boo
 
 @compiled
 def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, Any]":
-    rows = feeds.reposts_without_words(user_id).order_by("-ref_post_id")
+    rows = feeds_queries.reposts_without_words(user_id).order_by("-ref_post_id")
     return rows.values_list("ref_post_id", Value(0), Value(number))[:limit]
 
 
@@ -172,7 +172,9 @@ def _counts_and_mine(
         ids,
         Exists(likes.filter(subj_id=OuterRef("subj_id"))),
         Exists(bookmarks.filter(post_id=OuterRef("subj_id"))),
-        Exists(feeds.reposts_without_words(user_id).filter(ref_post_id=OuterRef("subj_id"))),
+        Exists(
+            feeds_queries.reposts_without_words(user_id).filter(ref_post_id=OuterRef("subj_id"))
+        ),
         number,
     )
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions.models import Like, SubjectType
 from interactions.queries.comments import visible_comment
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core.db import page_filling
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.pagination import Page, Position
@@ -28,7 +28,7 @@ def likers(
     likes stays everybody's. Raises NotFound when the reader may not see it.
     """
     if subj_type == SubjectType.POST:
-        feeds.visible_post(viewer, subj_id)
+        feeds_queries.visible_post(viewer, subj_id)
     elif visible_comment(viewer, subj_id)[0].deleted:
         raise NotFound
     me = None if viewer is None else viewer.pk
@@ -43,7 +43,7 @@ def likers(
         return [Position(moment, ident) for moment, ident, _ in likes]
 
     def look(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
-        people = relations.shown_people(me, [who[ident] for ident in ids])
+        people = relations_queries.shown_people(me, [who[ident] for ident in ids])
         return {ident: people[who[ident]] for ident in ids if who[ident] in people}
 
     return page_filling.fill(look, page_filling.walk(run, cursor, size + 1), size)

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db.models import Q
 
-from accounts import queries as accounts
-from feeds import queries as feeds
+from accounts import queries as accounts_queries
+from feeds import queries as feeds_queries
 from interactions import cache
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
 from interactions.visibility import shown_to, visible_to
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Numbers
 from socialsite.core.db import page_filling
@@ -133,8 +133,10 @@ class _Groups:
 def _shown(user_id: int, rows: Sequence[Notification]) -> dict[int, Item]:
     """Return what a reader may see of some groups, by id; a constant number of queries."""
     actors = {actor for row in rows for actor, _ in row.newest} - {0}
-    people = accounts.cards(actors)
-    for hidden in relations.blocked_ids(user_id).filter(to_user_id__in=actors) if people else ():
+    people = accounts_queries.cards(actors)
+    for hidden in (
+        relations_queries.blocked_ids(user_id).filter(to_user_id__in=actors) if people else ()
+    ):
         people.pop(hidden, None)
     subjects = _Subjects(user_id, rows)
     beyond = _blocked_beyond(user_id, rows)
@@ -160,7 +162,7 @@ def _shown(user_id: int, rows: Sequence[Notification]) -> dict[int, Item]:
     return found
 
 
-def _face(card: accounts.Card) -> dict[str, Any]:
+def _face(card: accounts_queries.Card) -> dict[str, Any]:
     return {name: card[name] for name in ("id", "username", "nickname", "avatar")}
 
 
@@ -174,7 +176,7 @@ def _blocked_beyond(user_id: int, rows: Sequence[Notification]) -> dict[tuple[in
         return {}
     at_hand = {(row.kind, row.subject_id): {actor for actor, _ in row.newest} for row in large}
     causes = NotificationCause.objects.filter(
-        user_id=user_id, shown=True, actor_id__in=relations.blocked_ids(user_id)
+        user_id=user_id, shown=True, actor_id__in=relations_queries.blocked_ids(user_id)
     )
     found: dict[tuple[int, int], set[int]] = {}
     for kind, subject_id, actor in causes.values_list("kind", "subject_id", "actor_id"):
@@ -192,7 +194,7 @@ class _Subjects:
             "post": _own_posts(user_id, _ids(rows, "post", official=True)),
             "comment": _own_comments(user_id, _ids(rows, "comment", official=True)),
         }
-        self._posts = feeds.visible_texts(
+        self._posts = feeds_queries.visible_texts(
             user_id,
             {row.post_id for row in rows if row.post_id and not BY_VALUE[row.kind].official},
         )
@@ -216,7 +218,7 @@ class _Subjects:
 
 def _own_posts(user_id: int, ids: Collection[int]) -> dict[int, str]:
     """Return the words of the reader's own posts, deleted ones too."""
-    found = feeds.texts(ids).items() if ids else ()
+    found = feeds_queries.texts(ids).items() if ids else ()
     return {ident: post.title or post.content for ident, post in found if post.author_id == user_id}
 
 

@@ -15,7 +15,7 @@ from interactions import cache
 from interactions.models import Comment
 from interactions.queries.threads import Row, Thread
 from interactions.visibility import by_shown_authors
-from relations import queries as relations
+from relations import queries as relations_queries
 from socialsite.core.cache.reads import Numbers
 from socialsite.core.db.compiled import UnionRead
 
@@ -77,7 +77,7 @@ class ReplyCounts(Numbers):
         return dict(Counter(found.values()))
 
     def _count_blocked(self, me: int) -> dict[int, int]:
-        rows = self._live(self._kept).filter(author_id__in=relations.blocked_ids(me))
+        rows = self._live(self._kept).filter(author_id__in=relations_queries.blocked_ids(me))
         return self._count(rows.filter(author__banned_at=None, author__deleted_at=None))
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:

@@ -7,9 +7,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import AuthorHead
 from interactions import actions
 from interactions.models import (
@@ -21,7 +21,7 @@ from interactions.models import (
     SubjectType,
 )
 from interactions.tests.helpers import drift, told
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.events import relay
@@ -110,9 +110,9 @@ def test_what_a_person_may_not_see_cannot_be_liked(
         post.is_deleted = True
         post.save()
     elif how == "blocks":
-        relations.block(author, reader)
+        relations_actions.block(author, reader)
     elif how == "blocked":
-        relations.block(reader, author)
+        relations_actions.block(reader, author)
     elif how == "banned":
         author.banned_at = timezone.now()
         author.save()
@@ -134,8 +134,8 @@ def test_a_comment_of_someone_blocked_either_way_cannot_be_liked(
     blocker = make_user()
     comments = [actions.comment(person, post.pk, "hello") for person in (other, blocker)]
     answer = actions.comment(make_user(), post.pk, "in the thread", comments[0].pk)
-    relations.block(reader, other)
-    relations.block(blocker, reader)
+    relations_actions.block(reader, other)
+    relations_actions.block(blocker, reader)
     for comment in (*comments, answer):
         with pytest.raises(NotFound):
             actions.like(reader, COMMENT, comment.pk)
@@ -223,16 +223,16 @@ def test_nobody_replies_across_a_block_of_either_direction(post, reader, other, 
     root = actions.comment(other, post.pk, "root")
     reply = actions.comment(make_user(), post.pk, "reply", root.pk)
     for block in ((other, reader), (reader, other)):
-        relations.block(*block)
+        relations_actions.block(*block)
         for parent in (root, reply):
             with pytest.raises(NotFound):
                 actions.comment(reader, post.pk, "hello", parent.pk)
-        relations.unblock(*block)
+        relations_actions.unblock(*block)
     actions.comment(reader, post.pk, "hello", reply.pk)
 
 
 def test_nobody_comments_on_what_they_may_not_see(post, author, reader) -> None:
-    relations.block(author, reader)
+    relations_actions.block(author, reader)
     with pytest.raises(NotFound):
         actions.comment(reader, post.pk, "hello")
 
@@ -255,12 +255,12 @@ def test_the_mark_of_an_authors_answer_goes_with_their_last_answer(
 def test_it_goes_also_when_staff_who_do_not_see_the_post_delete_that_answer(
     author, reader, other, make_post
 ) -> None:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     post = make_post(author, visibility="followers")
     root = actions.comment(reader, post.pk, "root")
     answer = actions.comment(author, post.pk, "answer", root.pk)
     assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_REPLIED
-    staff = accounts.promote(other, Role.MEMBER | Role.MODERATOR)
+    staff = accounts_actions.promote(other, Role.MEMBER | Role.MODERATOR)
     actions.delete_comment(staff, answer.pk)
     assert Comment.objects.get(pk=root.pk).attrs == 0
 
@@ -282,7 +282,7 @@ def test_a_count_that_is_off_keeps_nobody_from_deleting(post, author, reader) ->
     Comment.objects.update(reply_count=0)
     AuthorHead.objects.update(post_count=0)
     actions.delete_comment(reader, reply.pk)
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     assert subject_of(post).comment_count == 0
     assert Comment.objects.get(pk=root.pk).reply_count == 0
     assert AuthorHead.objects.get().post_count == 0
@@ -307,7 +307,7 @@ def test_a_comment_that_one_may_not_see_answers_as_if_it_were_not_there(
     post, author, reader, other
 ) -> None:
     comment = actions.comment(reader, post.pk, "hello")
-    relations.block(reader, other)
+    relations_actions.block(reader, other)
     for ident in (comment.pk, 5):
         with pytest.raises(NotFound):
             actions.delete_comment(other, ident)
@@ -315,7 +315,7 @@ def test_a_comment_that_one_may_not_see_answers_as_if_it_were_not_there(
 
 def test_ones_own_comment_can_be_deleted_where_one_is_blocked_by_now(post, author, reader) -> None:
     comment = actions.comment(reader, post.pk, "hello")
-    relations.block(author, reader)
+    relations_actions.block(author, reader)
     actions.delete_comment(reader, comment.pk)
     assert drift() == []
     assert Comment.objects.get().deleted
@@ -332,10 +332,10 @@ def test_deleting_moves_the_counts_of_the_thread(post, reader, other) -> None:
 
 
 def test_a_deleted_post_closes_its_subject(post, author, reader, drain) -> None:
-    from feeds import actions as feeds
+    from feeds import actions as feeds_actions
 
     actions.comment(reader, post.pk, "hello")
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     drain()
     assert subject_of(post).status == Subject.Status.DELETED
 
@@ -423,15 +423,15 @@ class TestThreads:
         author, first, *others = [make_user() for _ in range(4)]
         post = make_post(author).pk
         actions.bookmark(first, post)
-        feeds.repost(first, post)
+        feeds_actions.repost(first, post)
         kept = actions.counts._kept(POST, post)
         with transaction.atomic():
             kept.select_for_update().get()
             counts = self.run([partial(actions.bookmark, p, post) for p in others])
             assert set(counts) <= {2, 3}
             assert self.run([partial(actions.unbookmark, first, post)]) == [2]
-            self.run([partial(feeds.repost, p, post) for p in others])
-            self.run([partial(feeds.undo_repost, first, post)])
+            self.run([partial(feeds_actions.repost, p, post) for p in others])
+            self.run([partial(feeds_actions.undo_repost, first, post)])
             assert CountChange.objects.count() == 8
         actions.like(first, POST, post)  # the writer of the seventh, or a later one, folds all
         assert kept.values_list("like_count", "repost_count", "bookmark_count").get() == (1, 2, 2)
@@ -460,7 +460,9 @@ class TestThreads:
                         act(person, *dice.choice(subjects))
                     else:
                         keep = dice.choice([actions.bookmark, actions.unbookmark])
-                        dice.choice([keep, feeds.repost, feeds.undo_repost])(person, post)
+                        dice.choice([keep, feeds_actions.repost, feeds_actions.undo_repost])(
+                            person, post
+                        )
             finally:
                 done.append(number)
 

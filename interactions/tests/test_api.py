@@ -6,7 +6,7 @@ import pytest
 
 from interactions import actions
 from interactions.models import Comment, Like, SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.models import Event, IdempotencyKey
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -72,7 +72,7 @@ def test_a_post_tells_my_like_and_its_counts(client, post, api) -> None:
 
 def test_likes_across_a_block_are_404_like_what_does_not_exist(client, post, author, me) -> None:
     comment = actions.comment(author, post.pk, "hello")
-    relations.block(author, me)
+    relations_actions.block(author, me)
     for path in (f"posts/{post.pk}", f"comments/{comment.pk}", "posts/5", "comments/5"):
         for method in (client.put, client.delete):
             answer = method(f"/api/v1/{path}/like")
@@ -135,7 +135,7 @@ def test_the_comment_of_another_is_not_mine_to_delete(client, post, author, me) 
     theirs = actions.comment(author, post.pk, "hello")
     answer = client.delete(f"/api/v1/comments/{theirs.pk}")
     assert (answer.status_code, answer.json()["code"]) == (403, 16)
-    relations.block(me, author)
+    relations_actions.block(me, author)
     answer = client.delete(f"/api/v1/comments/{theirs.pk}")
     assert (answer.status_code, answer.json()["code"]) == (404, 17)
 

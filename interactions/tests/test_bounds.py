@@ -11,7 +11,7 @@ from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.queries import threads
 from interactions.views import _section, likes
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.db import page_filling
 from socialsite.core.http.pagination import Page, Position
 
@@ -52,7 +52,7 @@ def test_people_who_like_something_far_below_those_who_are_hidden(
     for person in (shown, *hidden):
         actions.like(person, POST, post)
     for person in hidden:
-        relations.block(me, person)
+        relations_actions.block(me, person)
     pages = walk(lambda cursor: queries.likers(me, POST, post, cursor, 1))
     assert [[one["id"] for one in page] for page in pages] == [[], [str(shown.pk)]]
     monkeypatch.setattr(likes, "PAGE_SIZE", 1)
@@ -72,7 +72,7 @@ def test_comments_far_below_those_that_are_hidden(
     root = actions.comment(author, post, "root").pk if sort == "replies" else None
     writers = [author, *[other] * 5] if root is None else [*[other] * 5, author]
     made = [actions.comment(writer, post, "hello", root).pk for writer in writers]
-    relations.block(me, other)
+    relations_actions.block(me, other)
     if root is not None:
         pages = walk(lambda cursor: queries.replies(me, root, cursor, 1))
         assert [[int(card["id"]) for card in page] for page in pages] == [[], [made[-1]]]
@@ -107,7 +107,7 @@ def test_notifications_far_below_those_that_are_hidden(
     for person in (shown, *[hidden] * 5):
         actions.like(person, POST, make_post(me).pk)
         drain()
-    relations.block(me, hidden)  # its events have not run yet
+    relations_actions.block(me, hidden)  # its events have not run yet
     pages = walk(lambda cursor: queries.notifications(me, cursor, 1))
     assert [[one["actors"][0]["id"] for one in page] for page in pages] == [[], [str(shown.pk)]]
     assert queries.unread_count(me) == (0, False)

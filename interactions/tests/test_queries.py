@@ -7,12 +7,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import Comment, Like, Subject, SubjectType
 from interactions.queries import decoration
 from interactions.tests.helpers import oracle
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.db.compiled import UnionRead
 from socialsite.core.http.errors import NotFound
@@ -70,7 +70,7 @@ def test_counts_are_read_as_integers_with_what_is_not_folded_yet(reader, author,
     union.run()
     assert changes
     assert {type(value) for row in rows + changes for value in row} == {int}
-    card = queries.decorate(reader, [feeds.post(reader, post.pk)])[0]
+    card = queries.decorate(reader, [feeds_queries.post(reader, post.pk)])[0]
     assert (card["like_count"], card["liked"]) == (1, True)
 
 
@@ -87,7 +87,7 @@ def test_cards_get_their_counts_and_the_readers_own_likes(author, reader, make_p
     actions.comment(author, talked, "one")
     actions.comment(author, talked, "two")
     for viewer, liked in ((reader, [True, False, False]), (None, [False] * 3)):
-        cards = [feeds.post(viewer, ident) for ident in (loved, talked, quiet)]
+        cards = [feeds_queries.post(viewer, ident) for ident in (loved, talked, quiet)]
         found = queries.decorate(viewer, cards)
         assert found == cards
         assert [card["like_count"] for card in found] == [2, 0, 0]
@@ -101,15 +101,15 @@ def test_a_liked_comment_does_not_make_a_post_of_the_same_number_liked(
     comment = actions.comment(author, post.pk, "hello")
     actions.like(reader, COMMENT, comment.pk)
     Like.objects.update(subj_id=post.pk)
-    card = queries.decorate(reader, [feeds.post(reader, post.pk)])[0]
+    card = queries.decorate(reader, [feeds_queries.post(reader, post.pk)])[0]
     assert not card["liked"]
 
 
 def test_the_post_inside_a_repost_is_decorated_too(author, reader, make_post) -> None:
     outer, inner = make_post(author).pk, make_post(author).pk
     actions.like(reader, POST, inner)
-    card = feeds.post(reader, outer)
-    card["ref"] = feeds.post(reader, inner)
+    card = feeds_queries.post(reader, outer)
+    card["ref"] = feeds_queries.post(reader, inner)
     queries.decorate(reader, [card])
     assert (card["liked"], card["ref"]["liked"]) == (False, True)
     assert (card["like_count"], card["ref"]["like_count"]) == (0, 1)
@@ -118,7 +118,7 @@ def test_the_post_inside_a_repost_is_decorated_too(author, reader, make_post) ->
 def test_decorating_costs_two_queries_whatever_the_number_and_none_again(
     author, reader, make_user, make_post, django_assert_num_queries
 ) -> None:
-    cards = [feeds.post(reader, make_post(author).pk) for _ in range(6)]
+    cards = [feeds_queries.post(reader, make_post(author).pk) for _ in range(6)]
     for viewer, some in ((reader, cards[:1]), (make_user(), cards[1:])):
         for queries_made in (2, 0):
             with django_assert_num_queries(queries_made):
@@ -200,7 +200,7 @@ def test_a_post_without_comments_has_an_empty_page(post, reader) -> None:
 
 def test_threads_of_a_post_one_may_not_see_are_not_there(post, author, reader) -> None:
     root = actions.comment(author, post.pk, "root")
-    relations.block(author, reader)
+    relations_actions.block(author, reader)
     for read in (
         lambda: queries.comments(reader, post.pk),
         lambda: queries.replies(reader, root.pk),
@@ -219,7 +219,7 @@ def test_comments_across_a_block_are_hidden_from_both_sides(post, author, make_u
         person: actions.comment(person, post.pk, f"re {person.username}", roots[one].pk)
         for person in (two, third)
     }
-    relations.block(one, two)
+    relations_actions.block(one, two)
     everything = {roots[one].pk, roots[two].pk}
     for viewer in (None, author, third):
         assert set(ids(queries.comments(viewer, post.pk))) == everything
@@ -292,7 +292,7 @@ def test_a_tombstone_whose_replies_one_may_not_see_is_not_there(post, author, ma
     root = actions.comment(one, post.pk, "root")
     actions.comment(two, post.pk, "reply", root.pk)
     actions.delete_comment(one, root.pk)
-    relations.block(two, one)
+    relations_actions.block(two, one)
     assert queries.comments(one, post.pk).items == []
     assert len(queries.comments(author, post.pk).items) == 1
     ban(two)
@@ -330,8 +330,8 @@ def test_every_page_of_a_random_thread_equals_the_oracle(make_user, make_post) -
     for comment in dice.sample(list(Comment.objects.all()), 45):
         actions.delete_comment(next(p for p in people if p.pk == comment.author_id), comment.pk)
     Comment.objects.filter(pk__in=live[::3]).update(position=live[0] >> 22)
-    relations.block(people[1], people[2])
-    relations.block(people[3], people[1])
+    relations_actions.block(people[1], people[2])
+    relations_actions.block(people[3], people[1])
     ban(people[5])
     subject = Subject.objects.get().pk
     tombstones = 0
@@ -354,7 +354,7 @@ def test_pages_cost_the_same_number_of_queries_whatever_their_size(
     post, author, reader, make_user
 ) -> None:
     blocked = make_user()
-    relations.block(reader, blocked)
+    relations_actions.block(reader, blocked)
 
     def fill(number: int) -> int:
         for n in range(number):

@@ -13,8 +13,8 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 
-from feeds import actions as feeds
-from feeds import queries as posts
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from interactions import actions, recount, tasks
 from interactions.models import (
     Case,
@@ -54,7 +54,7 @@ def post(people, make_post) -> int:
         actions.like(person, COMMENT, root)
         actions.like(person, COMMENT, reply)
     for person in (one, two, three):
-        feeds.repost(person, ident)
+        feeds_actions.repost(person, ident)
         actions.bookmark(person, ident)
         actions.report(person, ReportedKind.POST, ident, "spam")
     actions.unlike(two, POST, ident)
@@ -131,7 +131,7 @@ def test_each_counter_that_is_off_is_found_left_and_mended(post, name, caplog, m
 
 
 def test_reasons_and_counts_of_a_row_that_is_gone_are_mended(post, people) -> None:
-    feeds.delete(people[1], posts.reposts().filter(author_id=people[1].pk).get().pk)
+    feeds_actions.delete(people[1], feeds_queries.reposts().filter(author_id=people[1].pk).get().pk)
     while relay.relay():
         pass
     Case.objects.update(reasons={"abuse": 1, "spam": 2})
@@ -220,8 +220,8 @@ def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) ->
                 case 3:
                     dice.choice([actions.bookmark, actions.unbookmark])(person, post)
                 case 4:
-                    made = feeds.repost(person, post)[0]
-                    feeds.delete(person, made.pk)
+                    made = feeds_actions.repost(person, post)[0]
+                    feeds_actions.delete(person, made.pk)
                 case 5:
                     actions.fold_counts(POST, post)
 

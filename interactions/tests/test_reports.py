@@ -8,14 +8,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import Post
 from interactions import actions
 from interactions.models import Case, Comment, Outcome, Report, ReportedKind
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core.http import errors
 from socialsite.core.rate_limits import buckets, budgets
@@ -44,7 +44,7 @@ def client(me, api_for):
 
 @pytest.fixture
 def staff(make_user) -> User:
-    return accounts.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+    return accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_what_one_may_not_see_cannot_be_reported_and_is_not_told_from_nothing(
     client, me, api, author, things, make_user, api_for
 ) -> None:
     assert send(api, "post", things["post"]).status_code == 401
-    relations.block(author, me)
+    relations_actions.block(author, me)
     for kind, ident in things.items():
         hidden, nothing = send(client, kind, ident), send(client, kind, 12345)
         assert (hidden.status_code, hidden.json()) == (404, nothing.json())
@@ -130,7 +130,7 @@ def test_what_one_may_not_see_cannot_be_reported_and_is_not_told_from_nothing(
 def test_people_may_report_whom_they_block_but_not_themselves(
     client, me, author, things, api_for
 ) -> None:
-    relations.block(me, author)
+    relations_actions.block(me, author)
     assert send(client, "user", author.pk).status_code == 201
     own = api_for(author)
     for kind, ident in things.items():
@@ -261,7 +261,7 @@ def test_dismissed_reports_are_noted_and_change_nothing_else(client, staff, thin
 def test_a_moderator_cannot_ban_an_admin_by_way_of_the_queue(
     client, staff, make_user, make_post
 ) -> None:
-    admin = accounts.promote(make_user(), Role.MEMBER | Role.ADMIN)
+    admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
     send(client, "user", admin.pk)
     with pytest.raises(errors.Forbidden):
         actions.ban_reported(staff, case(USER, admin.pk).pk)
@@ -274,10 +274,10 @@ def test_what_ends_elsewhere_leaves_the_queue(how, client, staff, author, things
         send(client, kind, things[kind])
     actor = author if how == "by its author" else staff
     if how == "ban":
-        accounts.ban(author, staff)
+        accounts_actions.ban(author, staff)
     else:
         actions.delete_comment(actor, things["comment"])
-        feeds.delete(actor, things["post"])
+        feeds_actions.delete(actor, things["post"])
     drain()
     outcome = {"by its author": "gone", "by staff": "deleted", "ban": "banned"}[how]
     assert {(one.open_count, one.outcome) for one in Case.objects.all()} == {(0, outcome)}
@@ -293,9 +293,9 @@ def test_what_ends_while_it_is_reported_opens_no_case(
 
     def keep_late(*args: Any) -> bool:
         ends: dict[str, Any] = {
-            "post": lambda: feeds.delete(author, things["post"]),
+            "post": lambda: feeds_actions.delete(author, things["post"]),
             "comment": lambda: actions.delete_comment(author, things["comment"]),
-            "user": lambda: accounts.ban(author),
+            "user": lambda: accounts_actions.ban(author),
         }
         ends[kind]()
         drain()
@@ -326,7 +326,7 @@ def test_the_queue_costs_no_query_a_row(client, staff, make_user, make_post) -> 
 def test_of_many_at_once_each_person_has_one_open_report(make_user, make_post) -> None:
     people = [make_user() for _ in range(3)]
     post = make_post(make_user()).pk
-    staff = accounts.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+    staff = accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
 
     def tell(person: Any) -> None:
         for _ in range(10):

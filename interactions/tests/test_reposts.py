@@ -6,11 +6,12 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from accounts import actions as accounts
-from feeds import actions, queries
+from accounts import actions as accounts_actions
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from feeds.models import Post
 from interactions.tests.helpers import drift
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
 from socialsite.core.http import errors
@@ -108,7 +109,7 @@ def test_a_repeated_key_reposts_once(client, post) -> None:
 
 def test_a_repost_of_a_repost_shows_the_original(client, post, make_user, api_for) -> None:
     third = make_user()
-    quote, _ = actions.repost(third, post.pk, "first words")
+    quote, _ = feeds_actions.repost(third, post.pk, "first words")
     made = client.post(f"{V1}posts/{quote.pk}/repost", {"content": "mine"}, format="json").json()
     assert made["ref"]["id"] == str(post.pk)
     assert "first words" not in str(made)
@@ -125,10 +126,10 @@ def test_what_is_for_followers_is_reposted_by_its_author_only(
         404,
         client.post(f"{V1}posts/12345/repost", format="json").json(),
     )
-    relations.follow(me, author)
+    relations_actions.follow(me, author)
     refused = client.post(f"{V1}posts/{post.pk}/repost", format="json")
     assert refused.status_code == 403
-    own, _ = actions.repost(author, post.pk)
+    own, _ = feeds_actions.repost(author, post.pk)
     assert own.visibility == "followers"
     assert card(client, own.pk)["ref"]["content"] == MARK
     assert api_for(make_user()).get(f"{V1}posts/{own.pk}").status_code == 404
@@ -139,25 +140,25 @@ def test_a_repost_never_shows_what_its_reader_may_not_see(
     how, me, author, post, make_user, api_for, drain
 ) -> None:
     sharer = make_user()
-    relations.follow(me, sharer)
-    made, _ = actions.repost(sharer, post.pk, "look")
+    relations_actions.follow(me, sharer)
+    made, _ = feeds_actions.repost(sharer, post.pk, "look")
     reader = api_for(me)
     drain()
     assert reader.get(f"{V1}feed").json()["items"][0]["ref"]["content"] == MARK  # caches are warm
     if how == "blocks":
-        relations.block(author, me)
+        relations_actions.block(author, me)
     elif how == "is blocked":
-        relations.block(me, author)
+        relations_actions.block(me, author)
     elif how == "deleted":
-        actions.delete(author, post.pk)
+        feeds_actions.delete(author, post.pk)
     elif how == "banned":
-        accounts.ban(author)
+        accounts_actions.ban(author)
     else:
         # The original is changed behind the actions: it becomes visible to followers only.
         Post.objects.filter(pk=post.pk).update(visibility="followers")
         redis.call(lambda connection: connection.flushdb())
     browser = Client()
-    browser.cookies["access"], browser.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    browser.cookies["access"], browser.cookies["refresh"] = accounts_actions.sign_in(me, "chrome")
     for _ in range(2):  # from the cache, and without it
         for path in ("feed", f"users/{sharer.pk}/posts", f"posts/{made.pk}"):
             text = reader.get(V1 + path).content.decode()
@@ -171,12 +172,12 @@ def test_a_repost_never_shows_what_its_reader_may_not_see(
     # It can no longer be reposted, not even by its repost.
     for ident in (post.pk, made.pk):
         with pytest.raises(errors.NotFound):
-            actions.repost(me, ident)
+            feeds_actions.repost(me, ident)
 
 
 def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(client, me, author, post) -> None:
-    made, _ = actions.repost(me, post.pk)
-    relations.block(author, me)
+    made, _ = feeds_actions.repost(me, post.pk)
+    relations_actions.block(author, me)
     assert client.delete(f"{V1}posts/{post.pk}/repost").status_code == 204
     assert not Post.objects.filter(pk=made.pk, is_deleted=False).exists()
     here, nothing = (client.delete(f"{V1}posts/{ident}/repost") for ident in (post.pk, 12345))
@@ -188,8 +189,8 @@ def test_of_a_hidden_repost_nobody_learns_what_it_shows(
     client, me, author, post, make_user
 ) -> None:
     other = make_user()
-    theirs, mine = (actions.repost(person, post.pk)[0] for person in (other, me))
-    relations.block(other, me)
+    theirs, mine = (feeds_actions.repost(person, post.pk)[0] for person in (other, me))
+    relations_actions.block(other, me)
     here, nothing = (client.delete(f"{V1}posts/{ident}/repost") for ident in (theirs.pk, 12345))
     assert (here.status_code, here.json()) == (404, nothing.json())
     assert client.delete(f"{V1}posts/{mine.pk}/repost").status_code == 204
@@ -197,8 +198,8 @@ def test_of_a_hidden_repost_nobody_learns_what_it_shows(
 
 
 def test_undoing_that_in_place_leads_home(me, author, post) -> None:
-    made, _ = actions.repost(me, post.pk)
-    relations.block(author, me)
+    made, _ = feeds_actions.repost(me, post.pk)
+    relations_actions.block(author, me)
     browser = Client()
     browser.post("/login", {"username": me.username, "password": "right.pass1"})
     answer = browser.post(f"/posts/{post.pk}/repost/undo", headers={"HX-Request": "true"})
@@ -210,9 +211,9 @@ def test_a_warm_feed_of_reposts_costs_three_round_trips_and_no_query(
     me, author, make_user, make_post, api_for, drain, round_trips, django_assert_num_queries
 ) -> None:
     sharer = make_user()
-    relations.follow(me, sharer)
+    relations_actions.follow(me, sharer)
     for number in range(10):
-        actions.repost(sharer, make_post(author).pk, "look" * (number % 2))
+        feeds_actions.repost(sharer, make_post(author).pk, "look" * (number % 2))
     drain()
     reader = api_for(me)
     redis.call(lambda connection: connection.flushdb())
@@ -222,7 +223,7 @@ def test_a_warm_feed_of_reposts_costs_three_round_trips_and_no_query(
     with django_assert_num_queries(0):
         assert reader.get(f"{V1}feed").content == first.content
     assert len(round_trips) <= 3
-    expected = [found["id"] for found in queries.oracle_feed(me, None, 10).items]
+    expected = [found["id"] for found in feeds_queries.oracle_feed(me, None, 10).items]
     assert [item["id"] for item in first.json()["items"]] == expected
 
 
@@ -259,9 +260,9 @@ def test_of_many_at_once_each_has_one_repost_and_counts_once(make_user, make_pos
 
     def share(person: Any) -> None:
         for _ in range(8):
-            actions.repost(person, post)
-            actions.undo_repost(person, post)
-        actions.repost(person, post)
+            feeds_actions.repost(person, post)
+            feeds_actions.undo_repost(person, post)
+        feeds_actions.repost(person, post)
 
     # Each person three times at once.
     results = at_once([lambda person=person: share(person) for person in people * 3])

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Like, Subject, SubjectType
 from interactions.tests.helpers import drift, told
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
 from socialsite.core.events import relay
@@ -109,7 +109,7 @@ def test_only_the_author_of_the_post_pins_and_only_so_many(
             act(reader, made[0])
         with pytest.raises(NotFound):
             act(author, 5)
-    relations.block(reader, other)
+    relations_actions.block(reader, other)
     with pytest.raises(NotFound):
         actions.pin(other, made[0])
     for comment in made[:2]:
@@ -126,10 +126,10 @@ def test_a_pinned_comment_shows_to_nobody_who_may_not_see_its_author(
     comment = actions.comment(other, post, "hello").pk
     actions.pin(author, comment)
     for block in ((reader, other), (other, reader)):
-        relations.block(*block)
+        relations_actions.block(*block)
         assert listed(reader, post) == []
-        relations.unblock(*block)
-    accounts.ban(other)
+        relations_actions.unblock(*block)
+    accounts_actions.ban(other)
     for viewer in (reader, author, None):
         assert listed(viewer, post) == []
 
@@ -164,7 +164,7 @@ def test_the_author_closes_and_opens_again(author, reader, other, post) -> None:
     for status in ("deleted", "", "Open"):
         with pytest.raises(InvalidInput):
             actions.set_comment_status(author, post, status)
-    relations.block(author, other)
+    relations_actions.block(author, other)
     with pytest.raises(NotFound):
         actions.set_comment_status(other, post, "closed")
     with pytest.raises(NotFound):
@@ -242,7 +242,7 @@ def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
     again = actions.comment(reader, post, "below what somebody blocked wrote", plain).pk
     actions.set_comment_status(author, post, "featured")
     assert listed(reader, post) == [plain]
-    relations.block(other, reader)
+    relations_actions.block(other, reader)
     assert listed(reader, post) == []
     with pytest.raises(NotFound):
         queries.comment(reader, again)
@@ -252,7 +252,7 @@ def test_a_blocked_persons_picked_comment_stays_hidden(author, reader, other, po
     picked = actions.comment(other, post, "picked").pk
     actions.pin(author, picked)
     actions.set_comment_status(author, post, "featured")
-    relations.block(other, reader)
+    relations_actions.block(other, reader)
     assert listed(reader, post) == []
     assert listed(None, post) == [picked]
 
@@ -273,14 +273,14 @@ def test_reply_counts_are_the_readers_own_whoever_is_banned_or_blocked(
 
     everybody = (5, 4)
     assert [counts(v) for v in (reader, None, author)] == [everybody] * 3
-    relations.block(reader, banned)
+    relations_actions.block(reader, banned)
     assert (counts(reader), counts(None)) == ((3, 2), everybody)
-    accounts.ban(banned)
+    accounts_actions.ban(banned)
     assert [counts(v) for v in (reader, None)] == [(3, 2)] * 2
-    relations.block(author, reader)  # the post is hidden from the reader
+    relations_actions.block(author, reader)  # the post is hidden from the reader
     actions.delete_comment(author, below[0])
     assert [counts(v) for v in (other, None)] == [(3, 2)] * 2
-    accounts.unban(banned)
+    accounts_actions.unban(banned)
     assert [counts(v) for v in (staff, None)] == [(4, 3)] * 2
 
 
@@ -289,7 +289,7 @@ def test_what_is_taken_off_replies_is_cached_and_forgotten_in_time(
 ) -> None:
     root = actions.comment(author, post, "root").pk
     actions.comment(other, post, "reply", root)
-    accounts.ban(other)
+    accounts_actions.ban(other)
     cache.GONE.forget([root])
     page = queries.comments(None, post)
     assert page.items[0]["reply_count"] == 0
@@ -321,10 +321,10 @@ def test_any_thread_counts_and_shows_replies_as_row_by_row(make_user, make_post)
             if dice.random() < 0.1:
                 actions.pin(people[0], dice.choice(made))
             if dice.random() < 0.1:
-                relations.block(*dice.sample(people[1:], 2))
+                relations_actions.block(*dice.sample(people[1:], 2))
         except NotFound:
             pass
-    accounts.ban(people[4])
+    accounts_actions.ban(people[4])
     for status in ("open", "featured", "closed"):
         actions.set_comment_status(people[0], post, status)
         for viewer in (*people[:4], None):
@@ -371,7 +371,7 @@ def test_pins_and_settings_by_api(api, api_for, author, reader, post) -> None:
         assert mine.patch(settings, wrong, format="json").status_code == 400
     assert mine.put("/api/v1/comments/5/pin").status_code == 404
     assert mine.patch("/api/v1/posts/5/comment-settings", body, format="json").status_code == 404
-    relations.block(author, reader)
+    relations_actions.block(author, reader)
     assert theirs.get(settings).status_code == 404
 
 
@@ -414,6 +414,6 @@ def test_what_a_reply_to_somebody_hidden_answers_is_not_told(author, reader, oth
     answer = actions.comment(author, post, "an answer", hidden).pk
     parents = {card["id"]: card["parent_id"] for card in queries.replies(reader, root).items}
     assert parents[str(answer)] == str(hidden)
-    relations.block(other, reader)
+    relations_actions.block(other, reader)
     (card,) = queries.replies(reader, root).items
     assert (card["id"], card["parent_id"], card["answers"]) == (str(answer), str(root), None)

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from accounts.models import Role
 from accounts.tests.browsers import browser_of
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from interactions import actions
 from interactions.models import Comment, Like, Subject, SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.http import errors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
@@ -196,14 +196,14 @@ def test_after_deleting_on_a_post_one_no_longer_sees_one_is_sent_home(
 ) -> None:
     for headers in ({}, HTMX):
         comment = actions.comment(me, post.pk, "hello")
-        relations.block(author, me)
+        relations_actions.block(author, me)
         answer = browser.post(f"/comments/{comment.pk}/delete", headers=headers)
         assert Comment.objects.get(pk=comment.pk).deleted
         if headers:
             assert (answer.status_code, answer["HX-Redirect"]) == (200, "/")
         else:
             assert (answer.status_code, answer["Location"]) == (303, "/")
-        relations.unblock(author, me)
+        relations_actions.unblock(author, me)
 
 
 def test_older_comments_are_loaded_page_by_page(browser, post, author) -> None:
@@ -328,7 +328,7 @@ def test_comments_are_liked_and_likers_listed_on_pages(browser, client, post, au
     for path in (f"/posts/{post.pk}/likes", f"/comments/{comment}/likes"):
         for reader in (browser, client):
             assert f"@{me.username}" in text_of(reader.get(path))
-    relations.block(author, me)
+    relations_actions.block(author, me)
     for path in ("likes", "likes?cursor=x", "replies", "reply"):
         assert browser.get(f"/comments/{comment}/{path}").status_code in (303, 400, 404)
     assert browser.get(f"/comments/{comment}/reply", headers=HTMX).status_code == 404
@@ -381,7 +381,7 @@ def test_staff_see_the_counts_that_readers_see_also_what_is_not_folded(staff, po
     for person in (me, post.author):
         actions.like(person, SubjectType.POST, post.pk)
         actions.bookmark(person, post.pk)
-    feeds.repost(me, post.pk)
+    feeds_actions.repost(me, post.pk)
     subject = Subject.objects.get()
     assert (subject.like_count, subject.bookmark_count, subject.repost_count) == (0, 0, 0)
     shown = {"likes": 2, "reposts": 1, "bookmarks": 2}

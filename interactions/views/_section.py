@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from feeds import queries as feeds
+from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.views._answers import see
 
@@ -20,7 +20,7 @@ def sort_of(request: HttpRequest) -> queries.Sort:
 
 def card_of(request: HttpRequest, post_id: int) -> Any:
     """Return the card of a post; raises NotFound if the reader may not see it."""
-    return queries.decorate(request.user, [feeds.post(request.user, post_id)])[0]
+    return queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0]
 
 
 def section(request: HttpRequest, post_id: int, sort: queries.Sort) -> dict[str, Any]:
@@ -35,6 +35,6 @@ def changed(request: HttpRequest, post_id: int, sort: queries.Sort) -> HttpRespo
     """Answer a write with the current section or a redirect to it."""
     if request.htmx:
         return render(request, "interactions/_comments.html", section(request, post_id, sort))
-    feeds.visible_post(request.user, post_id)
+    feeds_queries.visible_post(request.user, post_id)
     query = "" if sort == "hot" else f"?sort={sort}"
     return see(reverse("post", args=[post_id]) + query + "#comments")

@@ -10,8 +10,8 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
-from feeds import actions as feeds
-from feeds import queries as posts
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.views._answers import back, member, refused, see
 from socialsite.core.http import api, errors
@@ -32,7 +32,7 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
     content = request.POST.get("content")
     try:
         rate_limits.spend(request)
-        made, _is_new = feeds.repost(user, ident, content or "")
+        made, _is_new = feeds_actions.repost(user, ident, content or "")
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
     if content is not None:
@@ -46,7 +46,7 @@ def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
     """Delete one's repost without text."""
     user = member(request)
     ident = api.parse_id(post_id)
-    feeds.undo_repost(user, ident)
+    feeds_actions.undo_repost(user, ident)
     try:
         return _changed(request, ident)
     except errors.NotFound:  # one's own repost of a post that is now hidden
@@ -74,7 +74,7 @@ def _changed(request: HttpRequest, post_id: int) -> HttpResponse:
 
 def _source(request: HttpRequest, post_id: int) -> dict[str, Any]:
     """Return the card of the original post; raises NotFound if the reader may not see it."""
-    card: Any = queries.decorate(request.user, [posts.post(request.user, post_id)])[0]
+    card: Any = queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0]
     if card["ref_gone"]:
         raise errors.NotFound
     return card["ref"] or card

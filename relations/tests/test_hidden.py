@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import browser_of
 from relations import actions, queries
@@ -39,7 +39,7 @@ def people(me: User, make_user: Any) -> dict[str, User]:
     """Create one person of each kind that is hidden from me."""
     found = {kind: make_user(name) for kind, name in HIDDEN.items()}
     actions.block(found["blocking"], me)
-    accounts.ban(found["banned"])
+    accounts_actions.ban(found["banned"])
     User.objects.filter(pk=found["closed"].pk).update(deleted_at=timezone.now())
     return found
 

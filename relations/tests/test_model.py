@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from relations import actions, queries
 from relations.models import Relation, RelationLog, Relationship
 from relations.pairs.states import Action
@@ -165,11 +165,11 @@ class History(RuleBasedStateMachine):
     @rule(a=NUMBERS, moves=st.lists(MOVES, max_size=4))
     def act_while_one_is_banned(self, a: int, moves: list[Move]) -> None:
         """A ban hides a person and refuses new followers; everything else about a pair works."""
-        accounts.ban(self.people[a])
+        accounts_actions.ban(self.people[a])
         self.facts.banned.add(a)
         self.act(moves)
         self._check_lists((a + 1) % PEOPLE)
-        accounts.unban(self.people[a])
+        accounts_actions.unban(self.people[a])
         self.facts.banned.discard(a)
 
     @rule(limit=st.integers(1, PEOPLE - 1))

@@ -6,7 +6,7 @@ from django.db.models import Exists, OuterRef
 from django.test import Client
 from django.utils import timezone
 
-from accounts import queries as accounts
+from accounts import queries as accounts_queries
 from accounts.models import User
 from relations import actions, queries
 from relations.models import Relation, Relationship
@@ -111,7 +111,7 @@ def test_a_search_reads_no_more_than_my_rows_or_those_of_the_name(me, text) -> N
     )
     with connection.cursor() as database:
         database.execute("ANALYZE TABLE relations_relationship, accounts_user")
-        named = accounts.named(text).filter(pk=OuterRef("to_user"))
+        named = accounts_queries.named(text).filter(pk=OuterRef("to_user"))
         rows = queries.SEARCHED["following"](me.pk).filter(Exists(named))
         sql, values = queries.page_rows(rows, "followed_at", None)[:21].query.sql_with_params()
         database.execute("EXPLAIN " + sql, values)

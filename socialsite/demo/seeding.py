@@ -18,15 +18,15 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from accounts.sign_in import passwords
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.fanout import sweep
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
-from interactions import actions as interactions
+from interactions import actions as interactions_actions
 from interactions.models import SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import db, media
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import AppError, DuplicatedUser
@@ -130,7 +130,7 @@ class _Seeding:
                 self._users[person.number] = _register(person, hashed)
             # At once: a change of roles signs the user out.
             if person.number == 0 and 0 in self._users:
-                accounts.promote(self._users[0], Role.MEMBER | Role.ADMIN)
+                accounts_actions.promote(self._users[0], Role.MEMBER | Role.ADMIN)
 
     def _recommend(self) -> None:
         """Recommend the most followed authors for the guests' page, as staff would."""
@@ -142,7 +142,7 @@ class _Seeding:
     def _follow(self, follower: int, author: int) -> None:
         if follower in self._users and author in self._users:
             with contextlib.suppress(AppError):
-                relations.follow(self._users[follower], self._users[author])
+                relations_actions.follow(self._users[follower], self._users[author])
 
     def _follow_first(self) -> None:
         for pair in self._each("follows", self._urgent):
@@ -207,7 +207,7 @@ class _Seeding:
         for number, picture in avatars.items():
             user = self._users.get(number)
             if user is not None and not user.avatar:
-                accounts.edit_profile(user, avatar=_keep(user.pk, picture, ""))
+                accounts_actions.edit_profile(user, avatar=_keep(user.pk, picture, ""))
 
     @db.atomic
     def _take(self, step: Step, images: list[int]) -> int:
@@ -221,10 +221,10 @@ class _Seeding:
             # A person cannot like a post that is hidden from them, and users of the site may hide
             # posts.
             with contextlib.suppress(AppError):
-                interactions.like(self._author(person), SubjectType.POST, ids[target])
+                interactions_actions.like(self._author(person), SubjectType.POST, ids[target])
         for target, person in step.kept:
             with contextlib.suppress(AppError):
-                interactions.bookmark(self._author(person), ids[target])
+                interactions_actions.bookmark(self._author(person), ids[target])
         for thread in step.threads:
             with contextlib.suppress(AppError):
                 self._say(thread, ids[thread.step], at)
@@ -235,10 +235,10 @@ class _Seeding:
         if step.shares is not None:
             words = "" if step.quiet else step.text.content
             with contextlib.suppress(AppError):
-                post, is_new = feeds.repost(author, self._ids[step.shares], words, at_ms=at)
+                post, is_new = feeds_actions.repost(author, self._ids[step.shares], words, at_ms=at)
                 if is_new:
                     return post
-        return feeds.publish(
+        return feeds_actions.publish(
             author,
             content=step.text.content,
             kind=step.text.kind,
@@ -251,10 +251,12 @@ class _Seeding:
 
     def _say(self, thread: Any, post_id: int, at: int) -> None:
         said = thread.comment
-        comment = interactions.comment(self._author(said.person), post_id, said.words, at_ms=at)
+        comment = interactions_actions.comment(
+            self._author(said.person), post_id, said.words, at_ms=at
+        )
         for reply in thread.replies:
             at += 1
-            interactions.comment(
+            interactions_actions.comment(
                 self._author(reply.person), post_id, reply.words, comment.pk, at_ms=at
             )
 
@@ -305,10 +307,10 @@ def _keep(owner_id: int, picture: media.Picture, alt: str) -> int:
 
 @db.atomic
 def _register(person: Person, hashed: str) -> User:
-    user = accounts.register(
+    user = accounts_actions.register(
         person.username, person.nickname, PASSWORD, person.email, password_hash=hashed
     )
-    return accounts.edit_profile(user, bio=person.bio)
+    return accounts_actions.edit_profile(user, bio=person.bio)
 
 
 DEMO_LOGINS: list[tuple[str, str]] = [(p.username, PASSWORD) for p in make(LOGINS)[:LOGINS]]

@@ -32,7 +32,7 @@ from markupsafe import Markup, escape
 from accounts.models import User
 from feeds import video
 from feeds.models import PostContent, Visibility
-from interactions import queries as interactions
+from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
 from socialsite.core.models import Media
@@ -219,9 +219,9 @@ def unread(request: HttpRequest) -> int:
     Asked for along with the reader's card, unless the view asked for it (`request.unread`).
     """
     visitor = request.visitor  # type: ignore[attr-defined]
-    found: interactions.Unread | None = getattr(request, "unread", None)
+    found: interactions_queries.Unread | None = getattr(request, "unread", None)
     if found is None:
-        found = interactions.Unread([visitor.user.pk])
+        found = interactions_queries.Unread([visitor.user.pk])
     reads.run(found, visitor.cards)
     return found.value
 

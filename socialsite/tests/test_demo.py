@@ -7,16 +7,16 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
-from accounts import queries as people_queries
+from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.sign_in import rules
 from accounts.tests.browsers import log_in
-from feeds import actions as feeds
-from feeds import queries
+from feeds import actions as feeds_actions
+from feeds import queries as feeds_queries
 from feeds.models import FanOut, Mode, Post, RecommendedAuthor
 from interactions.models import Bookmark, Comment, Like
-from relations import actions as relation_actions
-from relations import queries as relations
+from relations import actions as relations_actions
+from relations import queries as relations_queries
 from relations.models import Relationship
 from socialsite.core.models import Event, Media
 from socialsite.demo import DEMO_LOGINS, graph, pictures, plan, seed, words
@@ -62,14 +62,14 @@ def test_seeding_twice_adds_nothing(monkeypatch) -> None:
     assert ("posts", SIZE["posts"], SIZE["posts"]) in seen
     # It also keeps people's changes to the demo.
     alice, author = User.objects.get(username="alice"), Post.objects.first().author
-    feeds.publish(alice, content="my own")
-    feeds.delete(author, Post.objects.filter(author=author).first().pk)
-    followed = people_queries.by_id(relations.following_ids(alice.pk)[0])
-    relation_actions.unfollow(alice, followed)
+    feeds_actions.publish(alice, content="my own")
+    feeds_actions.delete(author, Post.objects.filter(author=author).first().pk)
+    followed = accounts_queries.by_id(relations_queries.following_ids(alice.pk)[0])
+    relations_actions.unfollow(alice, followed)
     before = counts()
     seed(**SIZE)
     assert counts() == before
-    assert followed.pk not in relations.following_ids(alice.pk)
+    assert followed.pk not in relations_queries.following_ids(alice.pk)
 
 
 @pytest.mark.once
@@ -102,15 +102,15 @@ def test_feeds_are_exact_and_a_name_taken_meanwhile_stays_its_owners(make_user, 
     owner = make_user(make(SIZE["people"])[6].username)
     seed(**SIZE)
     assert not Post.objects.filter(author=owner).exists()
-    alice = people_queries.by_name("alice")
-    page = queries.home_feed(alice, None, 20)
-    oracle = queries.oracle_feed(alice, None, 20)
+    alice = accounts_queries.by_name("alice")
+    page = feeds_queries.home_feed(alice, None, 20)
+    oracle = feeds_queries.oracle_feed(alice, None, 20)
     assert [card["id"] for card in page.items] == [card["id"] for card in oracle.items]
     assert len(page.items) > 3
     assert {post.mode for post in Post.objects.all()} == {Mode.ALL, Mode.ACTIVE}
     begun = min(user.created_at for user in User.objects.all()).timestamp() * 1000
     assert all(post.position < begun for post in Post.objects.all())
-    assert queries.recommended(None, None, 5).items
+    assert feeds_queries.recommended(None, None, 5).items
 
 
 @pytest.mark.django_db

@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import translation
 from markupsafe import Markup
 
-from accounts import actions as accounts
-from feeds import queries
+from accounts import actions as accounts_actions
+from feeds import queries as feeds_queries
 from socialsite.core.text.spans import spans
 from socialsite.pages import jinja
 
@@ -19,7 +19,7 @@ C = {"hidden": "<input>", "login": ""}
 
 @pytest.fixture
 def card(make_user, make_post) -> dict[str, Any]:
-    return dict(queries.post(None, make_post(make_user()).pk))
+    return dict(feeds_queries.post(None, make_post(make_user()).pk))
 
 
 @pytest.mark.django_db
@@ -129,7 +129,7 @@ def test_all_forms_of_a_page_carry_the_readers_token_and_a_like_works_without_ja
     pages = []
     for _ in range(2):
         client = Client(enforce_csrf_checks=True)
-        client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(make_user())
+        client.cookies["access"], client.cookies["refresh"] = accounts_actions.sign_in(make_user())
         page = client.get("/recommended").content.decode()
         token = page.partition('name="csrfmiddlewaretoken" value="')[2].partition('"')[0]
         assert page.count(token) >= 3

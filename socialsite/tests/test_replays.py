@@ -16,13 +16,13 @@ from drf_spectacular.generators import SchemaGenerator
 from PIL import Image
 from rest_framework.test import APIClient
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import Post
-from interactions import actions
+from interactions import actions as interactions_actions
 from interactions.models import Comment, Report
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
 
@@ -38,8 +38,8 @@ class Scene:
 
     def __init__(self, make_user: Callable[..., User], api_for: Callable[..., APIClient]) -> None:
         self.me, self.author = make_user(), make_user()
-        self.post = feeds.publish(self.author, content=SECRET)
-        self.comment = actions.comment(self.author, self.post.pk, "a question")
+        self.post = feeds_actions.publish(self.author, content=SECRET)
+        self.comment = interactions_actions.comment(self.author, self.post.pk, "a question")
         self.client = api_for(self.me)
 
     def send(self, path: str, body: dict[str, Any]) -> Any:
@@ -87,22 +87,22 @@ CREATING: dict[str, tuple[str, dict[str, Any], type]] = {
 def undo(scene: Scene, what: str) -> None:
     """Delete the created object."""
     if what in ("post", "repost", "quote"):
-        feeds.delete(scene.me, Post.objects.get(author=scene.me).pk)
+        feeds_actions.delete(scene.me, Post.objects.get(author=scene.me).pk)
     elif what in ("comment", "reply"):
-        actions.delete_comment(scene.me, Comment.objects.get(author=scene.me).pk)
+        interactions_actions.delete_comment(scene.me, Comment.objects.get(author=scene.me).pk)
     elif what == "picture":
         Media.objects.all().delete()
     else:
-        accounts.ban(scene.author)
+        accounts_actions.ban(scene.author)
 
 
 def block(scene: Scene, what: str) -> None:
-    relations.block(scene.author, scene.me)
+    relations_actions.block(scene.author, scene.me)
 
 
 def delete_original(scene: Scene, what: str) -> None:
-    actions.delete_comment(scene.author, scene.comment.pk)
-    feeds.delete(scene.author, scene.post.pk)
+    interactions_actions.delete_comment(scene.author, scene.comment.pk)
+    feeds_actions.delete(scene.author, scene.post.pk)
 
 
 # Objects that still belong to the person afterwards, and are shown again.
@@ -169,7 +169,7 @@ def test_a_repeat_shows_nothing_that_is_gone_or_hidden_since(
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_many_repeats_at_the_same_time_publish_once(make_user: Any) -> None:
-    access = accounts.sign_in(make_user()).access
+    access = accounts_actions.sign_in(make_user()).access
 
     def send(number: int) -> Any:
         client = APIClient(headers={"authorization": f"Bearer {access}"})

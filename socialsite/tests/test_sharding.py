@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from rest_framework.test import APIClient
 
-from relations import actions
+from relations import actions as relations_actions
 
 OWNER = {"relations_relationship": "from_user_id", "feeds_inboxentry": "user_id"}
 NO_ALIAS = "WHERE|ON|SET|INNER|LEFT|ORDER|LIMIT|GROUP|FOR|LOCK|VALUES"
@@ -130,16 +130,16 @@ def test_the_check_knows_owned_statements_from_others(sql: str, bad: int) -> Non
 @pytest.fixture
 def world(make_user: Any, make_post: Any, drain: Any) -> dict[str, Any]:
     """A reader with friends, followers, followed and blocked people, and posts of all."""
-    from interactions import actions as interactions
+    from interactions import actions as interactions_actions
 
     me, friend, fan, idol, enemy = (make_user() for _ in range(5))
     for one, two in ((me, friend), (friend, me), (fan, me), (me, idol), (friend, fan)):
-        actions.follow(one, two)
-    actions.block(me, enemy)
+        relations_actions.follow(one, two)
+    relations_actions.block(me, enemy)
     drain()
     posts = [make_post(person) for person in (me, friend, idol, enemy) for _ in range(2)]
     drain()
-    comment = interactions.comment(me, posts[2].pk, "hello")
+    comment = interactions_actions.comment(me, posts[2].pk, "hello")
     values = {
         "user_id": str(friend.pk),
         "username": friend.username,
@@ -187,8 +187,8 @@ def test_every_statement_on_relations_and_inboxes_names_the_owner(
     clients = Clients(world["me"], api_for)
     for route in routes():
         address = route.fill(world["values"])
-        actions.unblock(world["me"], world["friend"])  # whatever the previous route did
-        actions.follow(world["me"], world["friend"])
+        relations_actions.unblock(world["me"], world["friend"])  # whatever the previous route did
+        relations_actions.follow(world["me"], world["friend"])
         drain()
         for method in route.methods:
             with CaptureQueriesContext(connection) as captured:

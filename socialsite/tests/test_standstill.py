@@ -5,7 +5,7 @@ import time
 import pytest
 from rest_framework.test import APIClient
 
-from accounts import actions
+from accounts import actions as accounts_actions
 from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.budgets import Budget, Kept, Per
 from socialsite.tests import standstill
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def after_a_request(user) -> dict[str, int]:
     """Return the keys left in Redis by a signed-in request that could expire during a test."""
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Bearer {actions.sign_in(user).access}")
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {accounts_actions.sign_in(user).access}")
     for path in ("users/me", "feed", "notifications"):
         assert client.get(f"/api/v1/{path}").status_code == 200
     return standstill.short_lived()

@@ -107,7 +107,7 @@ def test_a_device_is_called_what_people_call_it(client, user_agent, name) -> Non
     "user_agent", ["(" * 300, "Mozilla/5.0 " + "a/" * 144, "\x00\x7f\xff" * 100]
 )
 def test_an_odd_name_is_short_and_does_no_harm(user_agent) -> None:
-    assert len(devices.name_of("other", user_agent)) <= devices.NAME_MAX
+    assert len(devices.name_of("other", user_agent)) <= TokenVersion.ENDED_BY_MAX
 
 
 # --- the list -----------------------------------------------------------------------------------

@@ -461,7 +461,7 @@ def test_a_ticket_that_does_not_hold_starts_again(
         case "garbled":
             ticket = ticket[:-1] + ("A" if ticket[-1] != "A" else "B")
         case "old":
-            monkeypatch.setattr(two_factor, "TICKET_SECONDS", -1)
+            monkeypatch.setattr(two_factor_pages, "TICKET_SECONDS", -1)
         case "password":
             User.objects.update(password="another")
         case "purpose":

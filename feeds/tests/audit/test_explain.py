@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import AuditEntry, Role, User
 from accounts.tests.browsers import browser_of
 from feeds import actions, cache, queries
@@ -23,8 +23,8 @@ from feeds.fanout import deliver, plan, sweep, tiers
 from feeds.inbox import rebuild, sync
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
 from feeds.tests.model import FeedMachine, all_pages
-from relations import actions as relations
-from relations import queries as relation_queries
+from relations import actions as relations_actions
+from relations import queries as relations_queries
 from socialsite.core import db
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
@@ -51,7 +51,7 @@ def author(make_user: Make) -> User:
 def reader(make_user: Make, author: User, drain: Make) -> User:
     """A reader who follows the author; the backfill is done."""
     found = make_user("reader1")
-    relations.follow(found, author)
+    relations_actions.follow(found, author)
     drain()
     return found
 
@@ -85,7 +85,7 @@ def test_somebody_not_followed_is_told_with_the_row_that_is_left(
     drain()
     assert codes(make_user(), post) == ["not_followed"]
     assert codes(make_user(), closed) == ["not_followed", "followers_only"]
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     found = explain.explain(reader.pk, post.pk)
     assert found.codes == [Code.NOT_FOLLOWED, Code.ROW_STALE]
     assert (found.shown, found.in_inbox) == (False, True)
@@ -100,13 +100,13 @@ def test_banned_and_closed_accounts_are_told(
 ) -> None:
     post, own = make_post(author), make_post(reader)
     drain()
-    accounts.ban(author)
+    accounts_actions.ban(author)
     assert codes(reader, post) == ["author_banned", "row_stale"]
-    accounts.unban(author)
+    accounts_actions.unban(author)
     User.objects.filter(pk=author.pk).update(deleted_at="2026-01-01T00:00:00Z")
     assert codes(reader, post) == ["author_closed", "row_stale"]
     User.objects.filter(pk=author.pk).update(deleted_at=None)
-    accounts.ban(reader)
+    accounts_actions.ban(reader)
     assert codes(reader, post) == ["followed", "pushed_chunk", "reader_closed"]
     assert codes(reader, own) == ["author_banned", "reader_closed"]
 
@@ -118,9 +118,9 @@ def test_it_is_told_who_blocks_whom(
     post = make_post(author)
     drain()
     if who in ("reader", "both"):
-        relations.block(reader, author)
+        relations_actions.block(reader, author)
     if who in ("author", "both"):
-        relations.block(author, reader)
+        relations_actions.block(author, reader)
     assert codes(reader, post) == [f"blocked_by_{who}", "not_followed", "row_stale"]
 
 
@@ -156,7 +156,7 @@ def test_the_chunk_is_the_one_whose_range_has_the_reader(
 ) -> None:
     settings.FANOUT_CHUNK = 1
     later = make_user()
-    relations.follow(later, author)
+    relations_actions.follow(later, author)
     post = make_post(author)
     plan.write(post.pk)
     chunks = FanOutChunk.objects.order_by("number")
@@ -180,8 +180,8 @@ def test_a_row_from_a_backfill_is_told_from_one_by_the_fan_out(
     drain()
     FanOut.objects.filter(done_at=None).update(done_at=db.now_ms() - 1)
     later = make_user()
-    relations.follow(later, author)
-    relations.follow(later, alone)
+    relations_actions.follow(later, author)
+    relations_actions.follow(later, alone)
     assert codes(later, post)[:2] == ["followed", "pulled_no_edge"]
     drain()
     assert codes(reader, post) == ["followed", "pushed_chunk"]
@@ -224,7 +224,7 @@ def test_what_the_inbox_lacks_is_pulled(
     old, new = (make_post(author, at_ms=at) for at in (1000, 2000))
     drain()
     reader = make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert codes(reader, old) == ["followed", "pulled_no_edge"]
     InboxEdge.objects.create(viewer=reader, author=author, backfilled_from=None)
     assert codes(reader, old) == ["followed", "pulled_not_backfilled"]
@@ -368,9 +368,9 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
         assert lines[0] == f"post {post.pk} is in the feed of @reader1 ({reader.pk})"
         assert lines[1] == "row in the inbox: yes"
         assert [line.split()[0] for line in lines[2:]] == ["followed", "pushed_chunk"]
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     assert "is not in the feed of @reader1" in command("reader1", post.pk)
-    assert relation_queries.relation(reader.pk, author.pk) is None
+    assert relations_queries.relation(reader.pk, author.pk) is None
 
 
 @pytest.mark.parametrize(
@@ -407,7 +407,7 @@ PAGE = "/admin/feeds/post/explain/"
 
 @pytest.fixture
 def make_staff(make_user: Make) -> Callable[[int], Client]:
-    return lambda role: browser_of(accounts.promote(make_user(), Role.MEMBER | role))
+    return lambda role: browser_of(accounts_actions.promote(make_user(), Role.MEMBER | role))
 
 
 @pytest.mark.parametrize("role", [Role.MODERATOR, Role.ADMIN])

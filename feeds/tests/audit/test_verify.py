@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, cache, queries, subscribers, tasks
 from feeds.audit import cache_audit, verify
@@ -31,7 +31,7 @@ from feeds.models import (
     Post,
 )
 from feeds.tests.test_races import Race, settle
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position
 from socialsite.core.redis import call, left_out
@@ -68,7 +68,7 @@ def posts(author: User, make_post: Make) -> list[Post]:
 def reader(make_user: Make, author: User, posts: list[Post], drain: Make) -> User:
     """Somebody who has all posts in the inbox."""
     found = make_user("reader1")
-    relations.follow(found, author)
+    relations_actions.follow(found, author)
     drain()
     assert InboxEntry.objects.filter(user=found).count() == 7
     return found
@@ -244,12 +244,12 @@ def test_rows_that_nobody_counts_on_are_not_missed(
         assert sync.missing(reader.pk, 9) == [], change
         table.update(**back)
         assert sync.missing(reader.pk, 9) == missed, back
-    accounts.ban(author)
+    accounts_actions.ban(author)
     assert sync.missing(reader.pk, 9) == []
-    accounts.unban(author)
+    accounts_actions.unban(author)
     lose(reader, *posts)
     assert sync.missing(reader.pk, 2) == [posts[6].pk, posts[5].pk]
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     assert sync.missing(reader.pk, 9) == []
 
 
@@ -335,7 +335,7 @@ def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
     other = make_user()
     post = make_post(other)
     warm(reader)
-    relations.follow(reader, other)
+    relations_actions.follow(reader, other)
     ((where, what, ident, reasons),) = told(reader)
     assert (where, what, ident) == ("as served", "missing", post.pk)
     assert reasons[-1] == "cached_reader"
@@ -345,7 +345,7 @@ def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
     )
     call(lambda redis: redis.delete(cache.READERS.key(reader.pk)))
     warm(reader)
-    relations.unfollow(reader, other)
+    relations_actions.unfollow(reader, other)
     ((where, what, ident, reasons),) = told(reader)
     assert (where, what, ident) == ("as served", "extra", post.pk)
     assert (reasons[0], reasons[-1]) == ("not_followed", "cached_reader")
@@ -356,7 +356,7 @@ def test_a_cached_reader_who_does_not_know_of_a_block_is_found(
     reader: User, author: User, posts: list[Post]
 ) -> None:
     warm(reader)
-    relations.block(author, reader)
+    relations_actions.block(author, reader)
     found = told(reader)
     assert {(where, what) for where, what, _, _ in found} == {("as served", "extra")}
     assert len(found) == 3  # the definition has no further pages
@@ -539,7 +539,7 @@ def test_nothing_is_found_while_people_post_and_follow(
     settings.BACKFILL_MAX, settings.FANOUT_CHUNK = 2, 2
     people = [make_user() for _ in range(4)]
     for one in people[1:]:
-        relations.follow(people[0], one)
+        relations_actions.follow(people[0], one)
     race = Race(post=2, change=2, relay=2, sweep=2, check=12)
     reports: list[verify.Report] = []
 
@@ -550,7 +550,7 @@ def test_nothing_is_found_while_people_post_and_follow(
 
     def change(dice: random.Random) -> None:
         one, two = dice.sample(people, 2)
-        getattr(relations, dice.choice(["follow", "follow", "unfollow"]))(one, two)
+        getattr(relations_actions, dice.choice(["follow", "follow", "unfollow"]))(one, two)
 
     def check(dice: random.Random) -> None:
         reports.append(verify.verify(sample=10, pages=3, size=3))
@@ -572,7 +572,7 @@ def test_nothing_is_found_while_people_post_and_follow(
 # --- whom it looks at ---------------------------------------------------------------------------
 def test_a_small_site_is_looked_at_whole_but_for_closed_accounts(make_user: Make) -> None:
     people = [make_user() for _ in range(5)]
-    accounts.ban(people[2])
+    accounts_actions.ban(people[2])
     everybody = [person.pk for person in people if person is not people[2]]
     assert verify.choose(4) == verify.choose(100) == everybody
 
@@ -586,7 +586,7 @@ def test_of_a_large_site_mostly_people_who_were_there_lately_are_chosen(
     for number, person in enumerate(people):
         ago = timedelta(hours=number) if person.pk in active else timedelta(days=400)
         User.objects.filter(pk=person.pk).update(last_seen=timezone.now() - ago)
-    accounts.ban(people[0])
+    accounts_actions.ban(people[0])
     chosen: list[int] = []
     for _ in range(10):
         with django_assert_max_num_queries(5 + 10 * verify.PROBES):

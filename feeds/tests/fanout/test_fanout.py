@@ -19,7 +19,7 @@ from feeds.inbox import sync
 from feeds.models import FanOut, FanOutChunk, InboxEntry, Mode, Post
 from feeds.tests.home.reads import at_a_read_of
 from feeds.tests.home.test_timeline import assert_exact
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db, redis
 from socialsite.core.events import enqueue, relay
@@ -45,7 +45,7 @@ def fans(author: User, make_user: Make, drain: Make) -> list[User]:
     """Five followers whose backfills are done, by id ascending."""
     found = [make_user() for _ in range(5)]
     for fan in found:
-        relations.follow(fan, author)
+        relations_actions.follow(fan, author)
     drain()
     return found
 
@@ -127,7 +127,7 @@ def test_a_plan_is_written_once(
     settings.FANOUT_CHUNK = 2
     post, _ = planned(author)
     before = ranges(post)
-    relations.follow(make_user(), author)
+    relations_actions.follow(make_user(), author)
     settings.FANOUT_CHUNK = 1
     plan.write(post.pk)
     assert ranges(post) == before
@@ -158,12 +158,12 @@ def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
     author = make_user()
     new, old = [make_user() for _ in range(5)], [make_user() for _ in range(5)]
     for person in old:
-        relations.follow(person, author)
+        relations_actions.follow(person, author)
     drain()
     post, (first, second, third) = planned(author)
     assert deliver.run_chunk(second)
     for person in new:
-        relations.follow(person, author)
+        relations_actions.follow(person, author)
     plan.write(post.pk)
     assert deliver.run_chunk(third)
     assert deliver.run_chunk(first)
@@ -181,8 +181,8 @@ def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
     settings.FANOUT_CHUNK = 2
     post, chunks = planned(author)
     # The first follower, and the bound of a range.
-    relations.unfollow(fans[0], author)
-    relations.unfollow(fans[2], author)
+    relations_actions.unfollow(fans[0], author)
+    relations_actions.unfollow(fans[2], author)
     for chunk in chunks:
         assert deliver.run_chunk(chunk)
     assert receivers(post) == ids([fans[1], fans[3], fans[4]])
@@ -193,9 +193,9 @@ def test_a_plan_written_late_reaches_everybody_who_follows_then(
 ) -> None:
     settings.FANOUT_CHUNK = 2
     post = actions.publish(author, content="hello")
-    relations.unfollow(fans[4], author)
+    relations_actions.unfollow(fans[4], author)
     joined = make_user()
-    relations.follow(joined, author)
+    relations_actions.follow(joined, author)
     drain()
     assert receivers(post) == ids([*fans[:4], joined])
 
@@ -373,7 +373,7 @@ def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
     """T29: only rows that were really inserted cause a hint."""
     post, (chunk,) = planned(author)
     joined = make_user()
-    relations.follow(joined, author)
+    relations_actions.follow(joined, author)
     sync.sync_inbox(joined.pk, author.pk)
     come_online(joined, fans[0])
     assert deliver.run_chunk(chunk)
@@ -688,7 +688,7 @@ class TestAtOnce:
                     if write == "delete":
                         actions.delete(author, post.pk)
                     else:
-                        relations.unfollow(fans[0], author)
+                        relations_actions.unfollow(fans[0], author)
                 written.set()
 
             assert at_once([lambda: deliver.run_chunk(chunk), take_away]) == [True, None]

@@ -16,7 +16,7 @@ from accounts.models import User
 from feeds import actions
 from feeds.fanout import deliver, plan, progress, sweep
 from feeds.models import FanOut, FanOutChunk, Post
-from relations import actions as relations
+from relations import actions as relations_actions
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ def author(make_user: Make, drain: Make, settings: LazySettings) -> User:
     settings.FANOUT_CHUNK = 2
     found = make_user("writer")
     for _ in range(5):
-        relations.follow(make_user(), found)
+        relations_actions.follow(make_user(), found)
     drain()
     return found
 

@@ -13,7 +13,7 @@ from feeds import actions, queries
 from feeds.fanout import tiers
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests.home.test_timeline import assert_exact
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import db, media
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.models import Event, Media
@@ -245,7 +245,7 @@ def test_a_post_for_followers_is_in_feeds_of_followers_only(
     author: User, make_user: Make, drain: Make
 ) -> None:
     follower, stranger = make_user(), make_user()
-    relations.follow(follower, author)
+    relations_actions.follow(follower, author)
     drain()
     post = actions.publish(author, content="for you", visibility="followers")
     for _ in ("before the delivery", "after it"):
@@ -253,7 +253,7 @@ def test_a_post_for_followers_is_in_feeds_of_followers_only(
         assert queries.recommended(stranger, None, 10).items == []
         assert queries.profile_posts(None, author.pk, None, 10).items == []
         drain()
-    relations.unfollow(follower, author)
+    relations_actions.unfollow(follower, author)
     assert queries.profile_posts(follower, author.pk, None, 10).items == []
 
 
@@ -283,11 +283,11 @@ def test_the_tier_is_frozen_on_each_post_and_the_feed_is_exact_across_the_edge(
     fans = [make_user() for _ in range(8)]
     posts = []
     for fan in fans:
-        relations.follow(fan, author)
+        relations_actions.follow(fan, author)
         drain()
         posts.append(actions.publish(author, content="going up"))
     for fan in fans[:0:-1]:
-        relations.unfollow(fan, author)
+        relations_actions.unfollow(fan, author)
         drain()
         posts.append(actions.publish(author, content="going down"))
     drain()
@@ -329,14 +329,14 @@ def test_a_post_in_the_past_takes_its_place_in_every_feed(
 ) -> None:
     settings.BACKFILL_MAX = 2
     early, late = make_user(), make_user()
-    relations.follow(early, author)
+    relations_actions.follow(early, author)
     drain()
     now = db.now_ms()
     offsets = [0, 5000, 1000, 9000, 3000, 5000]
     posts = [actions.publish(author, content="x", at_ms=now - offset) for offset in offsets]
     assert [post.position for post in posts] == [now - offset for offset in offsets]
     expected = [str(p.pk) for p in sorted(posts, key=lambda p: (p.position, p.pk), reverse=True)]
-    relations.follow(late, author)
+    relations_actions.follow(late, author)
     for _ in ("before the delivery", "after it"):
         for reader in (early, late, author):
             assert [c["id"] for c in queries.home_feed(reader, None, 10).items] == expected
@@ -359,7 +359,7 @@ def test_a_post_in_the_past_that_is_not_pushed_is_pulled(
 ) -> None:
     settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0
     reader = make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     now = db.now_ms()
     newer = actions.publish(author, content="x")

@@ -10,7 +10,7 @@ from feeds import actions, cache
 from feeds.fanout import deliver, plan, sweep
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.cache.lease import LEASE_MS
 
@@ -29,7 +29,7 @@ def fans(author: User, make_user: Make, make_post: Make, drain: Make) -> list[Us
     """Three followers with three posts in their inboxes, all of it cached."""
     found = [make_user() for _ in range(3)]
     for fan in found:
-        relations.follow(fan, author)
+        relations_actions.follow(fan, author)
     for _ in range(3):
         make_post(author)
     drain()

@@ -11,7 +11,7 @@ from feeds import queries
 from feeds.home import pull
 from feeds.models import AuthorHead, FanOut, InboxEdge, InboxEntry, Post, PostContent
 from feeds.tests.home.test_pull import follow_all
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.pagination import Position, before
 
@@ -55,8 +55,8 @@ def test_a_profile_page_reads_its_rows_from_the_outbox_in_order(
     make_user: Make, who: str, cursor: Position | None
 ) -> None:
     author, reader = make_user(), make_user()
-    relations.follow(reader, author)
-    relations.block(reader, make_user())
+    relations_actions.follow(reader, author)
+    relations_actions.block(reader, make_user())
     posts_by(author.pk, 1, 2, 3, 4)
     viewer = {"guest": None, "reader": reader, "author": author}[who]
     with CaptureQueriesContext(connection) as captured:

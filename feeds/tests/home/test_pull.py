@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions
 from feeds.home import pull
 from feeds.models import AuthorHead, Post
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.models import Relation, RelationCount, Relationship
 from socialsite.core import db, events
 from socialsite.core.events import enqueue
@@ -99,12 +99,14 @@ class TestAllWays(TestCase):
 
     def setUp(self) -> None:
         self.people = [
-            accounts.register(username=f"puller{n}", nickname=f"Puller{n}", password="right.pass1")
+            accounts_actions.register(
+                username=f"puller{n}", nickname=f"Puller{n}", password="right.pass1"
+            )
             for n in range(6)
         ]
         self.viewer, *followed, self.stranger = self.people
         for person in followed:
-            relations.follow(self.viewer, person)
+            relations_actions.follow(self.viewer, person)
 
     @settings(
         max_examples=int(os.environ.get("MODEL_EXAMPLES", "250")),
@@ -165,7 +167,7 @@ class TestAllWays(TestCase):
 def test_pages_go_on_where_the_last_one_ended(make_user: Make, read: Read) -> None:
     viewer, a, b = make_user(), make_user(), make_user()
     for author in (a, b):
-        relations.follow(viewer, author)
+        relations_actions.follow(viewer, author)
     put(*((who.pk, 1 + n // 5, n % 7 == 0) for n in range(40) for who in (a, b, viewer)))
     authors = {viewer.pk, a.pk, b.pk}
     found: list[Position] = []
@@ -182,7 +184,7 @@ def test_a_deletion_between_two_statements_loses_no_other_post(
     """The authors with the newest posts are read first; that may have changed afterwards."""
     viewer, *authors = (make_user() for _ in range(6))
     for author in authors:
-        relations.follow(viewer, author)
+        relations_actions.follow(viewer, author)
         make_post(author)
     newest = make_post(authors[-1])
     monkeypatch.setattr(pull, "FEW", 0)
@@ -212,7 +214,7 @@ def test_posts_of_followed_people_who_were_not_asked_for_stay_out(
     """A banned author is still followed; the visibility check would hide their posts row by row."""
     viewer, good, bad = make_user(), make_user(), make_user()
     for author in (good, bad):
-        relations.follow(viewer, author)
+        relations_actions.follow(viewer, author)
     wanted = make_post(good)
     for _ in range(5):
         make_post(bad)
@@ -247,8 +249,8 @@ def test_no_post_is_above_its_authors_head_after_any_write(
         lambda: actions.publish(author, content="between the others", at_ms=now),
         lambda: monkeypatch.setattr(db, "now_ms", lambda: now - 60_000),
         lambda: actions.publish(author, content="by a clock that went back"),
-        lambda: accounts.ban(author),
-        lambda: accounts.unban(author),
+        lambda: accounts_actions.ban(author),
+        lambda: accounts_actions.unban(author),
     ]
     for write in writes:
         write()
@@ -278,7 +280,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
     monkeypatch.setattr(pull, "FEW", 0)
     viewer, *authors = (make_user() for _ in range(3))
     for author in authors:
-        relations.follow(viewer, author)
+        relations_actions.follow(viewer, author)
     ids = {author.pk for author in authors}
     committed: list[Position] = []
     errors: list[str] = []

@@ -9,14 +9,14 @@ from django.conf import LazySettings
 from hypothesis.extra.django import TestCase
 from hypothesis.stateful import run_state_machine_as_test
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import queries
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests import model
 from feeds.tests.home.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
 from feeds.tests.model import all_pages
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.models import Event
 
@@ -44,7 +44,7 @@ def place(author: User, ident: int, seconds: int, mode: Mode) -> Post:
 def test_the_golden_example_pages_through_the_real_feed(make_user: Make, drain: Make) -> None:
     u111, u200, u211, u222 = (make_user() for _ in range(4))
     for author in (u200, u211, u222):
-        relations.follow(u111, author)
+        relations_actions.follow(u111, author)
     drain()
     for author, outbox in ((u200, OUTBOX_200), (u211, OUTBOX_211)):
         for ident, seconds in outbox:
@@ -60,7 +60,7 @@ def test_the_golden_example_pages_through_the_real_feed(make_user: Make, drain: 
 def test_the_database_example_pages_as_the_book_says(make_user: Make, drain: Make) -> None:
     """Example of S4: five posts share one second; the cursor is (time, id), so none is lost."""
     reader, author = make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     rows = [(135, 9), (2025, 8), (1991, 7), (927, 6), (833, 6), (19671, 5), (10833, 5)]
     rows += [(9266, 5), (1673, 5), (627, 5), (128, 4), (163, 3)]
@@ -80,7 +80,7 @@ def test_a_post_is_in_the_feed_before_anything_was_delivered(
     make_user: Make, make_post: Make, drain: Make
 ) -> None:
     reader, author = make_user(), make_user()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     post = make_post(author)
     assert InboxEntry.objects.count() == 0
@@ -97,11 +97,11 @@ def test_a_new_follow_shows_all_posts_at_once_and_unfollow_hides_them(
     for _ in range(5):
         make_post(author)
     drain()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert len(queries.home_feed(reader, None, 10).items) == 5
     drain()
     assert len(queries.home_feed(reader, None, 10).items) == 5
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     assert queries.home_feed(reader, None, 10).items == []
     drain()
     assert InboxEntry.objects.count() == 0
@@ -111,16 +111,16 @@ def test_what_was_posted_between_unfollow_and_follow_is_there_at_once(
     make_user: Make, make_post: Make, drain: Make
 ) -> None:
     reader, author, other = make_user(), make_user(), make_user()
-    relations.follow(reader, author)
-    relations.follow(other, author)
+    relations_actions.follow(reader, author)
+    relations_actions.follow(other, author)
     drain()
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     post = make_post(author)
     # Only this post's events run; those of the relation are late.
     Event.objects.filter(aggregate_type="following").update(available_at=2**60)
     drain()
     assert FanOut.objects.get(post=post).state == FanOut.State.DONE
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert_exact(reader)
     Event.objects.update(available_at=0)
     drain()
@@ -135,7 +135,7 @@ def test_a_bounded_backfill_leaves_no_hole(
     for _ in range(7):
         make_post(author)
     drain()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     assert InboxEntry.objects.count() <= 2
     assert_exact(reader)
@@ -147,7 +147,7 @@ def test_posts_for_followers_are_for_followers(
     reader, author = make_user(), make_user()
     make_post(author, visibility="followers")
     assert queries.profile_posts(reader, author.pk, None, 10).items == []
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert len(queries.profile_posts(reader, author.pk, None, 10).items) == 1
     assert_exact(reader)
 
@@ -156,15 +156,15 @@ def test_a_page_is_full_although_posts_of_a_banned_author_stand_in_between(
     make_user: Make, make_post: Make, drain: Make
 ) -> None:
     reader, good, bad = make_user(), make_user(), make_user()
-    relations.follow(reader, good)
-    relations.follow(reader, bad)
+    relations_actions.follow(reader, good)
+    relations_actions.follow(reader, bad)
     drain()
     for _ in range(4):
         make_post(good)
         for _ in range(6):
             make_post(bad)
     drain()
-    accounts.ban(bad)
+    accounts_actions.ban(bad)
     assert [len(p) for p in all_pages(queries.home_feed, reader, 3)] == [3, 1]
     assert_exact(reader)
 
@@ -191,7 +191,7 @@ def test_the_first_page_costs_a_bounded_number_of_queries_and_the_next_reader_no
     reader = make_user()
     for number in range(12):
         author = make_user()
-        relations.follow(reader, author)
+        relations_actions.follow(reader, author)
         settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0 if number < pulled else 5000
         make_post(author)
     drain()

@@ -16,8 +16,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts import actions as accounts
-from accounts import queries as people
+from accounts import actions as accounts_actions
+from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds import actions, cache, queries
 from feeds.cache import timeline
@@ -29,8 +29,8 @@ from feeds.inbox import sync, trim
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.tests.home.reads import at_a_read_of
 from feeds.tests.home.test_timeline import assert_exact
-from relations import actions as relations
-from relations import queries as relation_queries
+from relations import actions as relations_actions
+from relations import queries as relations_queries
 from socialsite.core import db, redis
 from socialsite.core.cache import reads
 from socialsite.core.cache.lease import Asked, _tag
@@ -114,15 +114,15 @@ def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
 ) -> None:
     settings.BACKFILL_MAX, settings.INBOX_MAX = 2, 3
     fresh, blocked = make_user(), make_user()
-    relations.block(reader, blocked)
+    relations_actions.block(reader, blocked)
     for at in range(1000, 6000, 1000):
         make_post(author, at_ms=at)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for at in range(11_000, 16_000, 1000):
         make_post(author, at_ms=at)
         drain()
-    relations.follow(reader, fresh)  # its backfill is not done
+    relations_actions.follow(reader, fresh)  # its backfill is not done
     found = viewer.reader_of(reader.pk)
     assert found.follows == {author.pk, fresh.pk}
     assert found.blocked == {blocked.pk}
@@ -141,38 +141,38 @@ def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
     """The reader was read while the other was banned, the other's card after it (T42)."""
     blocked = make_user()
     actions.repost(author, make_post(blocked).pk)
-    relations.follow(reader, author)
-    relations.block(reader, blocked)
-    accounts.ban(blocked)
+    relations_actions.follow(reader, author)
+    relations_actions.block(reader, blocked)
+    accounts_actions.ban(blocked)
     reading = HomeReading(reader.pk, None, 20)
     assert reading.reader.follows == {author.pk}
-    accounts.unban(User.objects.get(pk=blocked.pk))
+    accounts_actions.unban(User.objects.get(pk=blocked.pk))
     assert [card["ref_gone"] for card in reading.page().items] == [True]
 
 
 def follow(reader: User, author: User) -> None:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
 
 
 CHANGES: dict[str, tuple[Callable[[User, User], Any], Callable[[User, User], Any]]] = {
     "follow": (lambda reader, author: None, follow),
-    "unfollow": (follow, relations.unfollow),
-    "block": (follow, relations.block),
-    "block of a stranger": (lambda reader, author: None, relations.block),
+    "unfollow": (follow, relations_actions.unfollow),
+    "block": (follow, relations_actions.block),
+    "block of a stranger": (lambda reader, author: None, relations_actions.block),
     "blocked by a stranger": (
         lambda reader, author: None,
-        lambda reader, author: relations.block(author, reader),
+        lambda reader, author: relations_actions.block(author, reader),
     ),
-    "blocked": (follow, lambda reader, author: relations.block(author, reader)),
-    "unblock": (relations.block, relations.unblock),
+    "blocked": (follow, lambda reader, author: relations_actions.block(author, reader)),
+    "unblock": (relations_actions.block, relations_actions.unblock),
     "unblocked": (
-        lambda reader, author: relations.block(author, reader),
-        lambda reader, author: relations.unblock(author, reader),
+        lambda reader, author: relations_actions.block(author, reader),
+        lambda reader, author: relations_actions.unblock(author, reader),
     ),
-    "ban": (follow, lambda reader, author: accounts.ban(author)),
+    "ban": (follow, lambda reader, author: accounts_actions.ban(author)),
     "unban": (
-        lambda reader, author: (follow(reader, author), accounts.ban(author)),
-        lambda reader, author: accounts.unban(User.objects.get(pk=author.pk)),
+        lambda reader, author: (follow(reader, author), accounts_actions.ban(author)),
+        lambda reader, author: accounts_actions.unban(User.objects.get(pk=author.pk)),
     ),
 }
 
@@ -227,13 +227,13 @@ def test_a_backfill_that_ends_and_one_that_is_forgotten_renew_the_reader(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     make_post(author)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert viewer.reader_of(reader.pk).incomplete == {author.pk: MAX_ID}
     drain()
     assert viewer.reader_of(reader.pk).incomplete == {}
     assert InboxEdge.objects.get(viewer=reader).backfilled_from == 0
-    relations.unfollow(reader, author)
-    relations.follow(reader, author)
+    relations_actions.unfollow(reader, author)
+    relations_actions.follow(reader, author)
     assert viewer.reader_of(reader.pk).incomplete == {author.pk: MAX_ID}
 
 
@@ -241,7 +241,7 @@ def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
     reader: User, author: User, make_post: Make, drain: Make, settings: LazySettings
 ) -> None:
     """The reader keeps the floor and the generation of before; the tables say how it is now."""
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
@@ -262,10 +262,10 @@ def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
 def test_a_standing_that_is_lost_makes_readers_unknown_not_old(
     reader: User, author: User, django_assert_num_queries: Make
 ) -> None:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     viewer.reader_of(reader.pk)
-    redis.call(lambda connection: connection.delete(people.STANDING.key))
-    accounts.ban(author)
+    redis.call(lambda connection: connection.delete(accounts_queries.STANDING.key))
+    accounts_actions.ban(author)
     assert cached(reader) is None
     for _ in range(2):  # the first begins a new token, the second caches with it
         assert viewer.reader_of(reader.pk).follows == frozenset()
@@ -287,7 +287,7 @@ def world(make_user: Make, make_post: Make, drain: Make, settings: LazySettings)
     for name in ("new", "trimmed", "blocker", "blocked", "left", "pushed"):
         for writer in writers:
             if found[name] != writer:
-                relations.follow(found[name], writer)
+                relations_actions.follow(found[name], writer)
     drain()
     for number in range(4):
         for writer in writers:
@@ -298,11 +298,11 @@ def world(make_user: Make, make_post: Make, drain: Make, settings: LazySettings)
     drain()
     settings.PUSH_ALL_MAX = 5000
     trim.trim(found["trimmed"].pk)
-    relations.block(found["blocker"], found["famous"])
-    relations.block(found["pushed"], found["blocked"])
-    relations.unfollow(found["left"], found["pushed"])
-    accounts.ban(found["banned"])
-    relations.follow(found["nobody"], found["famous"])  # its backfill waits
+    relations_actions.block(found["blocker"], found["famous"])
+    relations_actions.block(found["pushed"], found["blocked"])
+    relations_actions.unfollow(found["left"], found["pushed"])
+    accounts_actions.ban(found["banned"])
+    relations_actions.follow(found["nobody"], found["famous"])  # its backfill waits
     post = make_post(found["pushed"])  # planned, half of it delivered
     plan.write(post.pk)
     deliver.run_chunk(plan.open_chunks(post.pk)[0])
@@ -336,11 +336,11 @@ def test_what_is_written_without_redis_is_seen_at_once_by_all_then_and_when_it_i
         for name in ("pushed", "famous"):
             make_post(world[name])
         actions.delete(writer, int(newest["id"]))
-        relations.unfollow(world["new"], world["pushed"])
-        relations.follow(world["left"], world["pushed"])
-        relations.unblock(world["blocker"], world["famous"])
-        relations.block(world["trimmed"], world["famous"])
-        accounts.unban(User.objects.get(pk=world["banned"].pk))
+        relations_actions.unfollow(world["new"], world["pushed"])
+        relations_actions.follow(world["left"], world["pushed"])
+        relations_actions.unblock(world["blocker"], world["famous"])
+        relations_actions.block(world["trimmed"], world["famous"])
+        accounts_actions.unban(User.objects.get(pk=world["banned"].pk))
         for person in world.values():
             assert_exact(person)
     for person in world.values():
@@ -365,7 +365,7 @@ def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
 ) -> None:
     settings.MAX_CACHED_POST_SIZE, settings.MIN_CACHED_POST_SECONDS = 3, 0
     monkeypatch.setattr(timeline, "CAP", 4)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     settings.PUSH_ALL_MAX = settings.PUSH_ACTIVE_MAX = 0 if kind == "outbox" else 5000
     for _ in range(12):
@@ -396,7 +396,7 @@ def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
 ) -> None:
     settings.MAX_CACHED_POST_SIZE, settings.MIN_CACHED_POST_SECONDS = 3, 0
     monkeypatch.setattr(timeline, "CAP", 4)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     make_post(author)
     drain()
     for _ in range(12):
@@ -414,7 +414,7 @@ def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
 # --- generations --------------------------------------------------------------------------------
 def backfill(viewer_id: int) -> None:
     """Bring an inbox in line with all follows of its reader."""
-    for author_id in relation_queries.following_ids(viewer_id):
+    for author_id in relations_queries.following_ids(viewer_id):
         sync.sync_inbox(viewer_id, author_id)
 
 
@@ -427,7 +427,7 @@ def test_an_inbox_cached_after_a_reader_was_read_is_not_used_with_that_reader(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It was trimmed meanwhile, which the reader of before does not know."""
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
@@ -463,7 +463,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     lost: str,
 ) -> None:
     """The rows bring along of which generation they are; of one ms, a trim leaves none."""
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     for number in range(8):
         make_post(author, at_ms=1000 + number * step_ms)
     if change is trim.trim:
@@ -489,7 +489,7 @@ def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
     reader: User, author: User, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What says "it is pushed" must not be newer than the inbox."""
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     assert_exact(reader)
     post = make_post(author)
@@ -512,7 +512,7 @@ def test_of_more_open_fanouts_than_are_cached_none_is_lost_as_they_are_delivered
 ) -> None:
     monkeypatch.setattr(timeline, "CAP", 2)
     monkeypatch.setattr(timeline, "SLACK", 0)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     posts = [make_post(author) for _ in range(5)]
     assert_exact(reader)
@@ -534,13 +534,13 @@ def test_open_fanouts_of_the_banned_and_of_strangers_hide_no_other_that_is_not_c
     monkeypatch.setattr(timeline, "CAP", 2)
     banned, stranger = make_user(), make_user()
     for followed in (author, banned):
-        relations.follow(reader, followed)
+        relations_actions.follow(reader, followed)
     drain()
     post = make_post(author)
     for _ in range(15):
         make_post(banned)
         make_post(stranger)
-    accounts.ban(banned)
+    accounts_actions.ban(banned)
     for _ in range(2):
         page = queries.home_feed(reader, None, 2)
         assert [card["id"] for card in page.items] == [str(post.pk)]
@@ -558,7 +558,7 @@ def test_more_open_fanouts_than_are_cached_cost_one_statement_more(
     warm: bool,
 ) -> None:
     monkeypatch.setattr(timeline, "CAP", 2)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for _ in range(5):
         make_post(author)
@@ -578,7 +578,7 @@ def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_t
     for _ in range(3):
         make_post(author)
     FanOut.objects.all().delete()
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     assert_exact(reader)
     monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
     sync.sync_inbox(reader.pk, author.pk)
@@ -592,7 +592,7 @@ def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_t
 def test_the_first_post_that_is_not_pushed_to_all_is_in_warm_feeds_at_once(
     reader: User, author: User, make_post: Make, drain: Make, mode: Mode
 ) -> None:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     make_post(author)
     drain()
     long_ago = timezone.now() - timedelta(days=1000)
@@ -615,7 +615,7 @@ def test_a_trim_just_before_the_rows_are_read_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What is lost before the rows are read, their floor says (docs/decisions/0001)."""
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
@@ -641,14 +641,14 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
     """The floor is that of the last statement: an earlier one does not know of the trim."""
     left = make_user()
     for person in (author, left):
-        relations.follow(reader, person)
+        relations_actions.follow(reader, person)
     drain()
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
     for at in range(9000, 9100):
         make_post(left, at_ms=at)
     drain()
-    relations.unfollow(reader, left)  # no relay: the rows stay, and are passed over
+    relations_actions.unfollow(reader, left)  # no relay: the rows stay, and are passed over
     settings.INBOX_MAX = 102
     trim_it = functools.partial(trim.trim, reader.pk)
     others_lease = mock.patch.object(cache.INBOX, "held", return_value=[])
@@ -660,7 +660,7 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
 def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     drain()
     for at in range(1000, 9000, 1000):
         make_post(author, at_ms=at)
@@ -686,14 +686,14 @@ def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(
     """T41: their rows stay until the unfollow is worked off; the table says whose they are."""
     left = make_user()
     for person in (author, left):
-        relations.follow(reader, person)
+        relations_actions.follow(reader, person)
     drain()
     posts = [make_post(author, at_ms=at) for at in range(1000, 4000, 1000)]
     for at in range(9000, 9100):
         make_post(left, at_ms=at)
     drain()
     assert_exact(reader)
-    relations.unfollow(reader, left)
+    relations_actions.unfollow(reader, left)
     runs, run = [], HomeReading.run
     monkeypatch.setattr(HomeReading, "run", lambda *args: runs.append(args) or run(*args))
     page = queries.home_feed(reader, None, 2)
@@ -715,7 +715,7 @@ def test_what_is_pulled_of_the_ms_in_which_a_run_of_the_inbox_ends_is_not_passed
     monkeypatch.setattr(timeline, "CAP", cap)
     pulled = make_user()
     for person in (author, pulled):
-        relations.follow(reader, person)
+        relations_actions.follow(reader, person)
     drain()
     for person, mode in ((author, Mode.ALL), (pulled, Mode.NONE)):
         with mock.patch.object(tiers, "mode_for", return_value=mode):

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import AuditEntry, Role, User
 from feeds import actions, queries
 from feeds.fanout import sweep
@@ -18,8 +18,8 @@ from feeds.inbox import rebuild, sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
 from feeds.tests.test_races import Race, settle
-from relations import actions as relations
-from relations import queries as relation_queries
+from relations import actions as relations_actions
+from relations import queries as relations_queries
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Position
 from socialsite.core.redis import call
@@ -68,7 +68,7 @@ def reader(make_user: Make, authors: list[User], posts: list[Post], drain: Make)
     """A reader who follows all authors and has all of their posts in the inbox."""
     found = make_user("reader1")
     for author in authors:
-        relations.follow(found, author)
+        relations_actions.follow(found, author)
     drain()
     assert rows(found) == right(*posts)
     return found
@@ -145,7 +145,7 @@ def test_what_is_said_of_an_inbox_is_found_anew(
 def test_an_unfollow_whose_purge_is_late_is_purged(
     reader: User, posts: list[Post], authors: list[User], drain: Make
 ) -> None:
-    relations.unfollow(reader, authors[0])
+    relations_actions.unfollow(reader, authors[0])
     rebuild.rebuild([reader.pk])
     assert {author for _, _, author in rows(reader)} == {authors[1].pk, authors[2].pk}
     assert_exact(reader)
@@ -189,7 +189,7 @@ def test_somebody_without_an_inbox_is_no_trouble(make_user: Make) -> None:
 
 def test_an_inbox_of_others_is_left_alone(reader: User, make_user: Make, authors: Any) -> None:
     other = make_user()
-    relations.follow(other, authors[0])
+    relations_actions.follow(other, authors[0])
     before = (rows(other), edges(other), generation(other))
     rebuild.rebuild([reader.pk])
     assert (rows(other), edges(other), generation(other)) == before
@@ -289,7 +289,7 @@ class Overtaken:
             if self.left == 0:
                 self.done = self.busy = True
                 rebuild._forget(self.reader.pk)
-                authors = sorted(relation_queries.following_ids(self.reader.pk))
+                authors = sorted(relations_queries.following_ids(self.reader.pk))
                 for author in authors[: self.synced]:
                     sync.sync_inbox(self.reader.pk, author)
                 self.busy = False
@@ -369,7 +369,7 @@ def test_the_command_refuses_what_it_does_not_know(db: None, arguments: tuple[st
 
 
 def test_what_staff_rebuild_is_noted_with_the_address(reader: User, make_user: Make) -> None:
-    admin = accounts.promote(make_user(), Role.MEMBER | Role.ADMIN)
+    admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
     done = rebuild.rebuild_as(admin, reader.pk, "203.0.113.9")
     assert (done.viewers, done.synced) == (1, 3)
     entry = AuditEntry.objects.get(action="rebuild_inbox")
@@ -390,7 +390,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
     steady, toggler, damaged = readers
     for reader in readers:
         for author in authors:
-            relations.follow(reader, author)
+            relations_actions.follow(reader, author)
     published: list[tuple[int, int]] = []
     for author in authors:
         for _ in range(6):
@@ -410,7 +410,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
     def toggle(dice: random.Random) -> None:
         author = dice.choice(authors)
         follow = dice.random() < 0.6
-        (relations.follow if follow else relations.unfollow)(toggler, author)
+        (relations_actions.follow if follow else relations_actions.unfollow)(toggler, author)
         wanted = {post for owner, post in list(published) if owner == author.pk}
         found = walk(toggler, dice.choice([3, 20]))
         assert not (wanted - found if follow else wanted & found)
@@ -439,7 +439,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
     rebuild.rebuild([reader.pk for reader in readers])
     for reader in readers:
         assert_exact(reader, 7)
-        followed = set(relation_queries.following_ids(reader.pk))
+        followed = set(relations_queries.following_ids(reader.pk))
         legit = {row for row in rows(reader) if row[2] in followed}
         assert rows(reader) == legit <= right(*Post.objects.all())
         assert set(edges(reader)) == followed

@@ -13,7 +13,7 @@ from feeds.fanout import deliver, plan
 from feeds.inbox import sync, trim
 from feeds.models import FanOut, InboxEntry, InboxState, Mode, Post
 from feeds.tests.home.test_timeline import assert_exact, place
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.events import enqueue
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def author(make_user: Make) -> User:
 def reader(author: User, make_user: Make, drain: Make) -> User:
     """A reader who follows the author; the backfill is done."""
     found = make_user()
-    relations.follow(found, author)
+    relations_actions.follow(found, author)
     drain()
     return found
 
@@ -94,7 +94,7 @@ def test_inboxes_are_trimmed_together_and_the_very_long_in_steps_of_their_own(
     people = [make_user() for _ in range(6)]
     authors = [make_user() for _ in people]
     for person, author in zip(people, authors, strict=True):
-        relations.follow(person, author)
+        relations_actions.follow(person, author)
     drain()
     for (number, person), count in zip(enumerate(people), [2, 5, 7, 3, 12, 8], strict=True):
         for index in range(count):
@@ -163,7 +163,7 @@ def test_a_backfill_of_old_posts_into_a_trimmed_inbox_changes_no_page(
     for number in range(11, 16):
         deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
-    relations.follow(reader, old)
+    relations_actions.follow(reader, old)
     assert_exact(reader)
     drain()
     assert kept(reader) == [4, 5, 6, 7, 8, 13, 14, 15]
@@ -219,7 +219,7 @@ def test_inboxes_stay_at_their_size_while_posts_come_in(
     people = [reader, *(make_user() for _ in range(4))]
     authors = [author, make_user()]
     for person, one in itertools.product(people, authors):
-        relations.follow(person, one)
+        relations_actions.follow(person, one)
     drain()
     for number in range(40):
         make_post(authors[number % 2])
@@ -301,11 +301,11 @@ def test_an_unfollow_empties_a_trimmed_inbox_and_a_follow_fills_it(
     for number in range(1, 8):
         deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
-    relations.unfollow(reader, author)
+    relations_actions.unfollow(reader, author)
     drain()
     assert kept(reader) == []
     assert_exact(reader)
-    relations.follow(reader, author)
+    relations_actions.follow(reader, author)
     sync.sync_inbox(reader.pk, author.pk)
     assert_exact(reader)
     assert kept(reader) == [1, 2, 3, 4, 5, 6, 7]

@@ -6,11 +6,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from interactions import actions, queries
 from interactions.models import Bookmark
 from interactions.tests.helpers import drift
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core.http import errors
 from socialsite.core.http.pagination import Position
@@ -71,8 +71,8 @@ def test_the_list_has_what_was_kept_last_first_in_full_pages_past_what_is_hidden
     for post in order:
         actions.bookmark(me, post.pk)
     Bookmark.objects.update(position=1)  # all in one ms: ties are in order too
-    relations.block(blocker, me)
-    feeds.delete(author, posts[4].pk)
+    relations_actions.block(blocker, me)
+    feeds_actions.delete(author, posts[4].pk)
     kept = sorted((posts[number].pk for number in range(4)), reverse=True)
     for size in (1, 2, 3, 4, 5):
         pages = walk(me, size)
@@ -99,7 +99,7 @@ def test_a_bookmark_across_a_block_is_404_like_what_does_not_exist(
 ) -> None:
     post, other = make_post(author), make_post(author)
     actions.bookmark(me, post.pk)
-    relations.block(author, me)
+    relations_actions.block(author, me)
     for method in (client.put, client.delete):
         here, nothing = (method(f"{V1}posts/{ident}/bookmark") for ident in (other.pk, 12345))
         assert here.status_code == 404

@@ -11,9 +11,9 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.events import PostReposted, RepostDeleted
 from feeds.models import Post
 from interactions import actions, cache, queries
@@ -174,11 +174,11 @@ def keep(scene: Scene) -> Any:
 
 
 def share(scene: Scene) -> Any:
-    return feeds.repost(scene["actor"], scene["post"])
+    return feeds_actions.repost(scene["actor"], scene["post"])
 
 
 def quote(scene: Scene) -> Any:
-    return feeds.repost(scene["actor"], scene["post"], "look")
+    return feeds_actions.repost(scene["actor"], scene["post"], "look")
 
 
 def talk(scene: Scene) -> Any:
@@ -207,14 +207,17 @@ WRITERS: dict[str, tuple[Act, Act]] = {
     "repost": (lambda scene: None, share),
     "repost with words": (lambda scene: None, quote),
     "repost what is liked and kept": (lambda scene: (like(scene), keep(scene)), share),
-    "undo a repost": (share, lambda scene: feeds.undo_repost(scene["actor"], scene["post"])),
+    "undo a repost": (
+        share,
+        lambda scene: feeds_actions.undo_repost(scene["actor"], scene["post"]),
+    ),
     "delete a repost with words": (
         lambda scene: scene.update(quote=quote(scene)[0].pk),
-        lambda scene: feeds.delete(scene["actor"], scene["quote"]),
+        lambda scene: feeds_actions.delete(scene["actor"], scene["quote"]),
     ),
     "delete a repost as staff": (
         lambda scene: scene.update(share=share(scene)[0].pk),
-        lambda scene: feeds.delete(scene["staff"], scene["share"]),
+        lambda scene: feeds_actions.delete(scene["staff"], scene["share"]),
     ),
     "comment": (lambda scene: None, talk),
     "answer": (lambda scene: None, answer),
@@ -229,7 +232,7 @@ def writer(request, make_user, author, posts) -> tuple[int, list[Any], Callable[
     """A post whose counts and likes are cached for these readers, and something that changes it."""
     before, act = WRITERS[request.param]
     (post,) = posts(1)
-    actor, staff = make_user(), accounts.promote(make_user(), Role.MEMBER | Role.MODERATOR)
+    actor, staff = make_user(), accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
     scene = {"post": post, "actor": actor, "author": author, "staff": staff}
     scene["comment"] = actions.comment(actor, post, "first").pk
     before(scene)
@@ -493,9 +496,9 @@ def test_bookmarks_and_reposts_share_the_threshold_that_is_the_higher_one(
         actions.like(reader, POST, post)
     for post in (ids[3], ids[4], ids[5], ids[7]):
         actions.bookmark(reader, post)
-    feeds.repost(reader, ids[6])
-    feeds.repost(reader, ids[7])
-    feeds.repost(reader, ids[5], "with words")
+    feeds_actions.repost(reader, ids[6])
+    feeds_actions.repost(reader, ids[7])
+    feeds_actions.repost(reader, ids[5], "with words")
     shown(reader, ids)
     kept = liked_hash(reader)
     # Of likes 4 and 6 are whole above 0, of bookmarks 5 and 7 above 4.
@@ -650,7 +653,7 @@ class World:
         elif what in ("bookmark", "unbookmark"):
             getattr(actions, what)(person, self.posts[which])
         elif what in ("repost", "undo_repost"):
-            getattr(feeds, what)(person, self.posts[which])
+            getattr(feeds_actions, what)(person, self.posts[which])
         elif what == "comment":
             made = actions.comment(person, self.posts[which], "hello")
             self.comments.append((person, made.pk))

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Counted, Like, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.tests.likes.likes_storm import Storm
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.cache import reads
 
@@ -163,10 +163,10 @@ def test_likers_are_listed_newest_first_without_those_one_may_not_see(
     for person in people:
         actions.like(person, kind, ident)
     actions.unlike(people[4], kind, ident)
-    relations.block(reader, people[7])
-    relations.block(people[6], reader)
-    relations.follow(reader, people[0])
-    accounts.ban(people[1])
+    relations_actions.block(reader, people[7])
+    relations_actions.block(people[6], reader)
+    relations_actions.follow(reader, people[0])
+    accounts_actions.ban(people[1])
     seen = [people[n].username for n in (8, 7, 6, 5, 3, 2, 0)]
     mine = api_for(reader)
     for size in (1, 2, 5, 20):
@@ -183,7 +183,7 @@ def test_likers_are_listed_newest_first_without_those_one_may_not_see(
     if kind == COMMENT:
         actions.delete_comment(author, ident)
     else:
-        relations.block(author, reader)
+        relations_actions.block(author, reader)
     assert mine.get(f"/api/v1/{path}").status_code == 404
 
 

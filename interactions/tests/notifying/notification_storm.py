@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.live import hints
 from accounts.models import User
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import Kind as PostKind
 from feeds.models import Post
 from interactions import actions, queries
 from interactions.models import Comment, Like, Notification, NotificationCause, SubjectType
 from interactions.notifying import fold, kinds
 from interactions.notifying.mentions import usernames
-from relations import actions as relations
+from relations import actions as relations_actions
 from relations.models import BLOCKED, FOLLOWS_ME, Relationship
 from relations.tests.helpers import at_once
 from socialsite.core import redis
@@ -71,8 +71,10 @@ class Scene:
 
 def scene(host: Any, people: Sequence[Any], outlaw: Any) -> Scene:
     """Publish some posts."""
-    posts = [feeds.publish(person, content="words").pk for person in people[:2] for _ in range(2)]
-    hosts = [feeds.publish(host, content="words").pk for _ in range(2)]
+    posts = [
+        feeds_actions.publish(person, content="words").pk for person in people[:2] for _ in range(2)
+    ]
+    hosts = [feeds_actions.publish(host, content="words").pk for _ in range(2)]
     return Scene(host, people, outlaw, posts, hosts[:1], hosts[1])
 
 
@@ -181,17 +183,21 @@ def _one(on: Scene, dice: random.Random) -> None:
             comment = _some_comment(on, dice)
             actions.delete_comment(comment.author, comment.pk)
         case 8:
-            dice.choice([relations.follow, relations.unfollow])(one, dice.choice([other, on.host]))
+            dice.choice([relations_actions.follow, relations_actions.unfollow])(
+                one, dice.choice([other, on.host])
+            )
         case 9:
-            dice.choice([relations.block, relations.unblock, relations.unblock])(one, other)
+            dice.choice(
+                [relations_actions.block, relations_actions.unblock, relations_actions.unblock]
+            )(one, other)
         case 10:
             if dice.random() < 0.5:
-                dice.choice([feeds.repost, feeds.undo_repost])(one, post)
+                dice.choice([feeds_actions.repost, feeds_actions.undo_repost])(one, post)
             else:
                 actions.comment(one, on.talk, "said")
         case _:
             if dice.random() < 0.3:
-                dice.choice([accounts.ban, accounts.unban])(on.outlaw)
+                dice.choice([accounts_actions.ban, accounts_actions.unban])(on.outlaw)
             else:
                 actions.like(on.outlaw, SubjectType.POST, post)
 

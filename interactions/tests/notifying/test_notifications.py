@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from interactions import actions, queries
 from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying import causes, fold, kinds, retention
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
@@ -67,8 +67,8 @@ def test_each_kind_is_told_to_whom_it_is_for(
     actions.comment(anna, post.pk, "indeed", mine.pk)
     elsewhere = make_post(bert, content="hello @Reader1 and @nobody77")
     actions.comment(anna, elsewhere.pk, "as @reader1 says")
-    relations.follow(anna, me)
-    feeds.repost(anna, post.pk)
+    relations_actions.follow(anna, me)
+    feeds_actions.repost(anna, post.pk)
     drain()
     items = {
         (item["kind"], item["subject"]["type"]): item for item in queries.notifications(me).items
@@ -104,14 +104,14 @@ def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, d
     said = [actions.comment(anna, post.pk, "one"), actions.comment(anna, post.pk, "two")]
     actions.like(anna, POST, post.pk)
     actions.like(bert, POST, post.pk)
-    relations.follow(anna, me)
+    relations_actions.follow(anna, me)
     drain()
     assert told(me)[1:] == [
         ("liked", ["bert", "anna"], 2, False),
         ("commented", ["anna"], 1, False),
     ]
     actions.unlike(bert, POST, post.pk)
-    relations.unfollow(anna, me)
+    relations_actions.unfollow(anna, me)
     actions.delete_comment(anna, said[1].pk)
     drain()
     assert told(me) == [("liked", ["anna"], 1, False), ("commented", ["anna"], 1, False)]
@@ -126,11 +126,11 @@ def test_who_is_named_in_the_words_of_a_repost_of_their_own_post_is_told_once(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
-    words, _ = feeds.repost(anna, post.pk, "look what @reader1 says, @bert")
+    words, _ = feeds_actions.repost(anna, post.pk, "look what @reader1 says, @bert")
     drain()
     assert told(me) == [("reposted", ["anna"], 1, False)]
     assert told(bert) == [("mentioned", ["anna"], 1, False)]
-    feeds.delete(anna, words.pk)
+    feeds_actions.delete(anna, words.pk)
     drain()
     assert told(me) == told(bert) == []
 
@@ -139,19 +139,19 @@ def test_a_repost_is_told_once_without_words_and_each_time_with_them(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
-    feeds.repost(anna, post.pk)
+    feeds_actions.repost(anna, post.pk)
     drain()
     actions.read_notifications(me)
-    feeds.undo_repost(anna, post.pk)
+    feeds_actions.undo_repost(anna, post.pk)
     drain()
     assert told(me) == []
-    feeds.repost(anna, post.pk)
+    feeds_actions.repost(anna, post.pk)
     drain()
     assert told(me) == [("reposted", ["anna"], 1, True)]
-    said, _ = feeds.repost(anna, post.pk, "look")
+    said, _ = feeds_actions.repost(anna, post.pk, "look")
     drain()
     assert told(me) == [("reposted", ["anna"], 1, False)]
-    feeds.delete(anna, said.pk)
+    feeds_actions.delete(anna, said.pk)
     drain()
     assert told(me) == [("reposted", ["anna"], 1, True)]
 
@@ -185,7 +185,7 @@ def test_a_read_group_with_a_new_actor_is_unread_again_and_on_top(
     anna, bert, *_ = people
     actions.like(anna, POST, post.pk)
     drain()
-    relations.follow(anna, me)
+    relations_actions.follow(anna, me)
     drain()
     actions.read_notifications(me)
     actions.like(bert, POST, post.pk)
@@ -208,9 +208,9 @@ def test_blocks_and_bans_hide_at_once_and_give_back(
     everything = told(me)
     assert unread(me) == 2
     for undo, do in (
-        (lambda: relations.unblock(me, anna), lambda: relations.block(me, anna)),
-        (lambda: relations.unblock(anna, me), lambda: relations.block(anna, me)),
-        (lambda: accounts.unban(anna), lambda: accounts.ban(anna)),
+        (lambda: relations_actions.unblock(me, anna), lambda: relations_actions.block(me, anna)),
+        (lambda: relations_actions.unblock(anna, me), lambda: relations_actions.block(anna, me)),
+        (lambda: accounts_actions.unban(anna), lambda: accounts_actions.ban(anna)),
     ):
         do()
         for _ in range(2):
@@ -230,15 +230,15 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     for person in crowd:
         actions.like(person, POST, post.pk)
     drain()
-    relations.block(me, crowd[0])  # not among the stored actors
-    relations.block(me, crowd[-1])
+    relations_actions.block(me, crowd[0])  # not among the stored actors
+    relations_actions.block(me, crowd[-1])
     for _ in range(2):
         assert told(me)[0][1:3] == ([one.username for one in crowd[-2:-5:-1]], len(crowd) - 2)
         drain()
     for person in crowd[8:-1]:
         actions.unlike(person, POST, post.pk)
     drain()
-    relations.unblock(me, crowd[0])  # visible again, and older than the stored actors
+    relations_actions.unblock(me, crowd[0])  # visible again, and older than the stored actors
     drain()
     for person in crowd[6:8]:
         actions.unlike(person, POST, post.pk)
@@ -255,13 +255,13 @@ def test_a_block_takes_back_the_place_too(me: Any, people: Any, post: Any, drain
     anna, bert, carl, *_ = people
     actions.like(anna, POST, post.pk)
     drain()
-    relations.follow(bert, me)
+    relations_actions.follow(bert, me)
     drain()
     before = queries.notifications(me).items
     actions.read_notifications(me)
     actions.like(carl, POST, post.pk)
     drain()
-    relations.block(carl, me)
+    relations_actions.block(carl, me)
     drain()
     assert queries.notifications(me).items == [{**item, "read": True} for item in before]
 
@@ -272,8 +272,8 @@ def test_what_the_reader_may_not_see_any_more_is_not_told_of(
     anna, bert, *_ = people
     theirs = make_post(bert)
     hidden = make_post(carl := people[2], visibility="followers")
-    relations.follow(me, carl)
-    relations.follow(anna, carl)
+    relations_actions.follow(me, carl)
+    relations_actions.follow(anna, carl)
     mine = actions.comment(me, theirs.pk, "here")
     there = actions.comment(me, hidden.pk, "there")
     root = actions.comment(dora := people[3], post.pk, "root")
@@ -283,13 +283,13 @@ def test_what_the_reader_may_not_see_any_more_is_not_told_of(
     actions.like(anna, POST, post.pk)
     drain()
     assert unread(me) == len(told(me)) == 5
-    relations.block(dora, me)  # this hides the replies to her comments too
+    relations_actions.block(dora, me)  # this hides the replies to her comments too
     assert unread(me) == len(told(me)) == 3
-    relations.unfollow(me, carl)
+    relations_actions.unfollow(me, carl)
     assert unread(me) == len(told(me)) == 2
-    relations.block(bert, me)
+    relations_actions.block(bert, me)
     assert unread(me) == len(told(me)) == 1
-    feeds.delete(me, post.pk)
+    feeds_actions.delete(me, post.pk)
     assert told(me) == []
     drain()
     assert unread(me) == len(told(me)) == 0
@@ -319,7 +319,7 @@ def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
     drain()
     actions.like(anna, POST, post.pk)
     actions.like(anna, COMMENT, mine.pk)
-    feeds.delete(me, post.pk)
+    feeds_actions.delete(me, post.pk)
     actions.delete_comment(me, mine.pk)
     drain()
     # Unread rows are read for each count and never expire, so a deletion must clear them.
@@ -330,7 +330,7 @@ def test_a_mention_is_told_only_to_who_may_see_the_post(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
-    relations.follow(bert, anna)
+    relations_actions.follow(bert, anna)
     make_post(anna, content="@reader1 @bert", visibility="followers")
     drain()
     assert (told(me), [kind for kind, *_ in told(bert)]) == ([], ["mentioned"])
@@ -397,11 +397,11 @@ def test_preferences_count_from_then_on(
     anna, bert, carl, *_ = people
     actions.like(anna, POST, post.pk)
     drain()
-    relations.follow(me, bert)
+    relations_actions.follow(me, bert)
     actions.choose_notifications(me, {"liked": "following", "followed": "nobody"})
     for person in (bert, carl):
         actions.like(person, POST, post.pk)
-        relations.follow(person, me)
+        relations_actions.follow(person, me)
     drain()
     assert told(me) == [("liked", ["bert", "anna"], 2, False)]
     actions.choose_notifications(me, {"liked": "everyone", "followed": "everyone"})
@@ -416,14 +416,14 @@ def test_staff_tell_why_and_not_who(
     me: Any, people: Any, post: Any, make_user: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
-    accounts.promote(boss, Role.ADMIN)
+    accounts_actions.promote(boss, Role.ADMIN)
     mine = actions.comment(me, post.pk, "rude words")
     own = actions.comment(me, post.pk, "regretted")
     actions.choose_notifications(me, dict.fromkeys(kinds.CHOOSABLE, "nobody"))
     drain()
     actions.delete_comment(boss, mine.pk)
     actions.delete_comment(me, own.pk)
-    feeds.delete(boss, post.pk)
+    feeds_actions.delete(boss, post.pk)
     drain()
     items = queries.notifications(me).items
     assert [(item["kind"], item["subject"]["type"]) for item in items] == [
@@ -476,7 +476,7 @@ def test_redelivery_and_reordering_change_nothing(
     actions.like(anna, POST, post.pk)
     actions.unlike(anna, POST, post.pk)
     actions.like(anna, POST, post.pk)
-    relations.follow(anna, me)
+    relations_actions.follow(anna, me)
     said = actions.comment(anna, post.pk, "x")
     actions.delete_comment(anna, said.pk)
     rows = list(Event.objects.order_by("pk"))
@@ -499,7 +499,7 @@ def test_old_groups_are_forgotten_when_read_and_only_then(
 ) -> None:
     anna = people[0]
     actions.like(anna, POST, post.pk)
-    relations.follow(anna, me)
+    relations_actions.follow(anna, me)
     drain()
     seen = Notification.objects.get(kind=kinds.LIKED_POST.value)
     actions.read_notifications(me, ids=[seen.pk])
@@ -516,7 +516,7 @@ def test_old_groups_are_forgotten_when_read_and_only_then(
     other = make_post(me)
     actions.like(anna, POST, other.pk)
     drain()
-    feeds.delete(me, other.pk)
+    feeds_actions.delete(me, other.pk)
     drain()
     Notification.objects.update(touched_at=seen.touched_at - 91 * day)
     settings.NOTIFICATION_DAYS = 3650
@@ -548,7 +548,7 @@ def test_pages_are_full_whatever_is_hidden(
     for number in range(14):
         actions.like(bert if number % 7 == 0 else anna, POST, make_post(me).pk)
     drain()
-    relations.block(me, anna)
+    relations_actions.block(me, anna)
     page = queries.notifications(me, None, 1)
     assert len(page.items) == 1
     assert page.next is not None
@@ -625,15 +625,15 @@ def test_what_a_ban_hides_from_many_is_done_in_steps(
     anna, *others = people
     for reader in (me, *others):
         actions.like(anna, POST, make_post(reader).pk)
-        relations.follow(anna, reader)
+        relations_actions.follow(anna, reader)
     drain()
-    for change in (accounts.ban, accounts.unban):
+    for change in (accounts_actions.ban, accounts_actions.unban):
         change(anna)
         assert deliver_one_by_one(due) == [2] * 5
         drain()
         stored = Notification.objects.filter(position__gt=0).count()
-        assert stored == (0 if change is accounts.ban else 10)
-    relations.block(anna, me)
+        assert stored == (0 if change is accounts_actions.ban else 10)
+    relations_actions.block(anna, me)
     assert sum(deliver_one_by_one(due)) == 2  # the follow by its own event
 
 
@@ -647,7 +647,7 @@ def test_a_post_that_is_deleted_is_no_longer_told_of_in_steps(
     drain()
     unread_groups = Notification.objects.filter(is_unread=True)
     assert unread_groups.count() == 7
-    feeds.delete(me, post.pk)
+    feeds_actions.delete(me, post.pk)
     assert deliver_one_by_one(unread_groups.count) == [-2, -2, -2]
     assert list(unread_groups.values_list("subject_id", flat=True)) == [other.pk]
     assert [unread(person) for person in (me, *people)] == [1, 0, 0, 0, 0, 0]

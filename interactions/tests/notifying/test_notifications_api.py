@@ -6,12 +6,12 @@ import jsonschema
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.live import hints
 from interactions import actions
 from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying import causes, fold, kinds
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core.events import relay
 
 pytestmark = pytest.mark.django_db
@@ -96,10 +96,10 @@ def test_the_count_is_right_without_redis(
     drain()
     assert mine.get(COUNT).json()["count"] == 1
     with dead_redis():
-        relations.follow(bert, me)
+        relations_actions.follow(bert, me)
         drain()
         assert mine.get(COUNT).json()["count"] == 2
-        relations.block(me, anna)
+        relations_actions.block(me, anna)
         assert mine.get(COUNT).json()["count"] == 1
         assert len(mine.get(LIST).json()["items"]) == 1
 
@@ -125,7 +125,7 @@ def test_open_pages_are_told_once_and_only_of_news(
     actions.read_notifications(me)
     actions.read_notifications(me)
     assert pushed == [hint] * 2
-    relations.block(me, people[2])
+    relations_actions.block(me, people[2])
     actions.unlike(people[0], POST, post.pk)
     drain()
     assert pushed == [hint] * 2
@@ -147,7 +147,7 @@ def test_no_hint_tells_of_what_happens_out_of_sight(
     assert pushed.count(me.pk) == 1
     actions.read_notifications(me)
     pushed.clear()
-    relations.block(author, me)
+    relations_actions.block(author, me)
     actions.comment(other, post.pk, "second", mine.pk)
     drain()
     assert me.pk not in pushed
@@ -160,10 +160,10 @@ def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
     monkeypatch.setattr(causes, "FOLD_NOW_MAX", 2)
     spammer, *people = [make_user() for _ in range(4)]
     for person in people:
-        relations.follow(spammer, person)
+        relations_actions.follow(spammer, person)
     drain()
     monkeypatch.setattr(hints, "online", lambda ids: set(ids))
-    accounts.ban(spammer)
+    accounts_actions.ban(spammer)
     relay.relay()
     assert NotificationCause.objects.filter(due__isnull=False).count() == len(people)
     drain()

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from interactions import actions
 from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying import wording
 from interactions.notifying.kinds import KINDS
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import redis
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def me(make_user: Any) -> Any:
 @pytest.fixture
 def browser(me: Any) -> Client:
     client = Client(headers=ENGLISH)
-    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(me, "chrome")
+    client.cookies["access"], client.cookies["refresh"] = accounts_actions.sign_in(me, "chrome")
     return client
 
 
@@ -57,7 +57,7 @@ def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
     said = actions.comment(me, post.pk, "mine")
     drain()
     for person in people[:2]:
-        relations.follow(person, me)
+        relations_actions.follow(person, me)
     drain()
     html = page(browser)
     assert "<b>NickD</b>, <b>NickC</b> and 2 others liked your post" in html
@@ -106,10 +106,10 @@ def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
-    accounts.promote(boss, Role.ADMIN)
+    accounts_actions.promote(boss, Role.ADMIN)
     post = make_post(me, content="rude words")
     drain()
-    feeds.delete(boss, post.pk, reason="spam")
+    feeds_actions.delete(boss, post.pk, reason="spam")
     drain()
     html = page(browser)
     assert "Reason: Spam or advertising" in html
@@ -173,8 +173,8 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
     actions.comment(anna, mine.pk, "x", said.pk)
     actions.comment(anna, host.pk, "@reader1")
     actions.comment(bert, theirs.pk, "@reader1 on the post of anna")
-    relations.follow(anna, me)
-    feeds.repost(anna, mine.pk)
+    relations_actions.follow(anna, me)
+    feeds_actions.repost(anna, mine.pk)
     for act in (actions.like, actions.unlike):
         act(me, POST, theirs.pk)
     actions.like(me, POST, theirs.pk)
@@ -185,14 +185,14 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
     assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 2
     match hide:
         case "i block":
-            relations.block(me, anna)
+            relations_actions.block(me, anna)
         case "they block":
-            relations.block(anna, me)
+            relations_actions.block(anna, me)
         case "both block":
-            relations.block(me, anna)
-            relations.block(anna, me)
+            relations_actions.block(me, anna)
+            relations_actions.block(anna, me)
         case _:
-            accounts.ban(anna)
+            accounts_actions.ban(anna)
 
     def look() -> None:
         html = page(browser)
@@ -218,11 +218,11 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
 
 def test_staff_look_at_them_only(make_user: Any, make_post: Any, drain: Any) -> None:
     boss, fan = make_user("bossy"), make_user()
-    accounts.promote(boss, Role.ADMIN)
+    accounts_actions.promote(boss, Role.ADMIN)
     actions.like(fan, POST, make_post(boss).pk)
     drain()
     client = Client(headers=ENGLISH)
-    client.cookies["access"], client.cookies["refresh"] = accounts.sign_in(boss, "chrome")
+    client.cookies["access"], client.cookies["refresh"] = accounts_actions.sign_in(boss, "chrome")
     for model in (Notification, NotificationCause):
         path = f"/admin/interactions/{model._meta.model_name}/"
         assert client.get(path).status_code == 200

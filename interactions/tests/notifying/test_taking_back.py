@@ -3,12 +3,12 @@
 import pytest
 from django.test import Client
 
-from accounts import actions as accounts
-from feeds import actions as feeds
+from accounts import actions as accounts_actions
+from feeds import actions as feeds_actions
 from interactions import actions
 from interactions.models import Bookmark, Comment, Like, Subject, SubjectType
 from interactions.tests.helpers import drift
-from relations import actions as relations
+from relations import actions as relations_actions
 
 pytestmark = pytest.mark.django_db
 
@@ -30,16 +30,16 @@ def test_what_is_hidden_now_can_be_liked_and_kept_no_longer(
     drain()
     match how:
         case "deleted":
-            feeds.delete(author, post)
+            feeds_actions.delete(author, post)
         case "blocked by":
-            relations.block(author, me)
+            relations_actions.block(author, me)
         case "blocks":
-            relations.block(me, author)
+            relations_actions.block(me, author)
         case "banned":
-            accounts.ban(author)
+            accounts_actions.ban(author)
     client = api_for(me)
     browser = Client()
-    browser.cookies["access"] = accounts.sign_in(me, "chrome").access
+    browser.cookies["access"] = accounts_actions.sign_in(me, "chrome").access
     kept = {"like": f"posts/{post}", "bookmark": f"posts/{post}", "comment": f"comments/{comment}"}
     for what, address in kept.items():
         name = "bookmark" if what == "bookmark" else "like"
@@ -70,7 +70,7 @@ def test_an_author_takes_back_the_like_that_marks_a_comment_hidden_from_them(
     post = make_post(author)
     comment = actions.comment(troll, post.pk, "first").pk
     actions.like(author, SubjectType.COMMENT, comment)
-    relations.block(author, troll)
+    relations_actions.block(author, troll)
     assert Comment.objects.get().attrs == Comment.Attr.AUTHOR_LIKED
     actions.unlike(author, SubjectType.COMMENT, comment)
     assert Comment.objects.get().attrs == 0

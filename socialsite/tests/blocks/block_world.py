@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Role, User
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import RecommendedAuthor
-from interactions import actions
+from interactions import actions as interactions_actions
 from interactions.models import ReportedKind, SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
@@ -23,8 +23,8 @@ class World:
         self.gone = make_user("vulgar88", nickname="Voldemort")
         self.third = make_user("third1")
         self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
-        accounts.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
-        accounts.force_offline(self.hidden, self.users["staff"])
+        accounts_actions.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
+        accounts_actions.force_offline(self.hidden, self.users["staff"])
         # They show that calls refused to others can succeed.
         self.owners = {"hidden": self.hidden, "third": self.third}
         self.mine: dict[str, int] = {}
@@ -44,53 +44,53 @@ class World:
     def _meet(self) -> None:
         people = self.users.values()
         for person in (self.hidden, self.gone):
-            relations.follow(self.third, person)
-            relations.follow(person, self.third)
+            relations_actions.follow(self.third, person)
+            relations_actions.follow(person, self.third)
         for name, reader in self.users.items():
-            relations.follow(reader, self.third)
-            relations.follow(self.gone, reader)
+            relations_actions.follow(reader, self.third)
+            relations_actions.follow(self.gone, reader)
             # For a block without a follow to end, the block itself is the only event.
             if name != "blocker":
-                relations.follow(self.hidden, reader)
+                relations_actions.follow(self.hidden, reader)
             if name not in ("stranger", "staff", "blocker"):
-                relations.follow(reader, self.hidden)
-        relations.follow(self.users["stranger"], self.gone)
+                relations_actions.follow(reader, self.hidden)
+        relations_actions.follow(self.users["stranger"], self.gone)
         names = {"username": self.hidden.username, "nickname": self.hidden.nickname}
         self.marks = {**names, "hidden": str(self.hidden.pk)}
         for person in (self.hidden, self.gone, self.third):
             RecommendedAuthor.objects.create(author=person)
         self.of_gone = [self.gone.username, self.gone.nickname, str(self.gone.pk)]
         for reader in people:
-            post = feeds.publish(reader, content="one's own")
+            post = feeds_actions.publish(reader, content="one's own")
             self.mine[reader.username.removesuffix("1")] = post.pk
 
     def _write(self) -> None:
-        third = feeds.publish(self.third, content="of somebody else").pk
-        answered = actions.comment(self.third, third, "what do you think?").pk
+        third = feeds_actions.publish(self.third, content="of somebody else").pk
+        answered = interactions_actions.comment(self.third, third, "what do you think?").pk
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, int] = {}
             texts = {kind: f"{mark}{kind}" for kind in ("post", "private", "comment", "reply")}
-            ids["post"] = feeds.publish(person, content=texts["post"]).pk
-            ids["comment"] = actions.comment(person, third, texts["comment"]).pk
-            ids["reply"] = actions.comment(person, third, texts["reply"], answered).pk
-            ids["repost"] = feeds.repost(person, third)[0].pk
-            quote = feeds.repost(self.third, ids["post"], "look at this")[0].pk
-            actions.like(person, SubjectType.POST, third)
-            actions.like(person, SubjectType.COMMENT, answered)
-            actions.like(self.third, SubjectType.POST, ids["post"])
-            actions.like(self.third, SubjectType.COMMENT, ids["comment"])
-            actions.comment(self.third, third, "me too", ids["comment"])
+            ids["post"] = feeds_actions.publish(person, content=texts["post"]).pk
+            ids["comment"] = interactions_actions.comment(person, third, texts["comment"]).pk
+            ids["reply"] = interactions_actions.comment(person, third, texts["reply"], answered).pk
+            ids["repost"] = feeds_actions.repost(person, third)[0].pk
+            quote = feeds_actions.repost(self.third, ids["post"], "look at this")[0].pk
+            interactions_actions.like(person, SubjectType.POST, third)
+            interactions_actions.like(person, SubjectType.COMMENT, answered)
+            interactions_actions.like(self.third, SubjectType.POST, ids["post"])
+            interactions_actions.like(self.third, SubjectType.COMMENT, ids["comment"])
+            interactions_actions.comment(self.third, third, "me too", ids["comment"])
             for name, reader in self.users.items():
-                mention = feeds.publish(person, content=f"{mark}mention @{reader.username}")
+                mention = feeds_actions.publish(person, content=f"{mark}mention @{reader.username}")
                 ids[f"mention {name}"] = mention.pk
-                actions.like(person, SubjectType.POST, self.mine[name])
-                actions.comment(person, self.mine[name], f"{texts['comment']} too")
-                actions.bookmark(reader, ids["post"])
-                actions.bookmark(reader, quote)
-                actions.like(reader, SubjectType.POST, ids["post"])
-                actions.comment(reader, ids["post"], "me too")
-            ids["private"] = feeds.publish(
+                interactions_actions.like(person, SubjectType.POST, self.mine[name])
+                interactions_actions.comment(person, self.mine[name], f"{texts['comment']} too")
+                interactions_actions.bookmark(reader, ids["post"])
+                interactions_actions.bookmark(reader, quote)
+                interactions_actions.like(reader, SubjectType.POST, ids["post"])
+                interactions_actions.comment(reader, ids["post"], "me too")
+            ids["private"] = feeds_actions.publish(
                 person, content=texts["private"], visibility="followers"
             ).pk
             self._report(person, ids)
@@ -112,20 +112,20 @@ class World:
             (ReportedKind.COMMENT, ids["comment"]),
             (ReportedKind.USER, person.pk),
         ):
-            actions.report(self.third, kind, ident, "spam", self.marks["secret"])
+            interactions_actions.report(self.third, kind, ident, "spam", self.marks["secret"])
 
     def ban(self) -> None:
         """Ban them: nobody may find them from now on."""
-        accounts.ban(self.gone)
-        accounts.ban(self.users["banned"])
+        accounts_actions.ban(self.gone)
+        accounts_actions.ban(self.users["banned"])
         self.never = self.of_gone
 
     def block(self) -> None:
         """Create the blocks."""
-        relations.block(self.hidden, self.users["blocked"])
-        relations.block(self.users["blocker"], self.hidden)
-        relations.block(self.hidden, self.users["mutual"])
-        relations.block(self.users["mutual"], self.hidden)
+        relations_actions.block(self.hidden, self.users["blocked"])
+        relations_actions.block(self.users["blocker"], self.hidden)
+        relations_actions.block(self.hidden, self.users["mutual"])
+        relations_actions.block(self.users["mutual"], self.hidden)
 
     def filled(self, text: str, reader: str, nothing: bool = False) -> str:
         """Put ids into a path or a value; with `nothing`, ids of Hidden's that do not exist."""

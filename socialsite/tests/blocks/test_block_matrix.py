@@ -19,8 +19,8 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver
 from rest_framework.test import APIClient
 
-from accounts import actions as accounts
-from feeds import actions as feeds
+from accounts import actions as accounts_actions
+from feeds import actions as feeds_actions
 from interactions.tasks import fold_notifications
 from socialsite.core import redis
 from socialsite.tests.blocks.block_matrix import (
@@ -133,7 +133,7 @@ def _is_compared(call: Call) -> bool:
 @pytest.mark.django_db
 def test_every_method_of_a_page_is_called(make_user: Any) -> None:
     browser = Client()
-    browser.cookies["access"] = accounts.sign_in(make_user(), "chrome").access
+    browser.cookies["access"] = accounts_actions.sign_in(make_user(), "chrome").access
     for address, calls in PAGES.items():
         path = re.sub(r"<\w+:\w+>", "1", address)
         answer = browser.generic("BREW", f"/{path}")
@@ -156,7 +156,7 @@ class Walk:
             user = world.users.get(name) or world.owners.get(name)
             browser = Client()
             if user is not None:
-                pair = accounts.sign_in(user, "chrome")
+                pair = accounts_actions.sign_in(user, "chrome")
                 browser.cookies["access"], browser.cookies["refresh"] = pair.access, pair.refresh
             self.clients[name, False] = browser
             self.clients[name, True] = APIClient() if user is None else api_for(user)
@@ -290,10 +290,12 @@ class Walk:
             if reader in MEMBERS and not unread:
                 self.wrong.append(f"{self.state}: {reader} has nothing unread")
         world = self.world
-        fresh = {str(feeds.publish(person, content="new").pk) for person in world.owners.values()}
+        fresh = {
+            str(feeds_actions.publish(person, content="new").pk) for person in world.owners.values()
+        }
         if world.never:  # followed by the stranger, and in nobody's count
-            feeds.publish(world.gone, content="new")
-        fresh.add(str(feeds.repost(world.third, world.names["post_id"], "again")[0].pk))
+            feeds_actions.publish(world.gone, content="new")
+        fresh.add(str(feeds_actions.repost(world.third, world.names["post_id"], "again")[0].pk))
         for reader in readers:
             count = self._read(reader, "feed/new-count")["count"]
             shown = sum(item["id"] in fresh for item in self._read(reader, "feed?size=20")["items"])

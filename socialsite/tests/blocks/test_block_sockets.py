@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.live import hints, messages
 from accounts.models import Role, User
 from accounts.tests.live.talk import Socket, in_thread, run
-from feeds import actions as feeds
-from interactions import actions
+from feeds import actions as feeds_actions
+from interactions import actions as interactions_actions
 from interactions.models import SubjectType
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite import asgi
 from socialsite.tests.blocks.block_matrix import APART, MEMBERS, READERS
 
@@ -47,13 +47,17 @@ class Crowd:
     def __init__(self, make_user: Callable[..., User]) -> None:
         self.hidden, self.gone = make_user("xanadu77"), make_user("vulgar88")
         self.users = {name: make_user(f"{name}1") for name in READERS if name != "anonymous"}
-        self.users["staff"] = accounts.promote(self.users["staff"], Role.MEMBER | Role.MODERATOR)
-        self.posts = {name: feeds.publish(one, content="x").pk for name, one in self.users.items()}
+        self.users["staff"] = accounts_actions.promote(
+            self.users["staff"], Role.MEMBER | Role.MODERATOR
+        )
+        self.posts = {
+            name: feeds_actions.publish(one, content="x").pk for name, one in self.users.items()
+        }
         for name, reader in self.users.items():
-            relations.follow(reader, self.gone)
+            relations_actions.follow(reader, self.gone)
             # For a block without a follow to end, the block itself is the only event.
             if name not in ("stranger", "staff", "blocker"):
-                relations.follow(reader, self.hidden)
+                relations_actions.follow(reader, self.hidden)
         self.sockets: dict[str, Socket] = {}
 
     async def connect(self, tickets: dict[str, str]) -> None:
@@ -62,7 +66,7 @@ class Crowd:
             if name in tickets:
                 socket = Socket(ticket=tickets[name])
             else:
-                pair = await in_thread(accounts.sign_in, user, "chrome")
+                pair = await in_thread(accounts_actions.sign_in, user, "chrome")
                 socket = Socket.by_cookie(pair.access)
             assert await socket.open()
             self.sockets[name] = socket
@@ -70,13 +74,13 @@ class Crowd:
     def act(self, person: User, names: tuple[str, ...]) -> None:
         """Do everything that causes hints."""
         called = " ".join(f"@{user.username}" for user in self.users.values())
-        post = feeds.publish(person, content=f"hello {called}").pk
-        actions.comment(person, post, f"once more {called}")
+        post = feeds_actions.publish(person, content=f"hello {called}").pk
+        interactions_actions.comment(person, post, f"once more {called}")
         for name in names:
-            actions.like(person, SubjectType.POST, self.posts[name])
-            actions.comment(person, self.posts[name], "nice")
-            feeds.repost(person, self.posts[name])
-            relations.follow(person, self.users[name])
+            interactions_actions.like(person, SubjectType.POST, self.posts[name])
+            interactions_actions.comment(person, self.posts[name], "nice")
+            feeds_actions.repost(person, self.posts[name])
+            relations_actions.follow(person, self.users[name])
 
     async def heard(self) -> dict[str, list[Any]]:
         """Return the messages of each reader since the last call."""
@@ -91,10 +95,10 @@ class Crowd:
 
 def block(crowd: Crowd) -> None:
     users = crowd.users
-    relations.block(crowd.hidden, users["blocked"])
-    relations.block(users["blocker"], crowd.hidden)
-    relations.block(crowd.hidden, users["mutual"])
-    relations.block(users["mutual"], crowd.hidden)
+    relations_actions.block(crowd.hidden, users["blocked"])
+    relations_actions.block(users["blocker"], crowd.hidden)
+    relations_actions.block(crowd.hidden, users["mutual"])
+    relations_actions.block(users["mutual"], crowd.hidden)
 
 
 def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
@@ -118,7 +122,7 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
         # Done before the block and the ban, delivered after them.
         await in_thread(crowd.act, crowd.hidden, everybody)
         await in_thread(block, crowd)
-        await in_thread(accounts.ban, crowd.users["banned"])
+        await in_thread(accounts_actions.ban, crowd.users["banned"])
         assert (await crowd.sockets.pop("banned").code()) == (4001, "ban")
         closed = Socket(ticket=late)
         assert await closed.open()
@@ -132,7 +136,7 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
 
         # Actions of a banned person cause no hints; Gone's followers get them before the ban.
         await in_thread(crowd.act, crowd.gone, (*MEMBERS, *APART))
-        await in_thread(accounts.ban, crowd.gone)
+        await in_thread(accounts_actions.ban, crowd.gone)
         await in_thread(drain)
         assert not any((await crowd.heard()).values())
         for socket in crowd.sockets.values():

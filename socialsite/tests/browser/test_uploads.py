@@ -18,12 +18,12 @@ from django.db import connection
 from django.test import Client
 from PIL import Image
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import browser_of
-from feeds import actions as feeds
+from feeds import actions as feeds_actions
 from feeds.models import Post, PostImage
-from relations import actions as relations
+from relations import actions as relations_actions
 from socialsite.core import media
 from socialsite.core.media import files, usage
 from socialsite.core.models import Media
@@ -56,7 +56,7 @@ def author(make_user: Make) -> User:
 @pytest.fixture
 def fan(make_user: Make, author: User) -> User:
     found = make_user()
-    relations.follow(found, author)
+    relations_actions.follow(found, author)
     return found
 
 
@@ -67,7 +67,7 @@ def upload(owner: User) -> Media:
 def posted(owner: User, visibility: str, *more: Media) -> tuple[Post, Media]:
     item = upload(owner)
     ids = [item.pk, *(one.pk for one in more)]
-    return feeds.publish(owner, images=ids, visibility=visibility), item
+    return feeds_actions.publish(owner, images=ids, visibility=visibility), item
 
 
 def names(item: Media) -> tuple[str, str]:
@@ -106,18 +106,18 @@ def world(make_user: Make, author: User, fan: User) -> World:
         "unattached": upload(author),
         "avatar": upload(author),
     }
-    accounts.edit_profile(author, avatar=pictures["avatar"].pk)
+    accounts_actions.edit_profile(author, avatar=pictures["avatar"].pk)
     post, pictures["deleted"] = posted(author, "public")
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     kept, pictures["of both"] = posted(author, "followers")
-    feeds.delete(author, feeds.publish(author, images=[pictures["of both"].pk]).pk)
-    feeds.repost(author, kept.pk)
+    feeds_actions.delete(author, feeds_actions.publish(author, images=[pictures["of both"].pk]).pk)
+    feeds_actions.repost(author, kept.pk)
     for role in ("blocked", "blocker", "banned"):
-        relations.follow(people[role], author)
-    relations.block(author, people["blocked"])
-    relations.block(people["blocker"], author)
-    accounts.ban(people["banned"])
-    accounts.promote(people["staff"], 3)
+        relations_actions.follow(people[role], author)
+    relations_actions.block(author, people["blocked"])
+    relations_actions.block(people["blocker"], author)
+    accounts_actions.ban(people["banned"])
+    accounts_actions.promote(people["staff"], 3)
     return World(browsers, pictures)
 
 
@@ -237,11 +237,11 @@ def test_a_person_who_is_unfollowed_or_blocked_loses_the_pictures_at_once(
 ) -> None:
     item, browser = posted(author, "followers")[1], browser_of(fan)
     assert status(browser, item.name) == 200
-    relations.unfollow(fan, author)
+    relations_actions.unfollow(fan, author)
     assert status(browser, item.name) == 404
-    relations.follow(fan, author)
+    relations_actions.follow(fan, author)
     assert status(browser, item.name) == 200
-    relations.block(author, fan)
+    relations_actions.block(author, fan)
     assert status(browser, item.name) == 404
 
 
@@ -289,14 +289,14 @@ def test_a_ban_makes_pictures_private_and_its_end_public_again(
 ) -> None:
     monkeypatch.setattr(usage, "STEP", 2)
     items = [posted(author, "public")[1] for _ in range(5)]
-    accounts.edit_profile(author, avatar=items[0].pk)
+    accounts_actions.edit_profile(author, avatar=items[0].pk)
     drain()
     assert all(linked(item) == [True, True] for item in items)
-    accounts.ban(author)
+    accounts_actions.ban(author)
     drain()
     assert all(linked(item) == [False, False] for item in items)
     assert status(Client(), items[0].thumb_name) == 404
-    accounts.unban(author)
+    accounts_actions.unban(author)
     assert status(Client(), items[0].thumb_name) == 200
     drain()
     assert all(linked(item) == [True, True] for item in items)
@@ -305,9 +305,9 @@ def test_a_ban_makes_pictures_private_and_its_end_public_again(
 @pytest.mark.django_db
 def test_posts_from_before_are_found_by_the_migration(author: User, fan: User, drain: Make) -> None:
     shown = [posted(author, visibility) for visibility in ("public", "followers")]
-    feeds.publish(author, content="no picture")
-    twice = feeds.publish(author, images=[shown[0][1].pk, shown[1][1].pk])
-    feeds.delete(author, twice.pk)
+    feeds_actions.publish(author, content="no picture")
+    twice = feeds_actions.publish(author, images=[shown[0][1].pk, shown[1][1].pk])
+    feeds_actions.delete(author, twice.pk)
     rows = set(PostImage.objects.values_list("media_id", "post_id"))
     assert len(rows) == 4
     PostImage.objects.all().delete()
@@ -344,9 +344,9 @@ def test_the_nightly_look_takes_away_what_should_not_be_public(
 def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, drain: Make) -> None:
     other = upload(author)
     post, item = posted(author, "public", other)
-    feeds.publish(author, images=[other.pk])
+    feeds_actions.publish(author, images=[other.pk])
     drain()
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     drain()
     assert (left(item), linked(item)) == ([False, False], [False, False])
     assert not Media.objects.filter(pk=item.pk).exists()
@@ -359,11 +359,11 @@ def test_a_public_post_that_goes_leaves_a_picture_to_the_followers_of_the_other(
     author: User, fan: User, drain: Make
 ) -> None:
     item = upload(author)
-    feeds.publish(author, images=[item.pk], visibility="followers")
-    public = feeds.publish(author, images=[item.pk])
+    feeds_actions.publish(author, images=[item.pk], visibility="followers")
+    public = feeds_actions.publish(author, images=[item.pk])
     drain()
     assert linked(item) == [True, True]
-    feeds.delete(author, public.pk)
+    feeds_actions.delete(author, public.pk)
     drain()
     assert (left(item), linked(item)) == ([True, True], [False, False])
     assert (status(Client(), item.name), status(browser_of(fan), item.name)) == (404, 200)
@@ -372,10 +372,10 @@ def test_a_public_post_that_goes_leaves_a_picture_to_the_followers_of_the_other(
 @pytest.mark.django_db
 def test_an_avatar_that_is_replaced_is_removed_by_its_event(author: User, drain: Make) -> None:
     old, new = upload(author), upload(author)
-    accounts.edit_profile(author, avatar=old.pk)
+    accounts_actions.edit_profile(author, avatar=old.pk)
     drain()
     assert linked(old) == [False, True]
-    accounts.edit_profile(author, avatar=new.pk)
+    accounts_actions.edit_profile(author, avatar=new.pk)
     drain()
     assert (left(old), left(new)) == ([False, False], [True, True])
     assert (linked(old), linked(new)) == ([False, False], [False, True])
@@ -414,7 +414,7 @@ def test_a_process_that_dies_on_the_way_to_a_public_link_leaves_the_picture_to_b
             status(Client(), item.name)
     assert status(Client(), item.name) == 200
     assert linked(item) == [True, True]
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     drain()
     assert (left(item), linked(item)) == ([False, False], [False, False])
 
@@ -426,9 +426,9 @@ def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_anoth
 ) -> None:
     kept = upload(author)
     post, item = posted(author, "public", kept)
-    feeds.publish(author, images=[kept.pk], visibility="followers")
+    feeds_actions.publish(author, images=[kept.pk], visibility="followers")
     drain()
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     event = usage.PicturesChanged(author.pk, sorted((item.pk, kept.pk)))
     with monkeypatch.context() as patch:
         dies_at(patch, place)
@@ -453,7 +453,9 @@ def test_a_link_that_is_made_while_its_reason_ends_does_not_stay(
 
     def end() -> None:
         try:
-            feeds.delete(author, post.pk) if ends == "delete" else accounts.ban(author)
+            feeds_actions.delete(author, post.pk) if ends == "delete" else accounts_actions.ban(
+                author
+            )
             drain()
         finally:
             connection.close()
@@ -479,12 +481,12 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
 ) -> None:
     post, item = posted(author, "public")
     drain()
-    feeds.delete(author, post.pk)
+    feeds_actions.delete(author, post.pk)
     outcome: list[str] = []
 
     def publish() -> None:
         try:
-            feeds.publish(author, images=[item.pk])
+            feeds_actions.publish(author, images=[item.pk])
             outcome.append("published")
         except media.InvalidInput:
             outcome.append("refused")

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.sign_in import attempts
 from accounts.tests.browsers import browser_of
 from socialsite.core import db, redis
@@ -132,7 +132,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 @pytest.fixture
 def admin(make_user: Any) -> Any:
     user = make_user("alice1")
-    accounts.promote(user, 7)
+    accounts_actions.promote(user, 7)
     return user
 
 
@@ -166,7 +166,7 @@ class Visitors:
     def sign_in(self) -> None:
         client = APIClient()
         client.credentials(
-            HTTP_AUTHORIZATION=f"Bearer {accounts.sign_in(self.admin, 'ios').access}"
+            HTTP_AUTHORIZATION=f"Bearer {accounts_actions.sign_in(self.admin, 'ios').access}"
         )
         self.staff = {True: client, False: browser_of(self.admin)}
 
@@ -187,7 +187,7 @@ def test_every_address_takes_from_a_budget_by_every_method_that_writes(
     settings.SERVICE_KEYS = service_keys.read([KEY])
     visitors, lacks = Visitors(admin), set()
     bodies: dict[str, Any] = BODIES | {
-        "auth/refresh": {"refresh": accounts.sign_in(admin, "android").refresh},
+        "auth/refresh": {"refresh": accounts_actions.sign_in(admin, "android").refresh},
     }
     for address, method in itertools.product(sorted(addresses_that_differ()), UNSAFE):
         taken.clear()
@@ -244,7 +244,7 @@ class World:
         self.other = make_user("bobby1", email="bobby@example.org")
         self.post = make_post(self.other).pk
         self.user = admin
-        self.pair = accounts.sign_in(admin, "ios")
+        self.pair = accounts_actions.sign_in(admin, "ios")
         self.client = APIClient()
         self.client.credentials(HTTP_AUTHORIZATION=f"Bearer {self.pair.access}")
         self.browser, self.guest = browser_of(admin), APIClient()

@@ -15,7 +15,7 @@ from django.contrib import admin
 from django.db import transaction
 from django.test import Client
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from accounts.models import Failures, Role, User
 from accounts.tests.browsers import browser_of
 from socialsite.core.admin import GuardedAdmin
@@ -112,7 +112,7 @@ class Fuzz:
 @pytest.fixture
 def fuzz(make_user: Any) -> Fuzz:
     boss = make_user()
-    accounts.promote(boss, Role.MEMBER | Role.MODERATOR | Role.ADMIN)
+    accounts_actions.promote(boss, Role.MEMBER | Role.MODERATOR | Role.ADMIN)
     return Fuzz(boss)
 
 
@@ -257,7 +257,7 @@ def test_staff_filter_by_no_column_that_no_filter_of_the_list_names(
 ) -> None:
     """Such responses would let a moderator spell out a hash, or an address."""
     staff = make_user("thestaff1")
-    accounts.promote(staff, Role.MEMBER | Role.MODERATOR)
+    accounts_actions.promote(staff, Role.MEMBER | Role.MODERATOR)
     browser = browser_of(staff)
     assert browser.get(f"/admin/accounts/user/?{query}").status_code == 400
     for known in ("state=open", "q=thestaff1", "o=1", "p=1"):

@@ -14,7 +14,7 @@ import pytest
 from django.core.asgi import get_asgi_application
 from PIL import Image
 
-from accounts import actions
+from accounts import actions as accounts_actions
 from accounts.sign_in import passwords
 from socialsite.core import media
 from socialsite.core.http import turns
@@ -47,7 +47,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 @pytest.fixture
 def token(make_user: Any) -> str:
     """Sign a person in, before the hashers are occupied."""
-    return actions.sign_in(make_user(), "other").access
+    return accounts_actions.sign_in(make_user(), "other").access
 
 
 def log_in(number: int) -> bytes:

@@ -44,10 +44,10 @@ def addresses() -> list[str]:
 
 def page_client(make_user: Make) -> Client:
     """Return a browser of a signed-in person."""
-    from accounts import actions
+    from accounts import actions as accounts_actions
 
     client = Client()
-    pair = actions.sign_in(make_user(), client="other")
+    pair = accounts_actions.sign_in(make_user(), client="other")
     client.cookies["access"], client.cookies["refresh"] = pair
     return client
 

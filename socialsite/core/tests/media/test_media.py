@@ -19,8 +19,8 @@ from django.utils import timezone
 from django.views.static import serve
 from PIL import Image, PngImagePlugin
 
-from accounts import actions as accounts
-from feeds import actions as feeds
+from accounts import actions as accounts_actions
+from feeds import actions as feeds_actions
 from socialsite.core import media, tasks
 from socialsite.core.http import errors
 from socialsite.core.media import files as media_files
@@ -544,8 +544,8 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     items = {
         name: store(picture(), owner.pk) for name in ("new", "posted", "avatar", "a", "b", "c")
     }
-    feeds.publish(owner, images=[items["posted"].pk])
-    accounts.edit_profile(owner, avatar=items["avatar"].pk)
+    feeds_actions.publish(owner, images=[items["posted"].pk])
+    accounts_actions.edit_profile(owner, avatar=items["avatar"].pk)
     for name, item in items.items():
         aged(item, 23.9 if name == "new" else 24.1)
     media_files.path_of(items["b"].name).unlink()  # a sweep died here
@@ -562,13 +562,13 @@ def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_neve
     names = ("deleted", "replaced", "taken off", "twice", "of both", "shown")
     items = {name: store(picture(), owner.pk) for name in names}
     pks = {name: item.pk for name, item in items.items()}
-    first = feeds.publish(owner, images=[pks["deleted"], pks["twice"], pks["of both"]])
-    second = feeds.publish(owner, images=[pks["twice"]])
-    feeds.publish(owner, images=[pks["taken off"], pks["shown"]])
+    first = feeds_actions.publish(owner, images=[pks["deleted"], pks["twice"], pks["of both"]])
+    second = feeds_actions.publish(owner, images=[pks["twice"]])
+    feeds_actions.publish(owner, images=[pks["taken off"], pks["shown"]])
     for name in ("replaced", "taken off", "of both"):
-        accounts.edit_profile(owner, avatar=pks[name])
-    feeds.delete(owner, first.pk)
-    accounts.edit_profile(other, avatar=store(picture(), other.pk).pk)
+        accounts_actions.edit_profile(owner, avatar=pks[name])
+    feeds_actions.delete(owner, first.pk)
+    accounts_actions.edit_profile(other, avatar=store(picture(), other.pk).pk)
     Media.objects.update(created_at=timezone.now() - timedelta(hours=25))
     for _ in range(2):
         sweep_media()
@@ -576,8 +576,8 @@ def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_neve
         left = {item.pk for name, item in items.items() if name not in gone}
         assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
     assert not Media.objects.filter(is_used=False).exists()  # not checked again every night
-    feeds.delete(owner, second.pk)
-    accounts.edit_profile(owner, avatar=0)
+    feeds_actions.delete(owner, second.pk)
+    accounts_actions.edit_profile(owner, avatar=0)
     sweep_media()
     left = {pks["taken off"], pks["shown"]}
     assert set(Media.objects.filter(owner_id=owner.pk).values_list("pk", flat=True)) == left
@@ -606,9 +606,9 @@ def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
 def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
     """In the same order as publishing; otherwise the two would deadlock."""
     owner = make_user()
-    post = feeds.publish(owner, images=[store(picture(), owner.pk).pk])
+    post = feeds_actions.publish(owner, images=[store(picture(), owner.pk).pk])
     with CaptureQueriesContext(connection) as queries:
-        feeds.delete(owner, post.pk)
+        feeds_actions.delete(owner, post.pk)
     changed = [query["sql"].split()[1].strip('"`') for query in queries if "UPDATE" in query["sql"]]
     order = [table for table in changed if table in ("feeds_authorhead", "core_media")]
     assert order == ["feeds_authorhead", "core_media"]
@@ -638,7 +638,7 @@ def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
 
     monkeypatch.setattr(media, "by_ids", found_and_swept)
     with pytest.raises(errors.InvalidInput):
-        feeds.publish(owner, content="x", images=[item.pk])
+        feeds_actions.publish(owner, content="x", images=[item.pk])
     with pytest.raises(errors.InvalidInput):
-        accounts.edit_profile(owner, avatar=item.pk)
+        accounts_actions.edit_profile(owner, avatar=item.pk)
     assert files() == []

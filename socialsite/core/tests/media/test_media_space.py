@@ -13,7 +13,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from PIL import Image
 
-from accounts import actions as accounts
+from accounts import actions as accounts_actions
 from feeds.models import Post
 from socialsite.core import ids, media
 from socialsite.core.http import errors
@@ -136,7 +136,7 @@ def test_a_post_without_pictures_is_published_all_the_same_and_no_word_is_lost(
     make_user: Make, disk: Any
 ) -> None:
     browser = Client()
-    pair = accounts.sign_in(make_user(), client="other")
+    pair = accounts_actions.sign_in(make_user(), client="other")
     browser.cookies["access"], browser.cookies["refresh"] = pair
     disk(free=1)
     file = SimpleUploadedFile("x.png", data(), "image/png")
@@ -236,7 +236,7 @@ def test_the_composer_shows_the_words_of_a_new_account_at_the_pictures(
 ) -> None:
     monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 0)
     browser = Client()
-    pair = accounts.sign_in(make_user(), client="other")
+    pair = accounts_actions.sign_in(make_user(), client="other")
     browser.cookies["access"], browser.cookies["refresh"] = pair
     file = SimpleUploadedFile("x.png", data(), "image/png")
     answer = browser.post("/posts", {"content": "my long words", "images": file})
