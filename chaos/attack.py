@@ -43,7 +43,7 @@ KINDS = {
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     from chaos.campaign.course import PARTS
-    from chaos.campaign.sites import CONFIGURATIONS, MODES
+    from chaos.campaign.site.sites import CONFIGURATIONS, MODES
 
     names = tuple(dict.fromkeys(one.name for one in CONFIGURATIONS))
     parser = argparse.ArgumentParser(
@@ -72,7 +72,7 @@ def main() -> int:
     harness.setup()
     from chaos.campaign import journal as journals
     from chaos.campaign.course import Course, Plan
-    from chaos.campaign.sites import CONFIGURATIONS, running
+    from chaos.campaign.site.sites import CONFIGURATIONS, running
 
     options = arguments()
     report = harness.Report("attack", options)

@@ -1,9 +1,9 @@
 """A thread of the campaign: its connection, and the checks of each response."""
 
 from chaos.campaign.journal import Journal
-from chaos.campaign.people import Guest, Person, wire_to
-from chaos.campaign.sites import Site
-from chaos.campaign.wire import Answer, Request
+from chaos.campaign.site.people import Guest, Person, wire_to
+from chaos.campaign.site.requests import Answer, Request
+from chaos.campaign.site.sites import Site
 
 
 class Client:

@@ -5,18 +5,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from chaos.campaign import crowd, world
-from chaos.campaign.closing import Closing
+from chaos.campaign.fuzz import crowd
 from chaos.campaign.journal import Journal
-from chaos.campaign.matrix import Matrix
-from chaos.campaign.odd import Odd
-from chaos.campaign.people import wire_to
-from chaos.campaign.routes import Routes, unlisted
-from chaos.campaign.scripts import Scripts
-from chaos.campaign.sites import Site, Staff
-from chaos.campaign.tokens import Tokens
-from chaos.campaign.uploads import Uploads
-from chaos.campaign.world import World
+from chaos.campaign.matrix import world
+from chaos.campaign.matrix.access import Matrix
+from chaos.campaign.matrix.closing import Closing
+from chaos.campaign.matrix.routes import Routes, unlisted
+from chaos.campaign.matrix.world import World
+from chaos.campaign.parts.odd import Odd
+from chaos.campaign.parts.texts import Scripts
+from chaos.campaign.parts.tokens import Tokens
+from chaos.campaign.parts.uploads import Uploads
+from chaos.campaign.site.people import wire_to
+from chaos.campaign.site.sites import Site, Staff
 
 PARTS = ("matrix", "tokens", "uploads", "texts", "odd", "fuzz")
 

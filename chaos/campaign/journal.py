@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos.campaign.sites import Site
-from chaos.campaign.wire import Answer, Form, Json, Raw, Request, Upload
+from chaos.campaign.site.requests import Answer, Form, Json, Raw, Request, Upload
+from chaos.campaign.site.sites import Site
 
 SLOW_SECONDS = 2.0
 # The assumed maximum CPU cost of one normal request.

@@ -9,9 +9,9 @@ import pytest
 
 from chaos.campaign.course import Course, Plan
 from chaos.campaign.journal import Journal, compact, pattern
-from chaos.campaign.routes import unlisted
-from chaos.campaign.sites import CONFIGURATIONS, running
-from chaos.campaign.wire import Answer, Form, Json, Request
+from chaos.campaign.matrix.routes import unlisted
+from chaos.campaign.site.requests import Answer, Form, Json, Request
+from chaos.campaign.site.sites import CONFIGURATIONS, running
 
 # Building the matrix takes a minute; `test_block_matrix` walks its tables in one process.
 SLICE = Plan(requests=200, seconds=60, clients=1, share=0.03, parts=("tokens", "odd", "fuzz"))

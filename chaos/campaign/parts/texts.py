@@ -3,11 +3,11 @@
 import html
 
 from chaos.campaign.client import Client
+from chaos.campaign.fuzz.hostile_values import PROBES, Dice, articles, assigned, costly
 from chaos.campaign.journal import INJECTED, Journal
-from chaos.campaign.people import V1, Person, make_people
-from chaos.campaign.sites import Site
-from chaos.campaign.texts import PROBES, Dice, articles, assigned, costly
-from chaos.campaign.wire import Json, Request
+from chaos.campaign.site.people import V1, Person, make_people
+from chaos.campaign.site.requests import Json, Request
+from chaos.campaign.site.sites import Site
 from socialsite.core.text import clean
 
 PART = "texts"

@@ -13,9 +13,9 @@ from PIL import Image
 
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal
-from chaos.campaign.people import V1, Person, make_people
-from chaos.campaign.sites import Site
-from chaos.campaign.wire import Form, Request, Upload
+from chaos.campaign.site.people import V1, Person, make_people
+from chaos.campaign.site.requests import Form, Request, Upload
+from chaos.campaign.site.sites import Site
 from socialsite.core.tests.media.hostile_pictures import HOSTILE
 from socialsite.core.tests.media.test_media import REFUSED, encoded, picture, png_of_size
 

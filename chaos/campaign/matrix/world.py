@@ -12,9 +12,9 @@ from collections.abc import Callable
 from lxml import html
 from PIL import Image
 
-from chaos.campaign.people import Guest, Person, make_people, staff_named
-from chaos.campaign.sites import Site, Staff
-from chaos.campaign.wire import Answer, Form, Request, Upload, Wire
+from chaos.campaign.site.people import Guest, Person, make_people, staff_named
+from chaos.campaign.site.requests import Answer, Form, Request, Upload, Wire
+from chaos.campaign.site.sites import Site, Staff
 from socialsite.tests.blocks.block_world import NOTHING
 
 # The viewers, and their roles in the table after the blocks and the ban.

@@ -8,9 +8,9 @@ from websockets.sync.client import connect
 from accounts.tests.tokens.forgery import Forger, Forgery
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal
-from chaos.campaign.people import V1, make_people
-from chaos.campaign.sites import HOST, Site
-from chaos.campaign.wire import Json, Request
+from chaos.campaign.site.people import V1, make_people
+from chaos.campaign.site.requests import Json, Request
+from chaos.campaign.site.sites import HOST, Site
 
 PART = "tokens"
 REFUSED = (4001, 4002)

@@ -5,10 +5,10 @@ is shown only to its writer and to those who may pin it. After reopening, everyt
 """
 
 from chaos.campaign.client import Client
-from chaos.campaign.matrix import Matrix
-from chaos.campaign.people import V1
-from chaos.campaign.wire import Answer, Form, Json, Request
-from chaos.campaign.world import OWNERS, VIEWERS
+from chaos.campaign.matrix.access import Matrix
+from chaos.campaign.matrix.world import OWNERS, VIEWERS
+from chaos.campaign.site.people import V1
+from chaos.campaign.site.requests import Answer, Form, Json, Request
 from socialsite.tests.blocks.block_matrix import APART, OUT
 
 UNPINNED = "zzunpinned"

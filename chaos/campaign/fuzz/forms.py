@@ -12,10 +12,10 @@ from urllib.parse import parse_qsl, urljoin, urlsplit
 from lxml import etree, html
 
 from chaos.campaign.client import Client
-from chaos.campaign.people import Person
-from chaos.campaign.texts import BAD_CURSORS, Dice
-from chaos.campaign.values import FIELDS, Values
-from chaos.campaign.wire import Answer, Form, Query, Request, Upload
+from chaos.campaign.fuzz.hostile_values import BAD_CURSORS, Dice
+from chaos.campaign.fuzz.valid_values import FIELDS, Values
+from chaos.campaign.site.people import Person
+from chaos.campaign.site.requests import Answer, Form, Query, Request, Upload
 
 WRITES, HOSTILE = 0.6, 0.5
 STARTS = (

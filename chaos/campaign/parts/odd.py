@@ -3,12 +3,12 @@
 import re
 
 from chaos.campaign.client import Client
-from chaos.campaign.forms import PARAMETERS
+from chaos.campaign.fuzz.forms import PARAMETERS
+from chaos.campaign.fuzz.hostile_values import Dice
 from chaos.campaign.journal import Journal
-from chaos.campaign.people import V1, make_people
-from chaos.campaign.sites import HOST, Site
-from chaos.campaign.texts import Dice
-from chaos.campaign.wire import Raw, Request, raw_exchange
+from chaos.campaign.site.people import V1, make_people
+from chaos.campaign.site.requests import Raw, Request, raw_exchange
+from chaos.campaign.site.sites import HOST, Site
 from socialsite.tests.blocks.block_matrix import ADMIN
 
 PART = "odd"

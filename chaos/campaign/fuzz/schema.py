@@ -3,7 +3,7 @@
 The values are generated here. hypothesis-jsonschema does not run with the current Hypothesis.
 schemathesis needs about a second for an operation and a dozen packages, and this site would refuse
 most of its bodies, as the document says little about valid ids or names. Here the name of a field
-determines its purpose (`chaos.campaign.values`), the schema the rest.
+determines its purpose (`chaos.campaign.fuzz.valid_values`), the schema the rest.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ import hypothesis
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
-from chaos.campaign.texts import Dice
-from chaos.campaign.wire import Request, Wire
+from chaos.campaign.fuzz.hostile_values import Dice
+from chaos.campaign.site.requests import Request, Wire
 
 METHODS = ("get", "post", "put", "patch", "delete")
 EXAMPLES = 200

@@ -9,10 +9,10 @@ from typing import Any
 
 from PIL import Image
 
-from chaos.campaign.people import Person, links
-from chaos.campaign.schema import Operation, value
-from chaos.campaign.texts import ARTICLE_MAX, POST_MAX, Dice
-from chaos.campaign.wire import Upload
+from chaos.campaign.fuzz.hostile_values import ARTICLE_MAX, POST_MAX, Dice
+from chaos.campaign.fuzz.schema import Operation, value
+from chaos.campaign.site.people import Person, links
+from chaos.campaign.site.requests import Upload
 
 KEPT = 400  # of each kind; older ones are the initial objects
 

@@ -15,8 +15,8 @@ from itertools import zip_longest
 
 from chaos.campaign.client import Client
 from chaos.campaign.journal import Journal, pattern
-from chaos.campaign.wire import Answer, Form, Json, Request
-from chaos.campaign.world import BEFORE, OWNERS, VIEWERS, World
+from chaos.campaign.matrix.world import BEFORE, OWNERS, VIEWERS, World
+from chaos.campaign.site.requests import Answer, Form, Json, Request
 from socialsite.tests.blocks.block_matrix import (
     APART,
     MATRIX,

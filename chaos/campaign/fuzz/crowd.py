@@ -5,17 +5,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from chaos.campaign import schema
 from chaos.campaign.client import Client
-from chaos.campaign.forms import FormFuzz
-from chaos.campaign.fuzz import ApiFuzz
+from chaos.campaign.fuzz import schema
+from chaos.campaign.fuzz.api import ApiFuzz
+from chaos.campaign.fuzz.forms import FormFuzz
+from chaos.campaign.fuzz.hostile_values import Dice
+from chaos.campaign.fuzz.valid_values import Known, Values
 from chaos.campaign.journal import Journal
-from chaos.campaign.people import Guest, Person, make_people, staff_named
-from chaos.campaign.sites import Site, Staff
-from chaos.campaign.texts import Dice
-from chaos.campaign.values import Known, Values
-from chaos.campaign.wire import Wire
-from chaos.campaign.world import eventually
+from chaos.campaign.matrix.world import eventually
+from chaos.campaign.site.people import Guest, Person, make_people, staff_named
+from chaos.campaign.site.requests import Wire
+from chaos.campaign.site.sites import Site, Staff
 
 PART = "fuzz"
 PAGES_SHARE = 0.4

@@ -10,8 +10,8 @@ from typing import Any
 
 from django_otp.oath import TOTP
 
-from chaos.campaign.sites import HOST, Site, Staff
-from chaos.campaign.wire import Answer, Form, Json, Request, Wire
+from chaos.campaign.site.requests import Answer, Form, Json, Request, Wire
+from chaos.campaign.site.sites import HOST, Site, Staff
 
 V1 = "/api/v1/"
 BROWSER = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"

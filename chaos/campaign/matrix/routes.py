@@ -16,11 +16,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from chaos.campaign.client import Client
-from chaos.campaign.matrix import PART, Matrix
-from chaos.campaign.people import Person
-from chaos.campaign.sites import HOST
-from chaos.campaign.wire import MUTATING, Form, Json, Request
-from chaos.campaign.world import VIEWERS
+from chaos.campaign.matrix.access import PART, Matrix
+from chaos.campaign.matrix.world import VIEWERS
+from chaos.campaign.site.people import Person
+from chaos.campaign.site.requests import MUTATING, Form, Json, Request
+from chaos.campaign.site.sites import HOST
 from socialsite import asgi
 from socialsite.tests.blocks.block_matrix import (
     ADMIN,

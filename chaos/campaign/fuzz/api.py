@@ -8,11 +8,11 @@ import time
 from typing import Any
 
 from chaos.campaign.client import Client
-from chaos.campaign.people import V1, Person
-from chaos.campaign.schema import Operation
-from chaos.campaign.texts import BAD_CURSORS, Dice
-from chaos.campaign.values import Known, Values
-from chaos.campaign.wire import Answer, Form, Json, Query, Raw, Request
+from chaos.campaign.fuzz.hostile_values import BAD_CURSORS, Dice
+from chaos.campaign.fuzz.schema import Operation
+from chaos.campaign.fuzz.valid_values import Known, Values
+from chaos.campaign.site.people import V1, Person
+from chaos.campaign.site.requests import Answer, Form, Json, Query, Raw, Request
 
 WRITES, HOSTILE, READ_BACK = 0.6, 0.55, 0.3
 # Addresses of sessions and accounts: rare, otherwise nothing else would be reached.
