@@ -1,1 +1,4 @@
-"""Benchmarks of the site; each figure is compared with a floor of the same run: `make bench`."""
+"""Benchmarks, run by `make bench`; each figure is compared with a floor of the same run.
+
+Checks of correctness belong to the tests or to `chaos`.
+"""

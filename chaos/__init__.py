@@ -1,1 +1,4 @@
-"""Long stress tests, run by command: `make chaos`. The test suite has a short version of each."""
+"""Long stress tests, run by `make chaos`; the test suite has a short version of each.
+
+Measurements of speed belong to `bench`.
+"""

@@ -1,4 +1,7 @@
-"""Writes of the accounts app: people, credentials, sign-ins, moderation."""
+"""Writes of the accounts app: people, credentials, sign-ins, moderation.
+
+Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Redis.
+"""
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password

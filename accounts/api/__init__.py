@@ -1,1 +1,4 @@
-"""API of accounts: sign-up, sign-in, sign-out, people."""
+"""JSON views of accounts: sign-up, sign-in, sign-out, people.
+
+Pages belong to `accounts.views`. The rules that both follow belong to `accounts.actions`.
+"""

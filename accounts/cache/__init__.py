@@ -1,5 +1,8 @@
 """Redis data of accounts: floors of access tokens, WebSocket tickets, cards of people.
 
+Which keys exist and when they become invalid is decided here; reads of the database belong to
+`accounts.queries`.
+
 Cached floors spare most requests a query for revocations:
 
 - A floor lives at most FLOOR_TTL_MS and is only ever raised, so a lost write has effect for at most

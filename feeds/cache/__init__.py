@@ -1,5 +1,7 @@
 """What feeds keep in Redis: lists of posts, post cards, readers, read marks. All of it can go.
 
+Reads of the database belong to `feeds.queries` and `feeds.home`.
+
 Every fact is forgotten or brought in line after the commit that changes it, before the write is
 answered, and once more by the event of the change, for a process that died in between. What Redis
 could not be told is owed to it (`core.redis.forget`).

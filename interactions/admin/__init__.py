@@ -1,4 +1,7 @@
-"""Admin of interactions: the queue of reports, and read-only lists with actions."""
+"""Admin of interactions: the queue of reports, and read-only lists with actions.
+
+What staff do to comments and reports belongs to `interactions.actions`.
+"""
 
 from typing import Any
 

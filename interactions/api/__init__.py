@@ -1,1 +1,4 @@
-"""API of interactions."""
+"""JSON views of interactions: likes, comments, reposts, bookmarks, reports, notifications.
+
+Pages belong to `interactions.views`. The rules that both follow belong to `interactions.actions`.
+"""

@@ -1,6 +1,8 @@
 """What interactions keep in Redis: counts of posts, what a person did to posts (A34), and likes of
 comments (A35).
 
+Reads of the database belong to `interactions.queries`.
+
 - All are forgotten after the commit of everything that changes them, and once more by its event.
   Nothing is ever added to what is cached, so no order can be wrong.
 - What a person did is one HASH, post → the like's id, and letters for a bookmark and a repost, of

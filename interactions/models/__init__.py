@@ -1,4 +1,7 @@
-"""Likes, bookmarks, comments, notifications; a `Subject` is the object that they refer to."""
+"""Tables: likes, bookmarks, comments, reports, notifications; a `Subject` is what they refer to.
+
+Writes belong to `interactions.actions`, reads for pages and the API to `interactions.queries`.
+"""
 
 from interactions.models.bookmarks import Bookmark
 from interactions.models.checks import CountCheck

@@ -1,4 +1,7 @@
-"""Reads of interactions: for post cards, bookmarks, threads of comments, notifications."""
+"""Reads of interactions: for post cards, bookmarks, threads of comments, notifications.
+
+Writes belong to `interactions.actions`, and cached values to `interactions.cache`.
+"""
 
 from interactions.queries.bookmarks import bookmarks
 from interactions.queries.comments import (

@@ -1,1 +1,4 @@
-"""Bottom layer: ids, positions, errors, events, Redis, database helpers. Knows no domain model."""
+"""The bottom layer: HTTP, events, caches, Redis, database helpers, uploads, the process.
+
+No module here knows people, posts or any other model of an app.
+"""

@@ -1,5 +1,7 @@
 """Database helpers for MySQL and SQLite: transactions with retry, upsert, INSERT … SELECT.
 
+Statements about the tables of an app belong to that app.
+
 Rule: no Redis call inside a transaction. The isolation level is READ COMMITTED on MySQL; SQLite has
 one writer.
 """

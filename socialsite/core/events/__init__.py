@@ -1,5 +1,7 @@
 """Domain events: declared as dataclasses, published with the fact, handled at least once.
 
+The events themselves and their handlers belong to the `events` and `subscribers` of the apps.
+
 `publish()` writes a row of the transactional outbox in the transaction of the fact and runs the
 `within` handlers there. `core.events.relay` runs the other handlers later. An event is only a
 trigger: a handler reads the fact again and brings its own table in line, so repeats and reordering

@@ -1,9 +1,11 @@
 """Pictures that people upload: checked, re-encoded, kept under random names below MEDIA_ROOT.
 
+Who may see a picture is decided by the apps that refer to it.
+
 Uploaded bytes are never served. A file is decoded from one of four formats, and only its pixels are
 encoded again. This removes other formats hidden in the file (HTML, a script, an archive: a
 polyglot), EXIF data such as the location, colour profiles and trailing data. Size, dimensions and
-the parts of the file (`media_parts`) are checked before decoding. A process decodes one picture at
+the parts of the file (`media.parts`) are checked before decoding. A process decodes one picture at
 a time, so that memory stays bounded.
 
 Opaque pictures become JPEG, which encodes in a third of WEBP's time at the same quality. Pictures

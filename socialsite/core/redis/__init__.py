@@ -1,5 +1,6 @@
 """The only package that talks to Redis: short timeouts, no retries, a circuit breaker, `Batch`.
 
+Keys and their contents belong to the `cache` modules of the apps and to `core.cache`.
 Redis is disposable. Every caller must be right without it: it catches `RedisDown` and asks the
 database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
 

@@ -1,4 +1,7 @@
-"""Normalize texts that people type."""
+"""Normalize texts that people type, and find the links and names in them.
+
+Rendering a text as HTML belongs to `socialsite.pages.jinja`.
+"""
 
 import unicodedata
 
