@@ -15,6 +15,7 @@ from django.test import override_settings
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from rest_framework.test import APIClient
 
 from socialsite.core import db
@@ -144,7 +145,7 @@ def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextM
     monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
 
     def refuse() -> None:
-        raise redis.redis.ConnectionError("dead")
+        raise RedisConnectionError("dead")
 
     @contextmanager
     def dead() -> Iterator[None]:

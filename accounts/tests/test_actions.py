@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from socialsite.core.http.errors import (
     UserBanned,
     UserNotFound,
 )
+from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event, Media
 
 pytestmark = pytest.mark.django_db
@@ -391,7 +393,7 @@ def test_before_the_commit_readers_are_sent_to_the_database(
         with django_capture_on_commit_callbacks():  # nothing runs on commit
             revoke()
         key = f"fence:{user.pk}"
-        assert 0 < redis.call(lambda connection, key=key: connection.pttl(key)) <= 5000
+        assert 0 < redis.call(methodcaller("pttl", key)) <= 5000
         assert not lives(pair.access)
 
 
@@ -461,7 +463,7 @@ def test_people_are_found_by_the_beginning_of_either_name_page_by_page(make_user
             seen += [int(card["id"]) for card in page.items]
             if page.next is None:
                 break
-            cursor = queries.Position.decode(page.next)
+            cursor = Position.decode(page.next)
         assert seen == [person.pk for person in reversed(people)]
 
 
@@ -472,7 +474,7 @@ def test_a_search_takes_any_text_literally(text, make_user) -> None:
 
 
 # --- real transactions in real threads ----------------------------------------------------------
-def at_once(*calls: Callable[[], Any]) -> list[Any]:
+def at_once(*calls: Callable[..., Any]) -> list[Any]:
     """Run calls in threads that start together; returns results and errors in their order."""
     barrier = threading.Barrier(len(calls))
 

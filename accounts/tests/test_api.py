@@ -1,5 +1,7 @@
 """API of accounts: sign-in flows, people, visibility."""
 
+from typing import Any
+
 import pytest
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
@@ -178,7 +180,10 @@ def test_a_foreign_origin_is_refused_by_cookie(make_user) -> None:
     client = APIClient(enforce_csrf_checks=True)
     client.cookies["access"] = actions.sign_in(make_user()).access
     client.cookies["csrf"] = "a" * 32
-    headers = {"HTTP_X_CSRFTOKEN": "a" * 32, "HTTP_ORIGIN": "https://evil.example"}
+    headers: dict[str, Any] = {
+        "HTTP_X_CSRFTOKEN": "a" * 32,
+        "HTTP_ORIGIN": "https://evil.example",
+    }
     assert client.patch(ME, {"bio": "x"}, format="json", **headers).json()["code"] == 19
 
 
@@ -196,7 +201,8 @@ def test_nickname_and_bio_can_be_changed_and_nothing_else(api_for, make_user) ->
     assert client.patch(ME, {"nickname": "1234"}, format="json").json()["code"] == 5
     assert client.patch(ME, {"bio": "x" * 201}, format="json").json()["code"] == 13
     assert client.patch(ME, {}, format="json").json()["nickname"] == "NewNick"
-    for avatar in ("1234567890123456789", "x", -1, [], 2**63):
+    avatars: tuple[object, ...] = ("1234567890123456789", "x", -1, [], 2**63)
+    for avatar in avatars:
         answer = client.patch(ME, {"avatar": avatar}, format="json").json()
         assert (answer["code"], list(answer["fields"])) == (13, ["avatar"])
     assert client.patch(ME, {"avatar": None}, format="json").json()["avatar"] == ""

@@ -27,6 +27,6 @@ def page(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("api/v1/tiny", Tiny.as_view()),
     path("tiny", page),
-    path("", include(urls.urlpatterns)),
+    path("", include(urls)),
 ]
 handler404 = urls.handler404

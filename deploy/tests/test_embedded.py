@@ -226,7 +226,8 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
     monkeypatch.setattr(embedded, "STOP_SECONDS", 60.0)
     done = threading.Event()
     ticked = threading.Event()
-    app = current_app._get_current_object()
+    proxy: Any = current_app
+    app = proxy._get_current_object()
 
     @app.task(name="test.told")
     def told() -> None:

@@ -28,7 +28,7 @@ def of_django(settings: Any, rf: Any) -> str:
     """Return the header that Django sets over https."""
     settings.SECURE_HSTS_SECONDS = HSTS_SECONDS
     settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = settings.SECURE_HSTS_PRELOAD = True
-    answer = SecurityMiddleware(lambda request: HttpResponse())(rf.get("/", secure=True))
+    answer: Any = SecurityMiddleware(lambda request: HttpResponse())(rf.get("/", secure=True))
     return str(answer[HEADER])
 
 

@@ -7,10 +7,11 @@ import stat
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from email.message import Message
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from django.conf import settings
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
     """Response to a request."""
 
     status: int
-    headers: Mapping[str, str]
+    headers: Message
     body: bytes
 
 
@@ -95,7 +96,12 @@ def test_a_long_address_leads_to_the_login(stack: Stack, path: str) -> None:
 
 def test_metrics_are_for_scrapers_with_the_token(stack: Stack) -> None:
     """nginx connects to the site from a local address, like any proxy on this machine."""
-    for headers in ({}, {"Authorization": "Bearer wrong"}, {"X-Forwarded-For": "127.0.0.1"}):
+    some: list[dict[str, Any]] = [
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"X-Forwarded-For": "127.0.0.1"},
+    ]
+    for headers in some:
         assert ask(stack, "/metrics", **headers).status == 404
     answer = ask(stack, "/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
     assert answer.status == 200
@@ -205,9 +211,12 @@ def test_every_address_takes_bodies_up_to_its_limit(stack: Stack, path: str, lim
 
 @pytest.mark.parametrize("path", ["/healthz", "/ws/session/"])
 def test_a_head_that_is_too_large_is_refused(stack: Stack, path: str) -> None:
-    assert ask(stack, path, **{f"x-{number}": "y" for number in range(80)}).status in (200, 404)
-    assert ask(stack, path, **{f"x-{number}": "y" for number in range(120)}).status == 431
-    assert ask(stack, path, **{"x-large": "y" * 33_000}).status == 400  # refused by nginx
+    many: dict[str, Any] = {f"x-{number}": "y" for number in range(120)}
+    some = dict(list(many.items())[:80])
+    large: dict[str, Any] = {"x-large": "y" * 33_000}
+    assert ask(stack, path, **some).status in (200, 404)
+    assert ask(stack, path, **many).status == 431
+    assert ask(stack, path, **large).status == 400  # refused by nginx
 
 
 def test_memory_returns_after_large_requests(stack: Stack) -> None:

@@ -6,6 +6,7 @@
 import contextlib
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from operator import methodcaller
 from typing import Any
 from unittest import mock
 
@@ -15,6 +16,7 @@ from django.utils import timezone
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts import actions as accounts_actions
 from accounts.models import User
@@ -40,7 +42,14 @@ SIZES = {
     "MIN_CACHED_POST_SECONDS": 0,
 }
 # So small that four people suffice for each way of pulling.
-WAYS = {"FEW": 1, "WORTH_A_PROBE": 0, "PROBE": 1, "BY_AUTHOR": 2, "IDS_MAX": 2, "SPARE": 0}
+WAYS: dict[str, Any] = {
+    "FEW": 1,
+    "WORTH_A_PROBE": 0,
+    "PROBE": 1,
+    "BY_AUTHOR": 2,
+    "IDS_MAX": 2,
+    "SPARE": 0,
+}
 REFUSED = (Blacklisted, UserBanned, UserNotFound)
 CHUNK_POINTS = (
     "chunk-leased",
@@ -88,7 +97,7 @@ def dead_redis() -> Iterator[None]:
     """Take Redis down; the next call catches up on missed invalidations."""
 
     def refuse() -> None:
-        raise redis.redis.ConnectionError("dead")
+        raise RedisConnectionError("dead")
 
     with mock.patch.object(redis, "client", refuse):
         yield
@@ -274,7 +283,7 @@ class FeedMachine(RuleBasedStateMachine):
         """Let a minute pass."""
         keys = redis.call(lambda connection: connection.keys("reader:*"))
         for key in keys:
-            redis.call(lambda connection, key=key: connection.delete(key))
+            redis.call(methodcaller("delete", key))
         FanOutChunk.objects.update(leased_until=0)
 
     @rule(a=people_index, b=people_index, data=st.data())

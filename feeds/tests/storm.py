@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import methodcaller
 
 from django.db import connections
 
@@ -134,7 +135,7 @@ class Storm:
                 for _ in range(3):
                     key = redis.call(lambda connection: connection.randomkey())
                     if key is not None:
-                        redis.call(lambda connection, key=key: connection.delete(key))
+                        redis.call(methodcaller("delete", key))
             else:
                 redis.call(lambda connection: connection.flushdb())
         time.sleep(0.02)

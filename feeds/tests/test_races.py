@@ -79,7 +79,7 @@ class Race:
         self.done: Counter[str] = Counter()
         self.threads: list[threading.Thread] = []
 
-    def add(self, name: str, step: Callable[[random.Random], None], pause: float = 0) -> None:
+    def add(self, name: str, step: Callable[[random.Random], object], pause: float = 0) -> None:
         dice = random.Random(f"{name}{len(self.threads)}")
 
         def run() -> None:

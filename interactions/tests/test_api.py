@@ -113,7 +113,8 @@ def test_pages_follow_their_cursor_in_both_orders(client, post, author, me) -> N
     new = [str(made[number].pk) for number in (4, 3, 2, 1, 0)]
     hot = [str(made[number].pk) for number in (1, 4, 3, 2, 0)]
     for sort, expected in (("new", new), ("hot", hot), ("", hot)):
-        found, cursor = [], ""
+        found: list[str] = []
+        cursor: str | None = ""
         for _ in range(3):
             path = f"/api/v1/posts/{post.pk}/comments?size=2&sort={sort}&cursor={cursor}"
             page = client.get(path).json()

@@ -1,6 +1,7 @@
 """Threads and cards with counts: order, full pages, blocks, tombstones, query counts."""
 
 import random
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -142,7 +143,7 @@ def test_a_comment_shows_all_that_the_design_names(post, author, reader) -> None
     reply = actions.comment(author, post.pk, "reply", root.pk)
     actions.like(author, COMMENT, root.pk)
     actions.like(reader, COMMENT, root.pk)
-    card = queries.comment(reader, root.pk)
+    card: dict[str, Any] = {**queries.comment(reader, root.pk)}
     created_at = card.pop("created_at")
     assert created_at == iso(Comment.objects.get(pk=root.pk).position)
     assert card == {

@@ -165,7 +165,8 @@ def test_a_count_is_mended_although_people_never_stop(post, make_user, monkeypat
     """With each fold of the fix somebody else likes the post."""
     rows, _ = spoiled("likes", post)
     rows.update(like_count=7)
-    fold, folds = actions.fold_counts, []
+    fold = actions.fold_counts
+    folds: list[int] = []
 
     def fold_while_others_like(subj_type: int, subj_id: int) -> int:
         assert len(folds) < 20, "never done"

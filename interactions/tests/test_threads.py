@@ -1,6 +1,7 @@
 """Pins; open, closed and featured threads; reply counts and their costs."""
 
 import random
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db import connection
 from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Like, Subject, SubjectType
+from interactions.queries import Sort
 from interactions.tests.helpers import drift, told
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
@@ -59,7 +61,7 @@ def walk(read: Any, size: int) -> list[Any]:
         cursor = Position.decode(page.next)
 
 
-def listed(viewer: Any, post: int, sort: str = "new", size: int = 20) -> list[int]:
+def listed(viewer: Any, post: int, sort: Sort = "new", size: int = 20) -> list[int]:
     read = lambda cursor, number: queries.comments(viewer, post, cursor, number, sort)  # noqa: E731
     return [int(card["id"]) for card in walk(read, size)]
 
@@ -195,9 +197,14 @@ def test_featured_shows_what_the_author_picked_and_to_each_their_own(
         assert len(replies) == in_thread[viewer]
         assert queries.comments(viewer, post).items[0]["reply_count"] == in_thread[viewer]
     for unseen in (theirs, below, hidden):
-        for act in (queries.replies, queries.comment, partial(actions.like, subj_type=2)):
+        acts: tuple[Callable[[], object], ...] = (
+            partial(queries.replies, reader, unseen),
+            partial(queries.comment, reader, unseen),
+            partial(actions.like, reader, 2, unseen),
+        )
+        for act in acts:
             with pytest.raises(NotFound):
-                act(reader, subj_id=unseen) if act.__class__ is partial else act(reader, unseen)
+                act()
         with pytest.raises(NotFound):
             actions.comment(reader, post, "hello", unseen)
     assert queries.comment(reader, own_below)["content"] == "own below"
@@ -386,7 +393,8 @@ def test_pins_likes_answers_and_deletions_at_once_lose_no_bit(make_user, make_po
     def author_acts(number: int) -> None:
         dice = random.Random(number)
         for _ in range(15):
-            act = dice.choice([actions.pin, actions.unpin, actions.like, actions.unlike, "answer"])
+            acts: list[Any] = [actions.pin, actions.unpin, actions.like, actions.unlike, "answer"]
+            act = dice.choice(acts)
             comment = dice.choice(made)
             if act == "answer":
                 actions.comment(author, post, "answer", comment)

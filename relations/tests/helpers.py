@@ -35,6 +35,11 @@ def row(a: Any, b: Any) -> Relationship | None:
     return Relationship.objects.filter(from_user=a, to_user=b).first()
 
 
+def stored(a: Any, b: Any) -> Relationship:
+    """Return the row of a about b, which must exist."""
+    return Relationship.objects.get(from_user=a, to_user=b)
+
+
 def pair(a: Any, b: Any) -> tuple[Any, Any]:
     """Return the states of both rows of a pair."""
     return states.of(row(a, b)), states.of(row(b, a))
@@ -63,11 +68,12 @@ def facts(user: Any) -> dict[str, int]:
 def counted(user: Any) -> dict[str, int]:
     """Return the stored counters of a person."""
     found = RelationCount.objects.filter(pk=user.pk)
-    kept = found.values("following", "followers", "friends", "blocked").first()
-    return kept or dict.fromkeys(("following", "followers", "friends", "blocked"), 0)
+    names = ("following", "followers", "friends", "blocked")
+    kept = found.values_list(*names).first()
+    return dict(zip(names, kept or (0, 0, 0, 0), strict=True))
 
 
-def at_once(works: Sequence[Callable[[], Any]]) -> list[Any]:
+def at_once(works: Sequence[Callable[..., Any]]) -> list[Any]:
     """Run each call in a thread of its own, started together; returns results or exceptions."""
     start = threading.Barrier(len(works))
     results: list[Any] = [None] * len(works)

@@ -17,7 +17,7 @@ from relations import actions
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.pairs import locks, states
 from relations.pairs.states import Action
-from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, told
+from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, stored, told
 from relations.tests.test_states import CELLS, REFUSED
 from socialsite.core.http.errors import (
     Blacklisted,
@@ -69,7 +69,7 @@ def test_each_cell_changes_both_rows_and_tells_only_real_transitions(
     assert bool(told()) == changed
     assert RelationLog.objects.count() - log == changed
     if row(a, b):
-        assert row(a, b).version == row(b, a).version == version + changed
+        assert stored(a, b).version == stored(b, a).version == version + changed
 
 
 def test_a_block_between_friends_ends_two_follows(people) -> None:
@@ -100,12 +100,12 @@ def test_the_event_carries_the_payload_of_the_specification(people) -> None:
     actions.follow(a, b)
     event = Event.objects.get()
     assert event.aggregate_type == "following"
-    assert event.aggregate_id == row(a, b).pk
+    assert event.aggregate_id == stored(a, b).pk
     assert event.payload == {
         "type": "FollowCreated",
         "fromUserId": a.pk,
         "toUserId": b.pk,
-        "id": row(a, b).pk,
+        "id": stored(a, b).pk,
         "version": 1,
     }
 
@@ -113,11 +113,11 @@ def test_the_event_carries_the_payload_of_the_specification(people) -> None:
 def test_following_again_reuses_the_row_and_tells_it_again(people) -> None:
     a, b = people
     actions.follow(a, b)
-    first = row(a, b).pk
+    first = stored(a, b).pk
     actions.unfollow(a, b)
     actions.follow(a, b)
-    assert row(a, b).pk == first
-    assert row(a, b).version == 3
+    assert stored(a, b).pk == first
+    assert stored(a, b).version == 3
     events = Event.objects.order_by("pk").values_list("aggregate_id", "payload__id")
     assert list(events) == [(first, first)] * 3
     assert [name for name, _, _ in told()] == ["FollowCreated", "FollowCanceled", "FollowCreated"]
@@ -135,7 +135,7 @@ def test_unfollowing_a_friend_keeps_the_follower(people) -> None:
     a, b = people
     bring(a, b, Relation.BI_FOLLOWING)
     assert actions.unfollow(a, b) is Relation.FOLLOWED
-    assert row(b, a).relation == Relation.FOLLOWING
+    assert stored(b, a).relation == Relation.FOLLOWING
 
 
 def test_a_follow_back_moves_no_time_of_the_first_follow(people, monkeypatch) -> None:
@@ -144,15 +144,15 @@ def test_a_follow_back_moves_no_time_of_the_first_follow(people, monkeypatch) ->
     monkeypatch.setattr("socialsite.core.db.now_ms", lambda: next(clock))
     actions.follow(a, b)
     actions.follow(b, a)
-    mine, other = row(a, b), row(b, a)
+    mine, other = stored(a, b), stored(b, a)
     assert (mine.followed_at, mine.fan_since) == (1000, 2000)
     assert (other.followed_at, other.fan_since) == (2000, 1000)
     actions.unfollow(a, b)
-    mine, other = row(a, b), row(b, a)
+    mine, other = stored(a, b), stored(b, a)
     assert (mine.followed_at, mine.fan_since) == (None, 2000)
     assert (other.followed_at, other.fan_since) == (2000, None)
     actions.block(b, a)
-    mine, other = row(a, b), row(b, a)
+    mine, other = stored(a, b), stored(b, a)
     assert (other.followed_at, other.fan_since, other.blocked_at) == (None, None, 4000)
     assert (mine.followed_at, mine.fan_since, mine.blocked_at) == (None, None, None)
 
@@ -327,7 +327,7 @@ def test_what_changed_between_the_look_and_the_lock_counts(
         return
     assert actions.follow(a, b) is after
     changes = RelationLog.objects.count()
-    assert row(a, b).version == row(b, a).version == changes == len(told())
+    assert stored(a, b).version == stored(b, a).version == changes == len(told())
     assert counted(a)["following"] == (after is not Relation.BLACKLISTING)
 
 
@@ -448,6 +448,7 @@ class TestAtOnce:
             stdout=subprocess.PIPE,
             text=True,
         ) as processes:
+            assert processes.stdout is not None
             ready = [processes.stdout.readline() for _ in lists]
             shot.touch()
             words = processes.communicate(timeout=60)[0].split()

@@ -12,7 +12,7 @@ from accounts.models import Role, User
 from accounts.tests.browsers import browser_of
 from relations import actions, admin
 from relations.models import Relation, RelationLog, Relationship
-from relations.tests.helpers import pair, row
+from relations.tests.helpers import pair, stored
 
 pytestmark = pytest.mark.django_db
 
@@ -43,7 +43,7 @@ def test_the_admin_shows_relations_and_changes_none(staff, people, model) -> Non
     a, b = people
     actions.follow(a, b)
     base = f"{BASE}/{model}/"
-    found = {"relationship": row(a, b), "relationlog": RelationLog.objects.get()}.get(model, a)
+    found = {"relationship": stored(a, b), "relationlog": RelationLog.objects.get()}.get(model, a)
     assert staff.get(base).status_code == 200
     assert staff.get(f"{base}{found.pk}/change/").status_code == 200
     assert staff.get(f"{base}{found.pk}/history/").status_code == 200
@@ -97,7 +97,7 @@ def test_a_pair_has_its_history_newest_first_from_both_sides(staff, people) -> N
     actions.follow(b, a)
     actions.block(a, b)
     for owner, other in (people, people[::-1]):
-        address = f"{BASE}/relationship/{row(owner, other).pk}/change/"
+        address = f"{BASE}/relationship/{stored(owner, other).pk}/change/"
         page = staff.get(address).content.decode()
         history = page[page.index("field-history") :]
         lines = re.findall(r"<tr>(.*?)</tr>", history, re.DOTALL)
@@ -116,7 +116,7 @@ def test_the_history_is_that_of_the_pair_alone_and_bounded(
     a, b = people
     actions.follow(a, b)
     actions.follow(a, make_user("Carla1"))
-    address = f"{BASE}/relationship/{row(a, b).pk}/change/"
+    address = f"{BASE}/relationship/{stored(a, b).pk}/change/"
     page = staff.get(address).content.decode()
     assert "Carla1" not in page
     assert "Only the latest" not in page
@@ -152,7 +152,7 @@ def test_a_list_costs_the_same_queries_whatever_its_length(
 def test_a_pair_costs_the_same_queries_whatever_its_history(staff, people) -> None:
     a, b = people
     actions.follow(a, b)
-    address = f"{BASE}/relationship/{row(a, b).pk}/change/"
+    address = f"{BASE}/relationship/{stored(a, b).pk}/change/"
     counts = []
     for _ in range(2):
         staff.get(address)

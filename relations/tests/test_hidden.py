@@ -91,7 +91,8 @@ def test_a_follow_finds_nobody_where_they_became_hidden_meanwhile(
     kind: str, me: User, people: dict[str, User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("relations.views._Named.is_hidden", False)
-    browser, request = browser_of(me), ("post", "/@{}/follow", {"follow": "1"}, {})
+    browser = browser_of(me)
+    request: tuple[Any, ...] = ("post", "/@{}/follow", {"follow": "1"}, {})
     mine, theirs = (
         answer(browser, name, (request[0], request[1].format(name), *request[2:]))
         for name in (HIDDEN[kind], NOBODY)

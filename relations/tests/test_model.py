@@ -83,8 +83,8 @@ class Facts:
 
     def state(self, a: int, b: int) -> Relation | None:
         """Return the expected row of a about b."""
-        bits = [(a, b) in self.follows, (b, a) in self.follows]
-        return STATES[*bits, (a, b) in self.blocks, (b, a) in self.blocks]
+        mine = ((a, b) in self.follows, (b, a) in self.follows)
+        return STATES[(*mine, (a, b) in self.blocks, (b, a) in self.blocks)]
 
     def told(self, a: int, b: int) -> set[tuple[str, int, int]]:
         """Return (fact, actor, target) for everything that holds between two people."""

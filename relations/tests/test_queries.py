@@ -207,6 +207,7 @@ def test_a_page_costs_the_same_queries_whatever_its_size(
     hub, others = star(12)
     reader = make_user()
     first = queries.LISTS[kind](hub.pk, None, 4, reader.pk)
+    assert first.next is not None
     for size, cursor in ((2, None), (11, None), (4, Position.decode(first.next))):
         redis.forget([f"person:{other.pk}" for other in others])
         with django_assert_num_queries(3):

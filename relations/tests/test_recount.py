@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from relations import actions, tasks
 from relations.counters import counts, recount
 from relations.models import CountCheck, Relation, RelationCount, Relationship
+from relations.pairs import states
 from relations.tests.helpers import at_once, bring, counted, facts
 from socialsite.core import db
 from socialsite.core.events import relay
@@ -132,7 +133,7 @@ def test_a_row_that_is_settled_or_changed_meanwhile_is_not_lost(circle, make_use
     rows = [
         row
         for row in Relationship.objects.filter(from_user=circle[0])
-        if counts.bits(recount.states.of(row)) != row.counted
+        if counts.bits(states.of(row)) != row.counted
     ]
     assert len(rows) == 2
     drain()

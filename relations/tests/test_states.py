@@ -1,5 +1,7 @@
 """The 28 cells of A32, both rows, written out independently of the tested table."""
 
+from typing import Any
+
 import pytest
 
 from relations.models import Relation
@@ -14,7 +16,7 @@ BI_FOLLOWING, BI_BLACKLISTING = Relation.BI_FOLLOWING, Relation.BI_BLACKLISTING
 REFUSED = "refused"
 
 # Pair before -> pair after follow, unfollow, block, unblock.
-TABLE = {
+TABLE: dict[Any, list[Any]] = {
     (NONE, NONE): [
         (FOLLOWING, FOLLOWED),
         (NONE, NONE),

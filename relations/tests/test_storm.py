@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from relations.models import Relation, RelationCount, RelationLog, Relationship
+from relations.pairs import locks
 from relations.tests.helpers import row
 from relations.tests.storm import storm
 from socialsite.core import db
@@ -62,8 +63,6 @@ class TestTheStormSeesDamage:
         assert set(storm(people, threads=1, operations=0).drift()) == {people[0].pk}
 
     def test_a_deadlock_that_was_tried_again(self, people: Any, monkeypatch: Any) -> None:
-        from relations import actions
-        from relations.pairs import locks
 
         real, times = locks.counters, iter([1])
 
@@ -72,7 +71,7 @@ class TestTheStormSeesDamage:
                 raise OperationalError(1213, "Deadlock found")
             return real(ids)
 
-        monkeypatch.setattr(actions.locks, "counters", fail_once)
+        monkeypatch.setattr(locks, "counters", fail_once)
         found = storm(people[:2], threads=1, operations=20)
         assert found.retries == {1213: 1}
         assert found.errors == []

@@ -9,6 +9,7 @@ itself asks for the fixture `real_lifetimes`. `short_lived` finds the keys that 
 import hashlib
 import pkgutil
 import time
+from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -93,11 +94,8 @@ def short_lived() -> dict[str, int]:
     """Return the keys in Redis that could expire during a test, with the ms that are left."""
     from socialsite.core import redis
 
-    keys: list[bytes] = redis.call(lambda connection: connection.keys())
-    left = {
-        key.decode(errors="replace"): redis.call(lambda connection, key=key: connection.pttl(key))
-        for key in keys
-    }
+    keys: Any = redis.call(lambda connection: connection.keys())
+    left = {key.decode(errors="replace"): redis.call(methodcaller("pttl", key)) for key in keys}
     return {
         key: ms for key, ms in left.items() if 0 <= ms < LONG_MS and not key.startswith(HARMLESS)
     }

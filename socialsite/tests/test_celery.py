@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from celery.fixups.django import DjangoWorkerFixup
+from celery.fixups.django import DjangoWorkerFixup  # type: ignore[attr-defined]  # not in the stubs
 from celery.signals import task_postrun, task_prerun
 from django.db import DatabaseError, connection
 

@@ -2,6 +2,7 @@
 
 import io
 from collections import Counter
+from typing import TypedDict
 
 import pytest
 from django.core.management import call_command
@@ -24,7 +25,13 @@ from socialsite.demo.people import BIG_AUTHOR, LOGINS, PASSWORD, make
 from socialsite.demo.plan import Plan
 from socialsite.env import DEMO_PUSH_ALL_MAX
 
-SIZE = {"people": 16, "posts": 16}
+
+class Size(TypedDict):
+    people: int
+    posts: int
+
+
+SIZE: Size = {"people": 16, "posts": 16}
 
 pytestmark = pytest.mark.embedded
 
@@ -56,7 +63,7 @@ def test_seeding_twice_adds_nothing(monkeypatch) -> None:
     assert min(before) > 0
     shown = list(Post.objects.filter(kind="repost"))
     assert shown
-    assert all(post.position > post.ref_post.position for post in shown)
+    assert all(post.ref_post and post.position > post.ref_post.position for post in shown)
     assert not Event.objects.exists()
     assert not FanOut.objects.filter(state__lt=FanOut.State.DONE).exists()
     assert ("posts", SIZE["posts"], SIZE["posts"]) in seen
@@ -166,7 +173,7 @@ def test_texts_do_not_repeat_themselves_on_a_page() -> None:
     shown = [step for step in steps if step.shares is not None]
     assert len(shown) > 0.02 * len(steps)
     assert {step.quiet for step in shown} == {True, False}
-    assert all(step.shares < step.number for step in shown)
+    assert all(step.shares is not None and step.shares < step.number for step in shown)
     ages = [step.age_ms for step in steps]
     assert sorted(set(ages), reverse=True) == ages
     said = Counter((t.step, t.comment.words) for step in steps for t in step.threads)

@@ -24,7 +24,8 @@ def card(make_user, make_post) -> dict[str, Any]:
 
 @pytest.mark.django_db
 def test_a_kept_card_is_what_the_template_makes(card) -> None:
-    macro = engines["jinja2"].env.get_template("feeds/_card.html").module.card
+    engine: Any = engines["jinja2"]
+    macro = engine.env.get_template("feeds/_card.html").module.card
     for _ in range(2):
         made = macro(card, "now", {**C, "hidden": Markup("<input>")}, False)
         assert jinja.post_card(card, C) == made
@@ -96,7 +97,7 @@ def test_a_long_text_is_read_once_and_what_is_kept_is_bounded_by_bytes(monkeypat
     text = "@alice1 " + "x" * 50_000
     assert jinja.linked(text) == jinja.linked(text)
     assert read == [text]
-    links = jinja._linked.cache
+    links: Any = jinja._linked.cache
     for number in range(60):
         jinja.linked(f"@alice1 {number} " + "\U00020000" * 50_000)
     assert 0 < links.currsize <= links.maxsize == jinja.LINKED_BYTES
@@ -107,7 +108,7 @@ def test_a_long_text_is_read_once_and_what_is_kept_is_bounded_by_bytes(monkeypat
 
 @pytest.mark.django_db
 def test_cards_of_long_posts_are_bounded_by_bytes(card) -> None:
-    cards = jinja._post_card.cache
+    cards: Any = jinja._post_card.cache
     for number in range(150):
         jinja.post_card({**card, "content": f"{number} " + "&" * 50_000}, C, full=True)
     assert 0 < cards.currsize <= cards.maxsize == jinja.CARDS_BYTES

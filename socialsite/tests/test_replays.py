@@ -12,6 +12,7 @@ import pytest
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.db.models import Model
 from drf_spectacular.generators import SchemaGenerator
 from PIL import Image
 from rest_framework.test import APIClient
@@ -66,7 +67,7 @@ def scene(make_user: Any, api_for: Any) -> Scene:
 
 
 # The request, and the table in which it may create one row.
-CREATING: dict[str, tuple[str, dict[str, Any], type]] = {
+CREATING: dict[str, tuple[str, dict[str, Any], type[Model]]] = {
     "post": ("posts", {"content": "mine"}, Post),
     "repost": ("posts/{post}/repost", {}, Post),
     "quote": ("posts/{post}/repost", {"content": "look"}, Post),
@@ -107,7 +108,7 @@ def delete_original(scene: Scene, what: str) -> None:
 
 # Objects that still belong to the person afterwards, and are shown again.
 OWN = ("post", "repost", "quote", "picture")
-STAYS = {
+STAYS: dict[Callable[[Scene, str], None], tuple[str, ...]] = {
     undo: (),
     block: OWN,
     delete_original: (*OWN, "report of a user"),

@@ -33,7 +33,9 @@ class Server:
 
     def __init__(self, access: str, leaves_at: int = 0, *, silently: bool = False) -> None:
         self.leaves_at, self.silently = leaves_at, silently
-        self.moments, self.sent, self.wrong = 0, [], []
+        self.moments = 0
+        self.sent: list[Any] = []
+        self.wrong: list[Any] = []
         self.is_gone = self.is_accepted = self.is_closed = False
         self._inbox: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         cookie = f"access={access}; refresh=".encode()

@@ -36,7 +36,7 @@ HOME, AWAY = "192.0.2.7", "198.51.100.9"
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 
 
-def request_from(address: str = HOME, **extra: str) -> Any:
+def request_from(address: str = HOME, **extra: Any) -> Any:
     return RequestFactory().post("/login", REMOTE_ADDR=address, **extra)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
 from django.test import Client
 from rest_framework.test import APIClient
 
@@ -202,7 +203,7 @@ def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
     def page() -> None:
         request = rf.post("/admin/")
         request.COOKIES["access"] = access
-        TokenMiddleware(lambda request: None).process_request(request)
+        TokenMiddleware(lambda request: HttpResponse()).process_request(request)
         if before is not None:
             rate_limits.prepare(request, {"POST": (budgets.TABLE[before],)})
         assert request.user.is_authenticated

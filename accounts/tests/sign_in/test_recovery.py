@@ -19,14 +19,14 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 from django_otp import oath
 
-from accounts import actions, subscribers, tasks
+from accounts import actions, tasks
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
 from accounts.sign_in import rules
 from accounts.tests.sign_in.test_two_factor import App
 from relations.tests.helpers import at_once
-from socialsite.core.events import relay
+from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import (
     AppError,
     InvalidInput,
@@ -94,7 +94,7 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
     monkeypatch.setattr(PasswordResetTokenGenerator, "_now", lambda self: now(self) + later)
 
     def unsign_later(self: Any, value: str, max_age: int) -> str:
-        return unsign(self, value, max_age - later.total_seconds())
+        return unsign(self, value, timedelta(seconds=max_age) - later)
 
     monkeypatch.setattr(TimestampSigner, "unsign", unsign_later)
 

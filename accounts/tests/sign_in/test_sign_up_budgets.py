@@ -9,12 +9,12 @@ from django.core import mail as outgoing
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts import actions, subscribers, tasks
+from accounts import actions, tasks
 from accounts.mail import messages
 from accounts.models import User
 from accounts.sign_in import flow, guarded, networks
 from accounts.tests.sign_in.test_attempts import AWAY, HOME, request_from
-from socialsite.core.events import relay
+from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.models import Allowance, Event
 from socialsite.core.rate_limits import budgets

@@ -66,7 +66,7 @@ def opened(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def signature(algorithm: str, key: Any, text: bytes) -> bytes:
     """Sign by any algorithm, with anything that can serve as its key."""
-    digest = HASHES.get(algorithm[2:])
+    digest: Any = HASHES.get(algorithm[2:])  # None for an algorithm without one
     match algorithm[:2], key:
         case "Ed", ed25519.Ed25519PrivateKey():
             return key.sign(text)
@@ -169,7 +169,7 @@ KIDS += [
     "ключ",
     "https://evil.example/k",
 ]
-EXTRA = [
+EXTRA: list[dict[str, Any]] = [
     {"jku": "https://evil.example/jwks.json"},
     {"x5u": "https://evil.example/chain.pem"},
     {"x5c": ["MIIB"]},
@@ -290,8 +290,8 @@ def key_of_a_stranger(forger: Forger) -> str:
     """A foreign key under the `kid` of one of ours, also with the key in the header."""
     key = forger.dice.choice(forger.keys)
     algorithm = forger.dice.choice([key.algorithm, *strangers()])
-    more = forger.dice.choice([{}, {"alg": algorithm}, {"jwk": {"kty": "oct", "k": "AAAA"}}])
-    header = key.header | more | forger.dice.choice([{}, *EXTRA])
+    some: list[dict[str, Any]] = [{}, {"alg": algorithm}, {"jwk": {"kty": "oct", "k": "AAAA"}}]
+    header = key.header | forger.dice.choice(some) | forger.dice.choice([{}, *EXTRA])
     return sealed(header, forger.claims(rol=7), algorithm, strangers()[algorithm])
 
 
@@ -406,7 +406,8 @@ def claims_exchanged(forger: Forger) -> str:
     """Changed claims with an old signature."""
     head, _, old = forger.any().split(".")
     uid = str(forger.dice.randrange(1, 2**62))
-    changes = forger.dice.choice([{"rol": 7}, {"uid": uid}, {"exp": 2**40}, {"ver": 9}, {"bat": 9}])
+    some: list[dict[str, Any]] = [{"rol": 7}, {"uid": uid}, {"exp": 2**40}, {"ver": 9}, {"bat": 9}]
+    changes = forger.dice.choice(some)
     return f"{head}.{part(forger.claims(**changes))}.{old}"
 
 

@@ -5,13 +5,14 @@ A seed makes failures reproducible. A forged token costs neither a query nor a r
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts import actions, tokens
-from accounts.tests.live.test_sockets import Socket, run
+from accounts.tests.live.talk import Socket, run
 from accounts.tests.tokens import forgery
 from accounts.tests.tokens.forgery import FAMILIES, Forger, Forgery
 from accounts.tokens import decoding
@@ -74,7 +75,8 @@ def test_two_thousand_forged_tokens_are_refused_over_http(live, forge, api, monk
     monkeypatch.setattr(
         redis, "call", lambda function: (round_trips.append(function), call(function))[1]
     )
-    wrong, asked = [], Counter()
+    wrong: list[Any] = []
+    asked: Counter[Any] = Counter()
     api.raise_request_exception = False
 
     def judge(one: Forgery, way: str, response) -> None:
@@ -125,7 +127,8 @@ def test_forged_tokens_are_not_active(forge, api, settings) -> None:
 @pytest.mark.once
 @pytest.mark.django_db(transaction=True)
 def test_five_hundred_forged_tokens_are_refused_by_the_socket(live, forge) -> None:
-    wrong, codes = [], Counter()
+    wrong: list[Any] = []
+    codes: Counter[Any] = Counter()
 
     async def scenario() -> None:
         for pair in live:

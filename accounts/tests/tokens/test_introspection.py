@@ -2,6 +2,7 @@
 
 import base64
 import time
+from typing import Any
 from urllib.parse import quote
 
 import jwt
@@ -106,7 +107,7 @@ def test_a_service_shows_its_key_in_either_way(shown, pair) -> None:
     assert (answer.status_code, answer.json()["active"]) == (200, True)
 
 
-def refused(shown: str | None, **more: str):
+def refused(shown: str | None, **more: Any):
     """Return the response to this credential and a meaningless token."""
     headers = more if shown is None else more | {"HTTP_AUTHORIZATION": shown}
     return APIClient().post(INTROSPECT, {"token": "x"}, format="json", **headers)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from feeds import actions, cache, queries, subscribers, tasks
+from feeds import actions, cache, queries, tasks
 from feeds.audit import cache_audit, verify
 from feeds.cache.timeline import member_of
 from feeds.fanout import sweep, tiers
@@ -325,7 +325,6 @@ def _deaf(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody tells the caches of a change of relations."""
     monkeypatch.setattr(cache, "changed_reader", lambda *viewer_ids: None)
     monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
-    monkeypatch.setattr(subscribers.cache, "changed_reader", lambda *viewer_ids: None)
 
 
 @pytest.mark.usefixtures("_deaf")

@@ -1,6 +1,7 @@
 """A worker that cannot reach Redis in the middle of a delivery, while readers can."""
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -58,7 +59,7 @@ def generations(people: list[User]) -> list[int]:
 def wait_for_readers() -> None:
     """Let the minute pass for which readers may be cached."""
     for key in redis.call(lambda connection: connection.keys("reader:*")):
-        redis.call(lambda connection, key=key: connection.delete(key))
+        redis.call(methodcaller("delete", key))
     FanOutChunk.objects.update(leased_until=0)
 
 

@@ -77,7 +77,8 @@ def cached(owner: int = OWNER) -> tuple[list[Position], bool] | None:
 def raw() -> list[tuple[bytes, float]]:
     """Return the ZSET as it stands, from the top."""
     key = LIST.key(OWNER)
-    return redis.call(lambda connection: connection.zrange(key, 0, -1, withscores=True))
+    found: Any = redis.call(lambda connection: connection.zrange(key, 0, -1, withscores=True))
+    return list(found)
 
 
 def down(*places: Position) -> list[Position]:
@@ -266,7 +267,9 @@ def test_beyond_the_cap_the_oldest_go_and_with_them_the_end(small: Any) -> None:
     for place in PLACES[9:40]:
         add(place)
         assert len(raw()) - 2 <= 8
-    assert cached()[0][:6] == down(*PLACES)[:6]
+    found = cached()
+    assert found is not None
+    assert found[0][:6] == down(*PLACES)[:6]
 
 
 def test_old_entries_beyond_the_size_go_with_every_sixteenth_but_young_ones_stay(

@@ -4,6 +4,7 @@ import functools
 import itertools
 from collections.abc import Callable
 from datetime import timedelta
+from operator import methodcaller
 from typing import Any
 from unittest import mock
 
@@ -252,7 +253,7 @@ def test_an_inbox_that_is_trimmed_behind_a_cached_reader_is_exact(
         settings.INBOX_MAX = size
         trim.trim(reader.pk)
         for key in keys:
-            redis.call(lambda connection, key=key: connection.delete(f"{key}:{reader.pk}"))
+            redis.call(methodcaller("delete", f"{key}:{reader.pk}"))
         assert_exact(reader)
         make_post(author)
         drain()

@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
+from redis.exceptions import ConnectionError as RedisConnectionError
+
 from interactions import actions, cache, queries
 from interactions.models import CountChange, Like, SubjectType
 from interactions.queries.likes import LikedComments
@@ -103,7 +105,7 @@ class Storm:
 
     def click_without_redis(self) -> None:
         def refuse() -> None:
-            raise redis.redis.ConnectionError("dead")
+            raise RedisConnectionError("dead")
 
         with mock.patch.object(redis, "client", refuse):
             self.click()
@@ -123,8 +125,11 @@ class Storm:
     # --- parts --------------------------------------------------------------------------------
     def _shown(self, reader: Any) -> dict[tuple[int, int], bool]:
         """What the pages of the posts and of one thread say that a reader likes."""
-        cards = queries.decorate(reader, [{"id": str(ident), "ref": None} for ident in self.posts])
-        shown = {(POST, int(card["id"])): card["liked"] for card in cards}
+        bare: list[Any] = [{"id": str(ident), "ref": None} for ident in self.posts]
+        cards = queries.decorate(reader, bare)
+        shown: dict[tuple[int, int], bool] = {
+            (POST, int(card["id"])): card["liked"] for card in cards
+        }
         number = self.dice.randrange(2)
         if self.dice.random() < 0.1:
             page = queries.comments(reader, self.posts[number], None, 20, "hot")

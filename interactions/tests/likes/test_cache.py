@@ -4,6 +4,7 @@ import contextlib
 import random
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ def true(viewer: Any, ids: Iterable[int]) -> Shown:
 
 def liked_hash(user: Any) -> dict[str, Any]:
     """What Redis holds of what a person did: `<like>`, `b` of those kept, `r` of those reposted."""
-    found = redis.call(lambda connection: connection.hgetall(cache._mine(user.pk)))
+    found: Any = redis.call(lambda connection: connection.hgetall(cache._mine(user.pk)))
     return {
         name.decode(): int(value) if value.isdigit() else value.decode()
         for name, value in found.items()
@@ -142,7 +143,7 @@ def deliver() -> None:
         pass
 
 
-def after_reading(patch: pytest.MonkeyPatch, act: Callable[[], Any]) -> None:
+def after_reading(patch: pytest.MonkeyPatch, act: Callable[..., Any]) -> None:
     """Let something happen each time a reader has read the database and has not filled yet."""
     read, newest = queries.Decoration.read, decoration._newest
 
@@ -593,7 +594,7 @@ def test_what_is_cached_and_every_lease_runs_out(
     keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]
 
     def left() -> list[int]:
-        return [redis.call(lambda connection, key=key: connection.pttl(key)) for key in keys]
+        return [redis.call(methodcaller("pttl", key)) for key in keys]
 
     leases: list[list[int]] = []
     with monkeypatch.context() as patch:

@@ -7,6 +7,7 @@ import pytest
 from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Counted, Like, Subject, SubjectType
+from interactions.queries import Sort
 from interactions.queries.likes import LikedComments
 from interactions.tests.likes.likes_storm import Storm
 from relations import actions as relations_actions
@@ -38,7 +39,7 @@ def comments(author, post) -> list[int]:
     return [actions.comment(author, post, str(number)).pk for number in range(6)]
 
 
-def liked(viewer: Any, post: int, sort: str = "hot") -> set[int]:
+def liked(viewer: Any, post: int, sort: Sort = "hot") -> set[int]:
     page = queries.comments(viewer, post, None, 20, sort)
     return {int(card["id"]) for card in page.items if card["liked"]}
 
@@ -53,7 +54,7 @@ def set_likes(comment: int, number: int) -> None:
 def kept(reader: Any, post: int) -> dict[str, int]:
     thread = Subject.objects.get(subj_id=post).pk
     key = cache._liked(reader.pk, thread)
-    found = redis.call(lambda connection: connection.hgetall(key))
+    found: Any = redis.call(lambda connection: connection.hgetall(key))
     return {name.decode(): int(value) for name, value in found.items()}
 
 
@@ -174,7 +175,8 @@ def test_likers_are_listed_newest_first_without_those_one_may_not_see(
         assert names(mine, path, size) == [seen[n] for n in (0, 3, 4, 5, 6)]
     last = mine.get(f"/api/v1/{path}").json()["items"][-1]
     assert last["relation"] == "FOLLOWING"
-    shown = {POST: queries.decorate(reader, [{"id": str(post), "ref": None}])[0]}
+    bare: Any = {"id": str(post), "ref": None}
+    shown: dict[int, Any] = {POST: queries.decorate(reader, [bare])[0]}
     shown[COMMENT] = queries.comment(reader, comments[0])
     assert shown[kind]["like_count"] == 8  # everybody's
     assert api.get(f"/api/v1/{path}?cursor=x").status_code == 400

@@ -165,7 +165,7 @@ def _one(on: Scene, dice: random.Random) -> None:
     """Do one random action."""
     one, other = dice.sample(on.people, 2)
     # Half of them on one post: contention reveals missing locks.
-    post = dice.choice([*on.posts, *on.hosts_posts * len(on.posts)])
+    post = dice.choice([*on.posts, *list(on.hosts_posts) * len(on.posts)])
     match dice.randrange(12):
         case 0 | 1 | 2:
             dice.choice([actions.like, actions.unlike])(one, SubjectType.POST, post)
@@ -273,7 +273,7 @@ def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
             add("mentioned", "comment", comment.pk, comment.author_id)
     for post in posts.values():
         if post.kind == PostKind.REPOST and not post.is_deleted:
-            source = posts[post.ref_post_id]
+            source = posts[post.ref_post_id or 0]
             if source.author_id == reader.pk and sees_post(source.pk):
                 add("reposted", "post", source.pk, post.author_id)
     for row in rows:
@@ -284,12 +284,15 @@ def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
 
 def differences(reader: Any) -> list[Any]:
     """Return the differences between notifications and facts; empty after a drain."""
-    facts, wrong = expected(reader), []
+    facts = expected(reader)
+    wrong: list[Any] = []
     page = queries.notifications(reader, None, 100)
     items = {_key(item): item for item in page.items}
     if items.keys() != facts.keys() or len(items) != len(page.items):
         wrong.append((reader.username, "groups", sorted(items.keys() ^ facts.keys())))
-    values = {(kind.name, kind.subject): kind.value for kind in kinds.KINDS}
+    values: dict[tuple[str, str], int] = {
+        (kind.name, kind.subject): kind.value for kind in kinds.KINDS
+    }
     order = []
     for key in items.keys() & facts.keys():
         causes = NotificationCause.objects.filter(

@@ -78,7 +78,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
     folding, may_go_on = threading.Event(), threading.Event()
     write = fold._write_groups
 
-    def slow(*args: Any) -> bool:
+    def slow(*args: Any) -> Any:
         folding.set()
         assert may_go_on.wait(60)
         return write(*args)

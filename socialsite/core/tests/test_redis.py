@@ -16,7 +16,7 @@ from fakeredis import FakeServer
 from redis import asyncio as aioredis
 
 from socialsite.core import redis
-from socialsite.core.redis import wire
+from socialsite.core.redis import Promise, wire
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
 
     with redis.left_out():
         batch = redis.Batch()
-        asked = batch.add("GET", "x")
+        asked: Promise[Any] = batch.add("GET", "x")
         batch.run()
         with pytest.raises(redis.RedisDown):
             asked.value  # noqa: B018
@@ -106,7 +106,7 @@ def test_a_batch_answers_each_promise_in_one_round_trip(monkeypatch) -> None:
     monkeypatch.setattr(redis, "call", lambda function: trips.append(1) or real(function))
     batch = redis.Batch()
     first = batch.add("GET", "a", read=int)
-    second = batch.add("GET", "b")
+    second: Promise[Any] = batch.add("GET", "b")
     with pytest.raises(redis.RedisDown):
         _ = first.value
     batch.run()
@@ -119,8 +119,8 @@ def test_a_batch_answers_each_promise_in_one_round_trip(monkeypatch) -> None:
 def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
     redis.call(lambda connection: connection.set("text", "x"))
     batch = redis.Batch()
-    bad = batch.add("LPUSH", "text", "y")
-    good = batch.add("GET", "text")
+    bad: Promise[Any] = batch.add("LPUSH", "text", "y")
+    good: Promise[Any] = batch.add("GET", "text")
     batch.run()
     assert good.value == b"x"
     with pytest.raises(redis.RedisDown):
@@ -129,7 +129,7 @@ def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
 
 def test_a_batch_without_redis_does_not_raise_until_a_value_is_asked_for(broken) -> None:
     batch = redis.Batch()
-    promise = batch.add("GET", "a")
+    promise: Promise[Any] = batch.add("GET", "a")
     batch.run()
     with pytest.raises(redis.RedisDown):
         _ = promise.value
@@ -146,9 +146,9 @@ def test_all_keys_that_several_apps_read_are_one_command(monkeypatch) -> None:
         lambda wire, commands: sent.append(list(commands)) or real(wire, commands),
     )
     batch = redis.Batch()
-    counted = batch.add("INCR", "a")
+    counted: Promise[Any] = batch.add("INCR", "a")
     both = batch.get(["b", "a"], lambda values: values)
-    one = batch.get(["a"], lambda values: int(values[0]))
+    one = batch.get(["a"], lambda values: int(values[0] or 0))
     none = batch.get(["nothing", "list"], lambda values: values)
     batch.run()
     assert sent == [[("MGET", "b", "a", "a", "nothing", "list"), ("INCR", "a")]]
@@ -159,9 +159,9 @@ def test_all_keys_that_several_apps_read_are_one_command(monkeypatch) -> None:
 def test_a_batch_can_be_filled_and_run_again() -> None:
     redis.call(lambda connection: connection.set("a", "1"))
     batch = redis.Batch()
-    first = batch.add("GET", "a")
+    first: Promise[Any] = batch.add("GET", "a")
     batch.run()
-    second = batch.add("INCR", "a")
+    second: Promise[Any] = batch.add("INCR", "a")
     batch.run()
     assert (first.value, second.value) == (b"1", 2)
 
@@ -185,9 +185,9 @@ def test_a_script_runs_by_its_file_also_after_redis_forgot_it(script) -> None:
 def test_a_script_runs_inside_a_batch(script) -> None:
     redis.call(lambda connection: connection.set("a", "1"))
     batch = redis.Batch()
-    before = batch.add("GET", "a")
-    found = batch.add(*script.command(["a"], ["x"]))
-    after = batch.add("INCR", "a")
+    before: Promise[Any] = batch.add("GET", "a")
+    found: Promise[Any] = batch.add(*script.command(["a"], ["x"]))
+    after: Promise[Any] = batch.add("INCR", "a")
     batch.run()
     assert (before.value, found.value, after.value) == (b"1", [b"1", b"x"], 2)
 
@@ -220,7 +220,8 @@ def hanging():
 @pytest.mark.full
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded Redis has no socket")
 def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
-    options = settings.CACHES["default"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
+    caches: Any = settings.CACHES
+    options = caches["default"]["OPTIONS"]["CONNECTION_POOL_KWARGS"]
     client = redis_py.Redis(host="127.0.0.1", port=hanging.port, **options)
     monkeypatch.setattr(redis, "client", lambda: client)
     assert options["socket_timeout"] == options["socket_connect_timeout"] == 0.2
@@ -248,13 +249,14 @@ def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, mon
     assert sleeps.wait(60)
     redis.owed.clear()
     cleared.set()
+    assert thread is not None
     thread.join(60)
     assert round_trips == []
 
 
 # --- deferred commands --------------------------------------------------------------------------
 def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_trips) -> None:
-    def value() -> bytes | None:
+    def value() -> bytes | str | None:
         return redis.call(lambda connection: connection.get("a"))
 
     redis.send_later("SET", "a", "1")
@@ -346,7 +348,7 @@ def test_threads_and_sockets_of_the_embedded_mode_share_one_server(monkeypatch) 
 
     def ask() -> None:
         batch = redis.Batch()
-        answer = batch.add("GET", "shared")
+        answer: Promise[Any] = batch.add("GET", "shared")
         batch.run()
         found.append(answer.value)
 
@@ -355,7 +357,8 @@ def test_threads_and_sockets_of_the_embedded_mode_share_one_server(monkeypatch) 
     thread.join()
 
     async def ask_as_the_channel_layer_does() -> None:
-        (host,) = settings.CHANNEL_LAYERS["default"]["CONFIG"]["hosts"]
+        layers: Any = settings.CHANNEL_LAYERS
+        (host,) = layers["default"]["CONFIG"]["hosts"]
         async with aioredis.Redis(connection_pool=create_pool(host)) as connection:
             found.append(await connection.get("shared"))
 

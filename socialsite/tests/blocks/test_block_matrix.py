@@ -147,7 +147,8 @@ class Walk:
     """Calls addresses as readers, and collects violations."""
 
     def __init__(self, world: World, api_for: Callable[..., Any]) -> None:
-        self.world, self.wrong = world, []
+        self.world = world
+        self.wrong: list[Any] = []
         self.state = ""
         self.proven: set[tuple[str, bool, Call]] = set()
         self.clients: dict[tuple[str, bool], Any] = {}

@@ -83,7 +83,7 @@ def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
     return float(at) / 1000 - since
 
 
-def redis_of(stack: Stack) -> "Redis[Any]":
+def redis_of(stack: Stack) -> Redis:
     """A client of the stack's cache Redis, which also serves the channel layer."""
     return Redis.from_url(stack.env["REDIS_URL"])
 

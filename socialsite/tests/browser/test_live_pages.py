@@ -114,7 +114,9 @@ def test_other_roles_are_fetched_without_a_word(stack: Stack, browser: Browser) 
     assert is_the_same_document(page)
     cookie = next(one for one in context.cookies() if one["name"] == "access")
     assert cookie["value"] != member.pair["access"]
-    assert page.goto("/admin/").ok
+    answer = page.goto("/admin/")
+    assert answer is not None
+    assert answer.ok
     context.close()
 
 

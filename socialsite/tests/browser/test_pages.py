@@ -26,7 +26,8 @@ def site_settings(settings: Any) -> Any:
 
 
 def test_every_template_compiles() -> None:
-    environment = engines["jinja2"].env
+    engine: Any = engines["jinja2"]
+    environment = engine.env
     root = Path(settings.BASE_DIR, "templates")
     for path in root.rglob("*.html"):
         environment.get_template(str(path.relative_to(root)))
@@ -152,7 +153,8 @@ def test_metrics_without_the_token_are_for_nobody_wherever_the_request_comes_fro
     for address in ("127.0.0.1", "::1", "", "10.0.0.1"):
         assert Client(REMOTE_ADDR=address).get("/metrics").status_code == 404, address
     for header in ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_VIA"):
-        assert Client().get("/metrics", **{header: "127.0.0.1"}).status_code == 404, header
+        extra: dict[str, Any] = {header: "127.0.0.1"}
+        assert Client().get("/metrics", **extra).status_code == 404, header
 
 
 @pytest.mark.parametrize("shown", ["", "Bearer", "Bearer ", "Bearer x"])

@@ -25,6 +25,7 @@ from feeds import actions as feeds_actions
 from feeds.models import Post, PostImage
 from relations import actions as relations_actions
 from socialsite.core import media
+from socialsite.core.http.errors import InvalidInput
 from socialsite.core.media import files, usage
 from socialsite.core.models import Media
 from socialsite.core.tasks import sweep_media
@@ -488,7 +489,7 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
         try:
             feeds_actions.publish(author, images=[item.pk])
             outcome.append("published")
-        except media.InvalidInput:
+        except InvalidInput:
             outcome.append("refused")
         finally:
             connection.close()
@@ -575,11 +576,11 @@ def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
     for kind, whom in expected.items():
         for role, token in tokens.items():
             for key in ("url", "thumb"):
-                code, headers, body = fetch(site, pictures[kind][key], token)
+                code, headers, data = fetch(site, pictures[kind][key], token)
                 assert code == (200 if role in whom else 404), (kind, role)
                 if code == 200:
                     assert headers["Content-Type"] == "image/jpeg"
-                    assert body.startswith(b"\xff\xd8")
+                    assert data.startswith(b"\xff\xd8")
                     # If nginx stands in front, it sends every file itself.
                     assert ("ETag" in headers) == (headers["Server"] == "nginx")
                     assert headers.get_all("Cache-Control") == [

@@ -36,7 +36,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_the_document_is_made_once_in_each_format_for_everybody(made: list[int]) -> None:
-    first = {}
+    first: dict[Any, Any] = {}
     for number, (language, query) in enumerate(
         [("en", ""), ("zh-hans", ""), ("zh-hans", "?lang=zh-hans"), ("en", "?version=9")]
     ):

@@ -8,6 +8,8 @@ import gc
 import string
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import AnyStr
 from urllib.parse import urlsplit
 
 FLOOR = 0.002
@@ -15,7 +17,7 @@ RATIO = 3.0
 TRIES = 6
 SLOWEST = 10
 
-Makers = Iterable[tuple[str, Callable[[int], str]]]
+Makers = Iterable[tuple[str, Callable[[int], AnyStr]]]
 
 # Units that texts repeat: punctuation; beginnings of an address, a name, a tag or an entity; nested
 # brackets, quotes and escapes; combining letters; percent-encoding; Chinese.
@@ -54,18 +56,23 @@ SHAPES = [
 def texts() -> Iterator[tuple[str, Callable[[int], str]]]:
     """Yield generators of hostile texts: a name, and a function from a length to a text."""
     for unit in UNITS:
-        yield repr(unit), lambda size, unit=unit: repeated(unit, size)
+        yield repr(unit), partial(repeated, unit)
     for before, unit, after in SHAPES:
         yield (
             repr((before, unit, after)),
-            lambda size, b=before, u=unit, a=after: b + repeated(u, size - len(b + a)) + a,
+            partial(between, before, unit, after),
         )
 
 
 def pairs() -> Iterator[tuple[str, Callable[[int], str]]]:
     """Yield a generator for each pair of punctuation marks."""
     for unit in PAIRS:
-        yield repr(unit), lambda size, unit=unit: repeated(unit, size)
+        yield repr(unit), partial(repeated, unit)
+
+
+def between(before: str, unit: str, after: str, size: int) -> str:
+    """Return a unit repeated between two ends, all of one length."""
+    return before + repeated(unit, size - len(before + after)) + after
 
 
 def repeated(unit: str, size: int) -> str:
@@ -73,9 +80,9 @@ def repeated(unit: str, size: int) -> str:
     return (unit * (size // len(unit) + 1))[:size]
 
 
-def seconds(run: Callable[[str], object], text: str) -> float:
+def seconds(run: Callable[[AnyStr], object], text: AnyStr) -> float:
     """Return the CPU time of one run, with an empty cache of `urlsplit`."""
-    urlsplit.cache_clear()
+    urlsplit.cache_clear()  # type: ignore[attr-defined]  # the stubs lack it
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -87,7 +94,7 @@ def seconds(run: Callable[[str], object], text: str) -> float:
             gc.enable()
 
 
-def growth(run: Callable[[str], object], make: Callable[[int], str], most: int) -> float:
+def growth(run: Callable[[AnyStr], object], make: Callable[[int], AnyStr], most: int) -> float:
     """Return the largest ratio between the times of a text and of one half as long.
 
     The lengths go from an eighth of `most`, the largest allowed one, to twice `most`. A linear
@@ -118,7 +125,9 @@ def _ratio(before: float, shorter: float, longer: float) -> float:
     return min(longer / shorter, (longer / before) ** 0.5)
 
 
-def too_slow(run: Callable[[str], object], makers: Makers, most: int) -> dict[str, float]:
+def too_slow(
+    run: Callable[[AnyStr], object], makers: Makers[AnyStr], most: int
+) -> dict[str, float]:
     """Return the generators on which a function is not linear, each with its ratio.
 
     Growth is measured on the generators that are slowest at an eighth of the length: a quadratic

@@ -24,8 +24,16 @@ from django.core.exceptions import (
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404
 from django.http.multipartparser import MultiPartParserError
-from django.middleware.csrf import InvalidTokenFormat, _check_token_format
-from django.template.defaultfilters import linebreaks, linebreaksbr
+
+# The stubs lack some functions of Django, private ones above all.
+from django.middleware.csrf import (  # type: ignore[attr-defined]
+    InvalidTokenFormat,
+    _check_token_format,
+)
+from django.template.defaultfilters import (  # type: ignore[attr-defined]
+    linebreaks,
+    linebreaksbr,
+)
 from django.urls import resolve
 from django.utils.http import parse_http_date_safe
 from django.utils.text import smart_split
@@ -132,10 +140,16 @@ def part(name: str, value: str, more: str = "") -> None:
     multipart(f'--b\r\nContent-Disposition: form-data; name="a"{name}\r\n{more}\r\n', value)
 
 
-def language(**meta: str) -> None:
-    trans_real._parse_accept_lang_header.cache_clear()
-    trans_real._get_supported_language_variant.cache_clear()
-    trans_real.translation_catalog_exists.cache_clear()
+def stored_messages(value: str) -> None:
+    storage: Any = CookieStorage(request(HTTP_COOKIE=f"messages={value}"))
+    storage._get()
+
+
+def language(**meta: Any) -> None:
+    cached: Any = trans_real  # the stubs lack its private functions
+    cached._parse_accept_lang_header.cache_clear()
+    cached._get_supported_language_variant.cache_clear()
+    cached.translation_catalog_exists.cache_clear()
     get_language_from_request(request(**meta))
 
 
@@ -161,7 +175,7 @@ def socket(header: bytes, value: str, query: bytes = b"") -> None:
 
 def signed_by_nobody(value: str) -> None:
     cookies = {known_devices.COOKIE: value}
-    known_devices._read(type("Asked", (), {"COOKIES": cookies})())  # type: ignore[arg-type]
+    known_devices._read(type("Asked", (), {"COOKIES": cookies})())
 
 
 def service(value: str) -> None:
@@ -172,7 +186,7 @@ def service(value: str) -> None:
 
 def carried_by_nobody(value: str) -> None:
     carrier = carried.RECOVERY
-    carrier.token(type("Asked", (), {"COOKIES": {carrier.cookie: value}})())  # type: ignore[arg-type]
+    carrier.token(type("Asked", (), {"COOKIES": {carrier.cookie: value}})())
 
 
 def user_agent(value: str) -> str:
@@ -274,7 +288,7 @@ PARSERS = [
     Parser("proxies", LINE, lambda v: devices.address_of(request(HTTP_X_FORWARDED_FOR=v))),
     Parser("a date", LINE, parse_http_date_safe),
     Parser("a CSRF token", LINE, _check_token_format),
-    Parser("messages", LINE, lambda v: CookieStorage(request(HTTP_COOKIE=f"messages={v}"))._get()),
+    Parser("messages", LINE, stored_messages),
     Parser("a session", LINE, lambda value: SessionStore(value).load()),
     Parser("a socket's cookies", LINE, lambda value: socket(b"cookie", f'a="{value}"')),
     Parser("a socket's token", LINE, lambda value: socket(b"authorization", f"Bearer {value}")),

@@ -139,7 +139,8 @@ def test_an_error_page_of_a_member_never_becomes_another_error(
 
 @pytest.mark.once
 def test_a_refused_request_is_one_line_in_the_log() -> None:
-    assert settings.LOGGING["handlers"]["stderr"]["filters"] == ["one_line", "sparing"]
+    logging_of_site: Any = settings.LOGGING
+    assert logging_of_site["handlers"]["stderr"]["filters"] == ["one_line", "sparing"]
     try:
         raise DisallowedHost("Invalid HTTP_HOST header: 'x'")
     except DisallowedHost as error:

@@ -95,14 +95,15 @@ class Fuzz:
         browser = browser_of(boss)
         self.cookie = "; ".join(f"{key}={morsel.value}" for key, morsel in browser.cookies.items())
         self.client = Client(raise_request_exception=False)
-        self.sent, self.wrong = 0, []
+        self.sent = 0
+        self.wrong: list[str] = []
 
     def send(
-        self, method: str, path: str, body: bytes = b"", kind: str = FORM, **headers: str
+        self, method: str, path: str, body: bytes = b"", kind: str = FORM, **headers: Any
     ) -> Any:
         self.sent += 1
         self.client.cookies.clear()
-        given = {"HTTP_COOKIE": self.cookie, **headers}
+        given: dict[str, Any] = {"HTTP_COOKIE": self.cookie, **headers}
         answer = self.client.generic(method, path, body, content_type=kind, **given)
         if answer.status_code >= 500:
             self.wrong.append(f"{answer.status_code} {method} {path[:200]} {body[:60]!r} {headers}")
@@ -186,7 +187,8 @@ def test_headers(fuzz: Fuzz) -> None:
             key = name.upper().replace("-", "_")
             key = key if key == "CONTENT_TYPE" else f"HTTP_{key}"
             for value, method in itertools.product(values, ("GET", "POST")):
-                fuzz.send(method, address, **{key: value})
+                header: dict[str, Any] = {key: value}
+                fuzz.send(method, address, **header)
     assert not fuzz.wrong, "\n".join(fuzz.wrong)
 
 

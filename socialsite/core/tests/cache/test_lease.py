@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import pytest
 from django.db import transaction
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from socialsite.core import db, redis
 from socialsite.core.cache.lease import Epoch, LeaseCache
@@ -148,4 +149,4 @@ def test_without_redis_there_is_no_epoch_and_the_renewal_is_owed(
 
 
 def dead() -> None:
-    raise redis.redis.ConnectionError("dead")
+    raise RedisConnectionError("dead")

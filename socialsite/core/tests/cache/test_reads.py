@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from operator import methodcaller
 from typing import Any
 from unittest import mock
 
@@ -153,7 +154,7 @@ def test_values_of_an_older_epoch_are_read_and_cached_anew() -> None:
     EPOCH.renew()
     for token in (None, b"x" * 12, b"y"):
         if token is not None:
-            redis.call(lambda connection, token=token: connection.set(EPOCH.key, token))
+            redis.call(methodcaller("set", EPOCH.key, token))
         assert cached(TAGGED, 1) == {}
         table.value = b"of %b" % (token or b"nobody")
         run(one := values(TAGGED, table, 1))
@@ -164,7 +165,7 @@ def test_no_token_is_taken_for_the_beginning_of_another() -> None:
     redis.call(lambda connection: connection.set(EPOCH.key, b"ab"))
     run(values(TAGGED, Table(), 1))
     for token in (b"a", b"abo", b"b"):
-        redis.call(lambda connection, token=token: connection.set(EPOCH.key, token))
+        redis.call(methodcaller("set", EPOCH.key, token))
         assert cached(TAGGED, 1) == {}
 
 

@@ -27,7 +27,8 @@ def test_rows_are_the_same_whatever_the_number_of_values(make_user) -> None:
     for count in (1, 2, 4, 2):
         assert run(people[:count], people[4]) == list(named(people[:count], people[4]))
     assert run(people[:4], people[4], limit=2) == list(named(people, people[4], limit=2))
-    assert run((one for one in people[:2]), 7) == list(named(people[:2], 7))
+    once: Any = (one for one in people[:2])  # a collection that can be read once only
+    assert run(once, 7) == list(named(people[:2], 7))
     assert run([], people[0]) == []
 
 

@@ -247,7 +247,7 @@ def test_rows_read_under_a_share_lock_wait_to_be_changed(by_insert) -> None:
         rows = IdempotencyKey.objects.filter(pk=row.pk)
         if by_insert:
             fields = ["user_id", "key", "fingerprint", "status", "made_id", "created_at"]
-            columns = (Value(2), *fields[1:])
+            columns: tuple[Any, ...] = (Value(2), *fields[1:])
             source = rows.values_list(*columns)
             db.insert_from_select(IdempotencyKey, fields, source, lock_source=True)
         else:

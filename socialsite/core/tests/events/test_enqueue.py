@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -99,7 +100,8 @@ def app_at():
         app.config_from_object("django.conf:settings", namespace="CELERY")
         parts = urlsplit(settings.CELERY_BROKER_URL)
         account = parts.netloc.rpartition("@")[0]
-        app.conf.broker_url = parts._replace(
+        conf: Any = app.conf  # the stubs say that a setting cannot be set
+        conf.broker_url = parts._replace(
             netloc=f"{account}{'@' if account else ''}127.0.0.1:{port}"
         ).geturl()
         return app
@@ -188,7 +190,7 @@ def test_a_worker_that_loses_its_broker_drops_what_it_had_not_begun() -> None:
     queue = connection.SimpleQueue("test-lost")
     queue.put("a hint")
     queue.get(timeout=30)  # received, not acknowledged
-    channel = queue.channel
+    channel: Any = queue.channel
     connection.transport.client = None  # the state after `collect`, which is tried before
     channel.close()
     connection.close()

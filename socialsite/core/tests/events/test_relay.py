@@ -3,7 +3,7 @@
 import threading
 import time
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from django.db import connection, transaction
@@ -81,7 +81,7 @@ def test_the_row_carries_type_aggregate_and_camel_case_payload() -> None:
 
 
 def test_an_event_of_a_rolled_back_fact_is_never_told(listen) -> None:
-    heard = []
+    heard: list[Any] = []
     listen(heard.append)
     with transaction.atomic():
         publish(Rang(bell_id=1))
@@ -132,7 +132,7 @@ def test_a_handler_has_one_stage() -> None:
 
 # --- delivery -----------------------------------------------------------------------------------
 def test_events_are_told_in_the_order_of_their_facts_and_deleted(listen) -> None:
-    heard = []
+    heard: list[Any] = []
     listen(lambda event: heard.append(event.bell_id))
     for bell in range(50):
         ring(bell)
@@ -181,7 +181,7 @@ def test_a_crash_between_the_stages_repeats_only_the_second(listen) -> None:
 
 
 def test_a_crash_within_the_first_stage_leaves_none_of_it(listen) -> None:
-    died = []
+    died: list[Any] = []
 
     def die_once(event: Rang) -> None:
         if not died:
@@ -222,7 +222,7 @@ def test_a_failing_handler_undoes_the_others_and_waits_with_growing_pauses(liste
 
 
 def test_one_failing_event_holds_up_no_other(listen) -> None:
-    heard = []
+    heard: list[Any] = []
 
     def hear(event: Rang) -> None:
         if event.bell_id == 1:
@@ -282,7 +282,7 @@ def test_a_wrong_clock_of_this_process_makes_no_pause_longer(listen, monkeypatch
 
 
 def test_an_event_of_an_unknown_type_waits_and_holds_up_no_other(listen) -> None:
-    heard = []
+    heard: list[Any] = []
     listen(heard.append)
     Event.objects.create(aggregate_type="x", aggregate_id=1, type="Gone", payload={})
     ring()
@@ -335,7 +335,7 @@ def test_a_failure_of_who_lost_the_lease_disturbs_nobody(listen) -> None:
 
 
 def test_an_event_can_be_told_later(listen) -> None:
-    heard = []
+    heard: list[Any] = []
     listen(heard.append, after=True)
     with transaction.atomic():
         publish(Rang(bell_id=1), after_seconds=3600)
@@ -347,7 +347,7 @@ def test_an_event_can_be_told_later(listen) -> None:
 
 
 def test_events_of_an_older_version_lack_fields_that_have_defaults(listen) -> None:
-    heard = []
+    heard: list[Any] = []
     listen(heard.append, after=True)
     ring()
     Event.objects.update(payload={"type": "Rang", "bellId": 1})

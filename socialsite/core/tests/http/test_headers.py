@@ -71,7 +71,7 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
 
 
 def test_messages_of_the_admin_make_a_cookie_without_backslashes() -> None:
-    storage = CookieStorage(RequestFactory().get("/"))
+    storage: Any = CookieStorage(RequestFactory().get("/"))
     response = HttpResponse()
     storage._store([Message(constants.INFO, 'It is "done", 好; \\ <b>')], response)
     cookie = response.cookies.output(header="").strip()

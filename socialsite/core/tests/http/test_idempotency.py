@@ -41,7 +41,7 @@ class Make(APIView):
     def post(self, request: Request) -> Made:
         """Create a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
-        if request.data.get("fail"):
+        if isinstance(request.data, dict) and request.data.get("fail"):
             raise NotFound
         return Made(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
 
@@ -50,7 +50,8 @@ def send(body=None, key: str | None = "k1", user: int = 1, path: str = "/make", 
     headers = {} if key is None else {"Idempotency-Key": key}
     kwargs.setdefault("format", "json")
     request = APIRequestFactory().post(path, body or {}, headers=headers, **kwargs)
-    force_authenticate(request, SimpleNamespace(pk=user, is_authenticated=True))
+    person: Any = SimpleNamespace(pk=user, is_authenticated=True)
+    force_authenticate(request, person)
     return Make.as_view()(request)
 
 

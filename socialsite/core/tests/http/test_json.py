@@ -53,7 +53,8 @@ def test_a_list_that_is_too_long_costs_one_error_and_not_one_for_each_item(
 ) -> None:
     client = api_for(make_user())
     for path, field in (("/api/v1/posts", "images"), ("/api/v1/notifications/read", "ids")):
-        for item in ([], "x"):
+        items: tuple[object, ...] = ([], "x")
+        for item in items:
             answer = client.post(path, {field: [item] * 20_000}, format="json")
             assert answer.status_code == 400
             assert list(answer.json()["fields"]) == [field]

@@ -147,8 +147,11 @@ def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
         async def receive() -> Any:
             return {"type": "http.request", "body": b"", "more_body": False}
 
+        async def send(message: Any) -> None:
+            """Nothing is answered."""
+
         def ask(method: str) -> asyncio.Task[None]:
-            return asyncio.create_task(served({"method": method}, receive, receive))
+            return asyncio.create_task(served({"method": method}, receive, send))
 
         served = Turns(application, 4, Places(0))
         writes = [ask("POST") for _ in range(20)]

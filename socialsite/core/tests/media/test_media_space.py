@@ -17,7 +17,6 @@ from accounts import actions as accounts_actions
 from feeds.models import Post
 from socialsite.core import ids, media
 from socialsite.core.http import errors
-from socialsite.core.media import files as media_files
 from socialsite.core.media import space
 from socialsite.core.models import Media
 from socialsite.tests.browser.scraper import scrape
@@ -151,7 +150,7 @@ def test_a_post_without_pictures_is_published_all_the_same_and_no_word_is_lost(
 
 def full_after(monkeypatch: pytest.MonkeyPatch, written: int, number: int = errno.ENOSPC) -> None:
     """Let the disk be full after this many written files."""
-    write, left = media_files.os.fsync, [written]
+    write, left = os.fsync, [written]
 
     def fail(descriptor: int) -> None:
         if not left[0]:
@@ -159,7 +158,7 @@ def full_after(monkeypatch: pytest.MonkeyPatch, written: int, number: int = errn
         left[0] -= 1
         write(descriptor)
 
-    monkeypatch.setattr(media_files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
@@ -198,7 +197,7 @@ def test_other_errors_of_the_disk_are_not_taken_for_a_full_one(
     def fail(descriptor: int) -> None:
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr(media_files.os, "fsync", fail)
+    monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="broken"):
         store(1)
 

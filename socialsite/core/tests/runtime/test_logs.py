@@ -1,6 +1,7 @@
 """Log records that anybody can cause, and the limit on their number."""
 
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ def test_ten_a_minute_pass_as_warnings_and_the_next_tells_how_many_did_not(
     name: str, extra: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, sparing = [100.0], Sparing()
-    monkeypatch.setattr(logs.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     sent = [record(name, **extra) for _ in range(50)]
     assert [sparing.filter(one) for one in sent] == [True] * 10 + [False] * 40
     assert {one.levelname for one in sent} == {"WARNING"}
@@ -56,10 +57,11 @@ def test_errors_all_pass_as_they_are(name: str, extra: dict[str, Any]) -> None:
 
 @pytest.mark.django_db
 def test_a_flood_of_wrong_hosts_leaves_few_lines() -> None:
-    names = settings.LOGGING["handlers"]["stderr"]["filters"]
+    logging_of_site: Any = settings.LOGGING
+    names = logging_of_site["handlers"]["stderr"]["filters"]
     handler, written = logging.StreamHandler(), []
     for name in names:
-        handler.addFilter(logs.__dict__[settings.LOGGING["filters"][name]["()"].split(".")[-1]]())
+        handler.addFilter(logs.__dict__[logging_of_site["filters"][name]["()"].split(".")[-1]]())
     handler.emit = lambda record: written.append(record.levelname)  # type: ignore[method-assign]
     logger = logging.getLogger("django.security.DisallowedHost")
     logger.addHandler(handler)
