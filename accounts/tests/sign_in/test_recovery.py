@@ -93,8 +93,8 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
     now, unsign = PasswordResetTokenGenerator._now, TimestampSigner.unsign
     monkeypatch.setattr(PasswordResetTokenGenerator, "_now", lambda self: now(self) + later)
 
-    def unsign_later(self: Any, value: str, max_age: int) -> str:
-        return unsign(self, value, timedelta(seconds=max_age) - later)
+    def unsign_later(self: Any, value: str, max_age: Any) -> str:
+        return unsign(self, value, max_age - later.total_seconds())
 
     monkeypatch.setattr(TimestampSigner, "unsign", unsign_later)
 
