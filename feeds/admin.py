@@ -21,6 +21,7 @@ from django.views.decorators.http import require_POST
 from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.sign_in.devices import address_of
+from accounts.tokens.requests import staff_of
 from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
 from feeds.fanout import progress
@@ -76,7 +77,7 @@ class PostAdmin(ReadOnlyAdmin):
     def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> None:
         """Delete as staff."""
         for ident in queryset.filter(is_deleted=False).values_list("pk", flat=True):
-            actions.delete(request.user, ident, address_of(request))
+            actions.delete(staff_of(request), ident, address_of(request))
 
     # --- why a post is in a feed ----------------------------------------------------------------
     def get_urls(self) -> list[URLPattern]:
@@ -117,14 +118,14 @@ class PostAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if not User.objects.filter(pk=user_id).exists():
             raise Http404
-        done = rebuild.rebuild_as(request.user, user_id, address_of(request))
+        done = rebuild.rebuild_as(staff_of(request), user_id, address_of(request))
         figures = f"follows synced: {done.synced}, wrong rows removed: {done.removed}"
         self.message_user(request, f"The inbox is rebuilt; {figures}.", messages.SUCCESS)
         back = {"viewer": user_id, "post": request.POST.get("post", "")}
         return HttpResponseRedirect(f"{reverse('admin:feeds_explain')}?{urlencode(back)}")
 
 
-class ChunksInline(admin.TabularInline):  # type: ignore[type-arg]
+class ChunksInline(admin.TabularInline):
     """The first chunks of a delivery; a separate list shows all of them."""
 
     model = FanOutChunk

@@ -14,6 +14,7 @@ from accounts import queries as accounts_queries
 from accounts.rate_limits import READS
 from accounts.sign_in.devices import address_of
 from accounts.tokens.authentication import ApiUser
+from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
@@ -62,7 +63,7 @@ class Posts(APIView):
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent(_one, budgets.PUBLISH)
-    def post(self, request: Request) -> Made:
+    def post(self, request: PersonRequest) -> Made:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)
         post = actions.publish(request.user, **values)
@@ -82,7 +83,7 @@ class OnePost(APIView):
         return Response(_one(request, api.parse_id(post_id)))
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
-    def delete(self, request: Request, post_id: str) -> Response:
+    def delete(self, request: PersonRequest, post_id: str) -> Response:
         """Delete one's own post."""
         ident = api.parse_id(post_id)
         actions.delete(request.user, ident, address_of(request._request))
@@ -127,7 +128,7 @@ class NewCount(APIView):
     takes = {"GET": (budgets.POLL,)}
 
     @extend_schema(responses={200: NewCountSerializer})
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return how many posts of others are newer than the first page last read."""
         count, more = queries.new_count(request.user)
         return Response({"count": count, "more": more})

@@ -17,11 +17,12 @@ from socialsite.core.http.pagination import Page, Position, before, cut
 
 if TYPE_CHECKING:
     from accounts.models import User
+    from accounts.tokens.requests import Viewer
 
 NEW_COUNT_MAX = 99
 
 
-def _id(viewer: "User | None") -> int | None:
+def _id(viewer: "Viewer") -> int | None:
     return viewer.pk if viewer is not None and viewer.is_authenticated else None
 
 
@@ -43,7 +44,7 @@ def oracle_feed(
 
 
 def profile_posts(
-    viewer: "User | None", author_id: int, cursor: Position | None, size: int
+    viewer: "Viewer", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds."""
     posts = visible_to(_id(viewer)).filter(author_id=author_id)
@@ -51,7 +52,7 @@ def profile_posts(
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
 
-def recommended(viewer: "User | None", cursor: Position | None, size: int) -> Page[Card]:
+def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Card]:
     """Return a page of public posts by the authors staff picked.
 
     While nobody is picked, of everybody.
@@ -91,7 +92,7 @@ def _cards(viewer: "User | None", ids: Sequence[int]) -> list[Card]:
     return [found[ident] for ident in ids if ident in found]
 
 
-def post(viewer: "User | None", post_id: int) -> Card:
+def post(viewer: "Viewer", post_id: int) -> Card:
     """Return one post; NotFound when it does not exist or the reader may not see it."""
     found = _cards(viewer, [post_id])
     if not found:
@@ -99,7 +100,7 @@ def post(viewer: "User | None", post_id: int) -> Card:
     return found[0]
 
 
-def visible_post(viewer: "User | None", post_id: int) -> Post:
+def visible_post(viewer: "Viewer", post_id: int) -> Post:
     """Return the row of a post the reader may see; NotFound otherwise."""
     found = visible_to(_id(viewer)).filter(pk=post_id).first()
     if found is None:

@@ -4,7 +4,8 @@ from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -13,6 +14,7 @@ from accounts import queries as accounts_queries
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
 from accounts.sign_in.devices import address_of
+from accounts.tokens.requests import PageRequest
 from feeds import actions, queries
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
@@ -30,7 +32,7 @@ PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
 
 
-def _cursor(request: HttpRequest) -> Position | None:
+def _cursor(request: PageRequest) -> Position | None:
     return api.page_params(request, default=PAGE_SIZE)[0]
 
 
@@ -39,7 +41,7 @@ def _posts(request: HttpRequest, page: Page[Card]) -> dict[str, Any]:
 
 
 def _page(
-    request: HttpRequest, template: str, context: dict[str, Any], status: int = 200
+    request: PageRequest, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     """Render the whole page, or for htmx asking for a further page only its part."""
     partial = request.htmx and "cursor" in request.GET
@@ -49,7 +51,7 @@ def _page(
 
 @require_safe
 @takes(GET=(budgets.DEEP_READ,))
-def home(request: HttpRequest) -> HttpResponse:
+def home(request: PageRequest) -> HttpResponseBase:
     """The home feed; guests see what is recommended, as do people who follow nobody."""
     if not request.user.is_authenticated:
         return recommended(request)
@@ -70,7 +72,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def recommended(request: HttpRequest) -> HttpResponse:
+def recommended(request: PageRequest) -> HttpResponse:
     """Public posts by recommended authors."""
     page = queries.recommended(request.user, _cursor(request), PAGE_SIZE)
     return _page(request, "feeds/recommended.html", _posts(request, page))
@@ -78,7 +80,7 @@ def recommended(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def profile(request: HttpRequest, username: str) -> HttpResponse:
+def profile(request: PageRequest, username: str) -> HttpResponse:
     """One person and their posts."""
     person = relations_queries.profile(request.user, accounts_queries.by_name(username))
     blocking = person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING")
@@ -92,7 +94,7 @@ def profile(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def post(request: HttpRequest, post_id: str) -> HttpResponse:
+def post(request: PageRequest, post_id: str) -> HttpResponse:
     """One post and its comments."""
     ident = api.parse_id(post_id)
     card = interactions_queries.decorate(request.user, [queries.post(request.user, ident)])[0]
@@ -116,7 +118,7 @@ def post(request: HttpRequest, post_id: str) -> HttpResponse:
     return render(request, name, context)
 
 
-def _kept(request: HttpRequest, *names: str) -> str:
+def _kept(request: PageRequest, *names: str) -> str:
     """Return those parameters of the address, to go on with further ones."""
     kept = {name: request.GET[name] for name in names if name in request.GET}
     return urlencode(kept) + "&" if kept else ""
@@ -124,7 +126,7 @@ def _kept(request: HttpRequest, *names: str) -> str:
 
 @require_safe
 @takes(GET=(budgets.SEARCH,))
-def search(request: HttpRequest) -> HttpResponse:
+def search(request: PageRequest) -> HttpResponse:
     """People by the beginning of a name."""
     text = request.GET.get("q", "").strip()
     page: Page[Any] = Page([], None)
@@ -137,7 +139,7 @@ def search(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @takes(in_form=True, POST=(budgets.PUBLISH,))
-def post_create(request: HttpRequest) -> HttpResponse:
+def post_create(request: PageRequest) -> HttpResponse:
     """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
@@ -157,7 +159,7 @@ def post_create(request: HttpRequest) -> HttpResponse:
         rate_limits.spend(request)
         if files:
             buckets.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
-        images = _store_pictures(request, files)
+        images = _store_pictures(request, request.user.pk, files)
         actions.publish(request.user, images=images, **values)
     except (
         errors.InvalidInput,
@@ -190,7 +192,7 @@ def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
 
 @require_POST
 @takes(POST=(budgets.DELETE,))
-def post_delete(request: HttpRequest, post_id: str) -> HttpResponse:
+def post_delete(request: PageRequest, post_id: str) -> HttpResponse:
     """Delete one's own post."""
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.rate_limits import PEOPLE
+from accounts.tokens.requests import PersonRequest
 from relations import actions, queries
 from relations.models import Relation
 from relations.serializers import (
@@ -43,7 +44,7 @@ SEARCH = OpenApiParameter(
 Action = Callable[[User, User], Relation | None]
 
 
-def _change(request: Request, user_id: str, action: Action) -> Response:
+def _change(request: PersonRequest, user_id: str, action: Action) -> Response:
     """Apply an action to the person in the URL; answer with the new relation."""
     target = User(pk=api.parse_id(user_id))  # the action checks the account
     return Response({"relation": queries.name(action(request.user, target))})
@@ -55,7 +56,7 @@ class Follow(APIView):
     takes = {"POST": (budgets.FOLLOW,), "DELETE": (budgets.FOLLOW,)}
 
     @extend_schema(request=None, responses=CHANGED)
-    def post(self, request: Request, user_id: str) -> Response:
+    def post(self, request: PersonRequest, user_id: str) -> Response:
         """Follow. If I block the person, nothing changes: 200 with the current `relation`.
 
         Error 12 for oneself, 1 for an unknown person, 3 for a banned account, 9 if they block me,
@@ -64,7 +65,7 @@ class Follow(APIView):
         return _change(request, user_id, actions.follow)
 
     @extend_schema(responses=CHANGED)
-    def delete(self, request: Request, user_id: str) -> Response:
+    def delete(self, request: PersonRequest, user_id: str) -> Response:
         """Unfollow, even a banned or closed account; their follow of me stays."""
         return _change(request, user_id, actions.unfollow)
 
@@ -78,12 +79,12 @@ class Block(APIView):
     takes = {"POST": (budgets.BLOCK,), "DELETE": (budgets.BLOCK,)}
 
     @extend_schema(request=None, responses=BLOCKED)
-    def post(self, request: Request, user_id: str) -> Response:
+    def post(self, request: PersonRequest, user_id: str) -> Response:
         """Block, even a banned or closed account; ends the follows of both directions."""
         return _change(request, user_id, actions.block)
 
     @extend_schema(responses=BLOCKED)
-    def delete(self, request: Request, user_id: str) -> Response:
+    def delete(self, request: PersonRequest, user_id: str) -> Response:
         """Unblock; follows that the block ended stay ended."""
         return _change(request, user_id, actions.unblock)
 
@@ -128,7 +129,7 @@ class BlockedPeople(APIView):
     @extend_schema(
         parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors, 401: Errors}
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return a page, the latest block first."""
         cursor, size = api.page_params(request)
         page = queries.blocked(request.user.pk, cursor, size)

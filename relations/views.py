@@ -13,7 +13,7 @@ follow, and unblock whom I block. Blocking accepts every name, with the same ans
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -23,6 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.rate_limits import PEOPLE, READS, takes
+from accounts.tokens.requests import PageRequest
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
@@ -34,7 +35,7 @@ PAGE_SIZE = 20
 
 @require_safe
 @takes(GET=PEOPLE)
-def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
+def people(request: PageRequest, username: str, kind: str) -> HttpResponse:
     """Show one list of a person; redirect a reader who blocks that person to the profile.
 
     `?q=` searches one's own bounded lists; other lists ignore it.
@@ -70,7 +71,7 @@ def people(request: HttpRequest, username: str, kind: str) -> HttpResponse:
 
 @require_safe
 @takes(GET=PEOPLE)
-def blocked(request: HttpRequest) -> HttpResponse:
+def blocked(request: PageRequest) -> HttpResponse:
     """Show the people I block. `?username=` redirects to blocking a person by name.
 
     That is the way to block a person who blocks me, whose pages I cannot see.
@@ -102,7 +103,7 @@ def blocked(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @takes(POST=(budgets.FOLLOW,))
-def follow(request: HttpRequest, username: str) -> HttpResponse:
+def follow(request: PageRequest, username: str) -> HttpResponse:
     """Follow or unfollow, by the field `follow` = 1 or 0."""
     me = _member(request)
     wanted = _flag(request, "follow")
@@ -119,7 +120,7 @@ def follow(request: HttpRequest, username: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.BLOCK,))
-def block(request: HttpRequest, username: str) -> HttpResponse:
+def block(request: PageRequest, username: str) -> HttpResponse:
     """Block or unblock, by the field `block` = 1 or 0; GET shows a page that asks to confirm."""
     me = _member(request)
     if request.method == "POST":
@@ -164,13 +165,13 @@ class _Named:
         return self.typed if shown is None else shown.username
 
 
-def _member(request: HttpRequest) -> User:
+def _member(request: PageRequest) -> User:
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
     return request.user
 
 
-def _flag(request: HttpRequest, name: str) -> bool:
+def _flag(request: PageRequest, name: str) -> bool:
     """Read a field that is 1 or 0. Raises InvalidInput for any other value."""
     value = request.POST.get(name)
     if value not in ("0", "1"):
@@ -178,7 +179,7 @@ def _flag(request: HttpRequest, name: str) -> bool:
     return value == "1"
 
 
-def _back(request: HttpRequest, found: _Named, instead: str) -> str:
+def _back(request: PageRequest, found: _Named, instead: str) -> str:
     """Return the page of this site that sent the form; `instead` of a hidden person's profile."""
     profile = reverse("profile", args=[found.username])
     wanted = addresses.own(request, request.POST.get("next") or request.GET.get("next")) or profile
@@ -187,7 +188,7 @@ def _back(request: HttpRequest, found: _Named, instead: str) -> str:
     return wanted
 
 
-def _changed(request: HttpRequest, found: _Named, instead: str) -> HttpResponse:
+def _changed(request: PageRequest, found: _Named, instead: str) -> HttpResponse:
     """Answer with the new state: htmx gets the button, other clients a redirect to their page."""
     back = _back(request, found, instead)
     if not request.htmx:

@@ -112,7 +112,7 @@ class UserAdmin(ReadOnlyAdmin):
         """Return whether log-in asks for a code."""
         return two_factor.is_on(user)
 
-    def get_fields(self, request: HttpRequest, obj: User | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
         """Hide the address from moderators: it serves recovery only."""
         return [name for name in self.fields if name != "email" or request.user.is_superuser]
 
@@ -166,7 +166,7 @@ class UserAdmin(ReadOnlyAdmin):
         done = refused = 0
         for user in people:
             try:
-                act(user, request.user, address_of(request))
+                act(user, staff_of(request), address_of(request))
                 done += 1
             except Forbidden:
                 refused += 1

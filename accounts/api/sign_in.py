@@ -3,6 +3,7 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,7 +25,7 @@ Body = dict[str, Any]
 class OpenView(APIView):
     """A view that ignores credentials, so that a dead token never blocks a sign-in."""
 
-    authentication_classes = ()
+    authentication_classes: tuple[type[BaseAuthentication], ...] = ()
     permission_classes = (AllowAny,)
 
 

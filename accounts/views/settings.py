@@ -2,6 +2,7 @@
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -54,7 +55,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=(budgets.DEVICES,), POST=(budgets.DEVICES,))
-def show_devices(request: HttpRequest) -> HttpResponse:
+def show_devices(request: HttpRequest) -> HttpResponseBase:
     """List the devices; POST signs out the device of the field `client`, or all `others`."""
     user, principal = signed_in(request)
     if request.method == "POST":

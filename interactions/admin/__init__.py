@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.sign_in.devices import address_of
+from accounts.tokens.requests import staff_of
 from interactions import actions, queries
 from interactions.admin import queue  # noqa: F401  (registers the queue)
 from interactions.models import (
@@ -103,7 +104,7 @@ class CommentAdmin(ReadOnlyAdmin):
     def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
         """Delete comments as staff."""
         for ident in queryset.filter(deleted=False).values_list("pk", flat=True):
-            actions.delete_comment(request.user, ident, address_of(request))
+            actions.delete_comment(staff_of(request), ident, address_of(request))
 
 
 @admin.register(Notification)

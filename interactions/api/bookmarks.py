@@ -1,11 +1,11 @@
 """API of bookmarks."""
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
+from accounts.tokens.requests import PersonRequest
 from feeds.serializers import PostPageSerializer
 from feeds.serializers import body as post_body
 from interactions import actions, queries
@@ -24,13 +24,13 @@ class PostBookmark(APIView):
     takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
 
     @extend_schema(request=None, responses=BOOKMARKED)
-    def put(self, request: Request, post_id: str) -> Response:
+    def put(self, request: PersonRequest, post_id: str) -> Response:
         """Bookmark the post; a repeat changes nothing."""
         count = actions.bookmark(request.user, api.parse_id(post_id))
         return Response({"bookmarked": True, "bookmark_count": count})
 
     @extend_schema(responses=BOOKMARKED)
-    def delete(self, request: Request, post_id: str) -> Response:
+    def delete(self, request: PersonRequest, post_id: str) -> Response:
         """Remove the bookmark; a repeat changes nothing.
 
         `bookmark_count` is 0 if the post is hidden.
@@ -47,7 +47,7 @@ class Bookmarks(APIView):
     @extend_schema(
         parameters=FEED_PAGE, responses={200: PostPageSerializer, 400: Errors, 401: Errors}
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return a page of the posts I bookmarked, the latest bookmark first."""
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         page = queries.bookmarks(request.user, cursor, size)

@@ -11,8 +11,9 @@ from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
 from accounts.sign_in.devices import address_of
+from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
-from interactions.queries import CommentCard
+from interactions.queries import CommentCard, Sort
 from interactions.serializers import (
     CommentPageSerializer,
     CommentSerializer,
@@ -27,7 +28,8 @@ from socialsite.core.http.parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
-SORT = OpenApiParameter("sort", str, enum=["new", "hot"], description="default hot")
+SORTS: dict[str, Sort] = {"new": "new", "hot": "hot"}
+SORT = OpenApiParameter("sort", str, enum=[*SORTS], description="default hot")
 
 
 def _one(request: Request, comment_id: int) -> dict[str, Any]:
@@ -52,8 +54,8 @@ class PostComments(APIView):
     def get(self, request: Request, post_id: str) -> Response:
         """Return a page of the comments on the post itself; replies have their own address."""
         cursor, size = api.page_params(request)
-        sort = request.GET.get("sort") or "hot"
-        if sort not in ("new", "hot"):
+        sort = SORTS.get(request.GET.get("sort") or "hot")
+        if sort is None:
             raise InvalidInput(fields={"sort": [_("Must be new or hot.")]})
         ident = api.parse_id(post_id)
         return _page(queries.comments(request.user, ident, cursor, size, sort))
@@ -72,7 +74,7 @@ class PostComments(APIView):
         },
     )
     @idempotent(_one, budgets.COMMENT)
-    def post(self, request: Request, post_id: str) -> Made:
+    def post(self, request: PersonRequest, post_id: str) -> Made:
         """Comment on the post, or reply to one of its comments."""
         ident = api.parse_id(post_id)
         values = api.read(NewCommentSerializer, request.data)
@@ -104,7 +106,7 @@ class OneComment(APIView):
     takes = {"DELETE": (budgets.DELETE,)}
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
-    def delete(self, request: Request, comment_id: str) -> Response:
+    def delete(self, request: PersonRequest, comment_id: str) -> Response:
         """Delete a comment: one's own, or any below one's own post."""
         actions.delete_comment(request.user, api.parse_id(comment_id), address_of(request._request))
         return Response(status=204)

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
+from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
@@ -26,13 +27,13 @@ class PostLike(APIView):
     takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
 
     @extend_schema(request=None, responses=LIKED)
-    def put(self, request: Request, post_id: str) -> Response:
+    def put(self, request: PersonRequest, post_id: str) -> Response:
         """Like; a repeat changes nothing."""
         count = actions.like(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
-    def delete(self, request: Request, post_id: str) -> Response:
+    def delete(self, request: PersonRequest, post_id: str) -> Response:
         """Remove the like; a repeat changes nothing. `like_count` is 0 if the post is hidden."""
         count = actions.unlike(request.user, SubjectType.POST, api.parse_id(post_id))
         return Response({"liked": False, "like_count": count})
@@ -44,13 +45,13 @@ class CommentLike(APIView):
     takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
 
     @extend_schema(request=None, responses=LIKED)
-    def put(self, request: Request, comment_id: str) -> Response:
+    def put(self, request: PersonRequest, comment_id: str) -> Response:
         """Like; a repeat changes nothing."""
         count = actions.like(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": True, "like_count": count})
 
     @extend_schema(responses=LIKED)
-    def delete(self, request: Request, comment_id: str) -> Response:
+    def delete(self, request: PersonRequest, comment_id: str) -> Response:
         """Remove the like; a repeat changes nothing. `like_count` is 0 if the comment is hidden."""
         count = actions.unlike(request.user, SubjectType.COMMENT, api.parse_id(comment_id))
         return Response({"liked": False, "like_count": count})

@@ -3,10 +3,10 @@
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.serializers import (
     NotificationPageSerializer,
@@ -22,7 +22,7 @@ from socialsite.core.rate_limits import budgets
 Errors = api.ErrorSerializer
 
 
-def _unread(request: Request) -> Response:
+def _unread(request: PersonRequest) -> Response:
     count, more = queries.unread_count(request.user)
     return Response({"count": count, "more": more})
 
@@ -36,7 +36,7 @@ class Notifications(APIView):
         parameters=LIST_PAGE,
         responses={200: NotificationPageSerializer, 400: Errors, 401: Errors},
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return a page of notifications, the one with the newest actor first."""
         cursor, size = api.page_params(request)
         page = queries.notifications(request.user, cursor, size)
@@ -52,7 +52,7 @@ class Read(APIView):
     @extend_schema(
         request=ReadSerializer, responses={200: UnreadSerializer, 400: Errors, 401: Errors}
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: PersonRequest) -> Response:
         """Mark notifications as read, and return how many are still unread.
 
         Without parameters all are marked. `until`, the `created_at` of the newest one shown, marks
@@ -75,7 +75,7 @@ class UnreadCount(APIView):
     takes = {"GET": (budgets.POLL,)}
 
     @extend_schema(responses={200: UnreadSerializer, 401: Errors})
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return the number of unread notifications, up to 99, and whether there are more."""
         return _unread(request)
 
@@ -86,7 +86,7 @@ class Preferences(APIView):
     takes = {"GET": (budgets.READ,), "PATCH": (budgets.NOTIFICATION,)}
 
     @extend_schema(responses={200: PreferencesSerializer, 401: Errors})
-    def get(self, request: Request) -> Response:
+    def get(self, request: PersonRequest) -> Response:
         """Return the choice for each kind."""
         return Response(queries.preferences(request.user))
 
@@ -94,7 +94,7 @@ class Preferences(APIView):
         request=PreferencesSerializer(partial=True),
         responses={200: PreferencesSerializer, 400: Errors, 401: Errors},
     )
-    def patch(self, request: Request) -> Response:
+    def patch(self, request: PersonRequest) -> Response:
         """Change the choice of the given kinds; applies to later events."""
         given: dict[str, Any] = dict(request.data)
         actions.choose_notifications(request.user, given)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.tokens.requests import PersonRequest
 from interactions import actions
 from interactions.models import REPORTABLE
 from interactions.serializers import NewReportSerializer, ReportSerializer
@@ -23,7 +23,7 @@ def _told(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in ("type", "id", "reason")}
 
 
-def _again(request: Request, subject_id: int) -> dict[str, Any]:
+def _again(request: PersonRequest, subject_id: int) -> dict[str, Any]:
     """Return the object that this same request reported, if the reporter may still see it."""
     values = api.read(NewReportSerializer, request.data)
     actions.check_reportable(request.user, REPORTABLE[values["type"]], subject_id)
@@ -48,7 +48,7 @@ class Reports(APIView):
         },
     )
     @idempotent(_again, budgets.REPORT)
-    def post(self, request: Request) -> Made:
+    def post(self, request: PersonRequest) -> Made:
         """Report a post, a comment or a person to staff: 201; 200 if an earlier report is open.
 
         Only staff learn who reported.

@@ -46,7 +46,7 @@ class PostRepost(APIView):
         },
     )
     @idempotent(_one, budgets.PUBLISH)
-    def post(self, request: Request, post_id: str) -> Made:
+    def post(self, request: PersonRequest, post_id: str) -> Made:
         """Repost, with or without text. Reposting a repost reposts its original post.
 
         Only one repost without text can exist for a post: 201 if it is new, otherwise 200 with the
@@ -57,7 +57,7 @@ class PostRepost(APIView):
         return Made(made.pk, Response(_one(request, made.pk), status=201 if is_new else 200))
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
-    def delete(self, request: Request, post_id: str) -> Response:
+    def delete(self, request: PersonRequest, post_id: str) -> Response:
         """Delete my repost without text; if there is none nothing changes.
 
         Reposts with text are deleted as posts.

@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
+from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.serializers import CommentSettingsSerializer, PinSerializer
 from socialsite.core.http import api
@@ -22,7 +23,7 @@ class Pin(APIView):
     takes = {"PUT": (budgets.MARK,), "DELETE": (budgets.MARK,)}
 
     @extend_schema(request=None, responses=PINNED)
-    def put(self, request: Request, comment_id: str) -> Response:
+    def put(self, request: PersonRequest, comment_id: str) -> Response:
         """Pin it: it comes first, and is shown if comments are featured.
 
         A repeat changes nothing.
@@ -31,7 +32,7 @@ class Pin(APIView):
         return Response({"pinned": True})
 
     @extend_schema(responses=PINNED)
-    def delete(self, request: Request, comment_id: str) -> Response:
+    def delete(self, request: PersonRequest, comment_id: str) -> Response:
         """Unpin it; a repeat changes nothing."""
         actions.unpin(request.user, api.parse_id(comment_id))
         return Response({"pinned": False})
@@ -60,7 +61,7 @@ class CommentSettings(APIView):
             429: Errors,
         },
     )
-    def patch(self, request: Request, post_id: str) -> Response:
+    def patch(self, request: PersonRequest, post_id: str) -> Response:
         """Open, close or feature the comments on one's post."""
         ident = api.parse_id(post_id)
         values = api.read(CommentSettingsSerializer, request.data)

@@ -17,7 +17,7 @@ from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position
 
 if TYPE_CHECKING:
-    from accounts.models import User
+    from accounts.tokens.requests import Viewer
     from feeds.models import Post
 
 # What an author may set.
@@ -64,7 +64,7 @@ def _id(viewer: Any) -> int | None:
 
 
 def comments(
-    viewer: "User | None",
+    viewer: "Viewer",
     post_id: int,
     cursor: Position | None = None,
     size: int = 20,
@@ -80,7 +80,7 @@ def comments(
 
 
 def discussion(
-    viewer: "User | None",
+    viewer: "Viewer",
     post_id: int,
     cursor: Position | None = None,
     size: int = 20,
@@ -99,7 +99,7 @@ def _name(status: int) -> str:
     return _NAMES.get(Subject.Status(status), "closed")
 
 
-def comment_status(viewer: "User | None", post_id: int) -> str:
+def comment_status(viewer: "Viewer", post_id: int) -> str:
     """Return `open`, `closed` or `featured`; NotFound when the reader may not see the post."""
     feeds_queries.visible_post(viewer, post_id)
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
@@ -108,7 +108,7 @@ def comment_status(viewer: "User | None", post_id: int) -> str:
 
 
 def replies(
-    viewer: "User | None", comment_id: int, cursor: Position | None = None, size: int = 20
+    viewer: "Viewer", comment_id: int, cursor: Position | None = None, size: int = 20
 ) -> Page[CommentCard]:
     """Return a page of replies, oldest first: of a root its whole thread, of a reply its answers.
 
@@ -123,7 +123,7 @@ def replies(
     return _page(viewer, thread, cursor, size)
 
 
-def comment(viewer: "User | None", comment_id: int) -> CommentCard:
+def comment(viewer: "Viewer", comment_id: int) -> CommentCard:
     """Return one comment; NotFound when the reader may not see it."""
     found, post = visible_comment(viewer, comment_id)
     rows = list(values(visible_to(_id(viewer)).filter(pk=comment_id)))
@@ -132,7 +132,7 @@ def comment(viewer: "User | None", comment_id: int) -> CommentCard:
     return _cards(viewer, _thread(viewer, post, found.subject, "old"), rows)[0]
 
 
-def visible_comment(viewer: "User | None", comment_id: int) -> "tuple[Comment, Post]":
+def visible_comment(viewer: "Viewer", comment_id: int) -> "tuple[Comment, Post]":
     """Return the rows of a comment, or tombstone, that the reader may see, and of its post.
 
     The author of its thread's root must be visible to the reader too. Raises NotFound.
@@ -158,7 +158,7 @@ def thread_of(comment_id: int) -> int | None:
 
 
 def _thread(
-    viewer: "User | None", post: "Post", subject: Subject, order: Literal["new", "hot", "old"]
+    viewer: "Viewer", post: "Post", subject: Subject, order: Literal["new", "hot", "old"]
 ) -> Thread:
     """Return the comments on a subject itself, as its status lets this reader see them."""
     me, thread = _id(viewer), Thread(subject.pk, None, order, tuple(subject.pins))
@@ -172,14 +172,14 @@ def _thread(
 
 
 def _page(
-    viewer: "User | None", thread: Thread, cursor: Position | None, size: int
+    viewer: "Viewer", thread: Thread, cursor: Position | None, size: int
 ) -> Page[CommentCard]:
     page = page_of(_id(viewer), thread, cursor, size)
     return page.with_items(_cards(viewer, thread, page.items))
 
 
 # --- cards ---------------------------------------------------------------------------------------
-def _cards(viewer: "User | None", thread: Thread, rows: Sequence[Row]) -> list[CommentCard]:
+def _cards(viewer: "Viewer", thread: Thread, rows: Sequence[Row]) -> list[CommentCard]:
     """Hydrate rows of one subject: one round trip, and queries for what is not cached."""
     if not rows:
         return []

@@ -15,7 +15,7 @@ from socialsite.core.db.compiled import PADDING, UnionRead, compiled
 from socialsite.core.redis import Batch
 
 if TYPE_CHECKING:
-    from accounts.models import User
+    from accounts.tokens.requests import Viewer
     from feeds.home.hydration import Card
 
 
@@ -203,7 +203,7 @@ def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any
     return by.values_list("subj_id", counted, "by", *[PADDING] * 5, Value(number))
 
 
-def decorate(viewer: "User | None", cards: "list[Card]") -> "list[Card]":
+def decorate(viewer: "Viewer", cards: "list[Card]") -> "list[Card]":
     """Fill in the counts of post cards and what the reader did, in two queries at most."""
     Decoration(None if viewer is None else viewer.pk).apply(cards)
     return cards

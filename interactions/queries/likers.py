@@ -11,11 +11,11 @@ from socialsite.core.http.errors import NotFound
 from socialsite.core.http.pagination import Page, Position
 
 if TYPE_CHECKING:
-    from accounts.models import User
+    from accounts.tokens.requests import Viewer
 
 
 def likers(
-    viewer: "User | None",
+    viewer: "Viewer",
     subj_type: int,
     subj_id: int,
     cursor: Position | None = None,

@@ -2,23 +2,24 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from accounts.models import User
+from accounts.tokens.requests import PageRequest
 from socialsite.core.http import addresses, api, errors
 
 UNPROCESSABLE = 422
 
 
-def member(request: HttpRequest) -> User:
+def member(request: PageRequest) -> User:
     """Return the current user; raises NotAuthenticated for a guest."""
     if not isinstance(request.user, User):
         raise errors.NotAuthenticated
     return request.user
 
 
-def back(request: HttpRequest, fallback: str, anchor: str) -> HttpResponse:
+def back(request: PageRequest, fallback: str, anchor: str) -> HttpResponse:
     """Redirect to the page in the form's field `next`, if it is a page of this site."""
     address = addresses.own(request, request.POST.get("next")) or fallback
     return see(address.partition("#")[0] + anchor)
@@ -29,7 +30,7 @@ def see(address: str) -> HttpResponse:
 
 
 def refused(
-    request: HttpRequest, template: str, context: dict[str, Any], error: errors.AppError
+    request: PageRequest, template: str, context: dict[str, Any], error: errors.AppError
 ) -> HttpResponse:
     """Show a refused form again: htmx swaps in a 422, and leaves the page as it is on a 429."""
     status = error.status if isinstance(error, errors.RateLimited) else UNPROCESSABLE

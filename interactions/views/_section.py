@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
@@ -13,17 +13,17 @@ from interactions.views._answers import see
 PAGE_SIZE = 20
 
 
-def sort_of(request: HttpRequest) -> queries.Sort:
+def sort_of(request: PageRequest) -> queries.Sort:
     """Return the sort order of the page that contains the form."""
     return "new" if request.POST.get("sort") == "new" else "hot"
 
 
-def card_of(request: HttpRequest, post_id: int) -> Any:
+def card_of(request: PageRequest, post_id: int) -> Any:
     """Return the card of a post; raises NotFound if the reader may not see it."""
     return queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0]
 
 
-def section(request: HttpRequest, post_id: int, sort: queries.Sort) -> dict[str, Any]:
+def section(request: PageRequest, post_id: int, sort: queries.Sort) -> dict[str, Any]:
     """Return the context of a post's comment section, its first page."""
     card = card_of(request, post_id)
     page, status = queries.discussion(request.user, post_id, None, PAGE_SIZE, sort)
@@ -31,7 +31,7 @@ def section(request: HttpRequest, post_id: int, sort: queries.Sort) -> dict[str,
     return {"post": card, **shown}
 
 
-def changed(request: HttpRequest, post_id: int, sort: queries.Sort) -> HttpResponse:
+def changed(request: PageRequest, post_id: int, sort: queries.Sort) -> HttpResponse:
     """Answer a write with the current section or a redirect to it."""
     if request.htmx:
         return render(request, "interactions/_comments.html", section(request, post_id, sort))

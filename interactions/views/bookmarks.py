@@ -1,12 +1,13 @@
 """The bookmark button, and the page of one's bookmarks."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import back, member
 from socialsite.core.http import api, errors
@@ -17,7 +18,7 @@ PAGE_SIZE = 20
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
+def post_bookmark(request: PageRequest, post_id: str) -> HttpResponse:
     """Add or remove a bookmark, by the field `bookmarked` = 1 or 0; htmx gets the button."""
     user = member(request)
     wanted = request.POST.get("bookmarked")
@@ -34,7 +35,7 @@ def post_bookmark(request: HttpRequest, post_id: str) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def bookmarks(request: HttpRequest) -> HttpResponse:
+def bookmarks(request: PageRequest) -> HttpResponse:
     """Show one's bookmarks, which nobody else can see."""
     user = member(request)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]

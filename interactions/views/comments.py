@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -11,6 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 from accounts import rate_limits
 from accounts.rate_limits import takes
 from accounts.sign_in.devices import address_of
+from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
@@ -21,7 +22,7 @@ from socialsite.core.rate_limits import budgets
 
 @require_POST
 @takes(in_form=True, POST=(budgets.COMMENT,))
-def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
+def comment_create(request: PageRequest, post_id: str) -> HttpResponse:
     """Comment or reply; errors are shown at the field, and the typed text is kept.
 
     htmx gets the section, newest first, so that the comment is visible; for a reply it gets the
@@ -43,7 +44,7 @@ def comment_create(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 def _refused(
-    request: HttpRequest, post_id: int, parent_id: int | None, error: errors.AppError
+    request: PageRequest, post_id: int, parent_id: int | None, error: errors.AppError
 ) -> HttpResponse:
     """Show the refused form again."""
     if request.htmx and isinstance(error, errors.RateLimited):
@@ -72,7 +73,7 @@ def _refused(
     return reswap(retarget(answer, f"#reply-{parent_id}"), "innerHTML")
 
 
-def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) -> HttpResponse:
+def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) -> HttpResponse:
     """Show the thread with the reply, or only the reply if the thread is long."""
     page = queries.replies(request.user, root_id, None, PAGE_SIZE)
     if not request.htmx:
@@ -92,7 +93,7 @@ def _replied(request: HttpRequest, post_id: int, reply_id: int, root_id: int) ->
 
 @require_POST
 @takes(POST=(budgets.DELETE,))
-def comment_delete(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
     """Delete a comment; return the section, or for a reply the number of comments."""
     user = member(request)
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))

@@ -1,12 +1,13 @@
 """The like buttons, and the pages of people who like something."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
@@ -18,7 +19,7 @@ PAGE_SIZE = 20
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
+def post_like(request: PageRequest, post_id: str) -> HttpResponse:
     """Like or unlike by the field `liked` = 1 or 0; htmx gets the button in its new state."""
     ident = api.parse_id(post_id)
     count, liked = _set(request, SubjectType.POST, ident)
@@ -33,7 +34,7 @@ def post_like(request: HttpRequest, post_id: str) -> HttpResponse:
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_like(request: PageRequest, comment_id: str) -> HttpResponse:
     """Like or unlike a comment by the same field; htmx gets the button in its new state."""
     ident = api.parse_id(comment_id)
     count, liked = _set(request, SubjectType.COMMENT, ident)
@@ -47,7 +48,7 @@ def comment_like(request: HttpRequest, comment_id: str) -> HttpResponse:
     return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
 
 
-def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int, bool]:
+def _set(request: PageRequest, subj_type: SubjectType, ident: int) -> tuple[int, bool]:
     user = member(request)
     wanted = request.POST.get("liked")
     if wanted not in ("0", "1"):
@@ -58,7 +59,7 @@ def _set(request: HttpRequest, subj_type: SubjectType, ident: int) -> tuple[int,
 
 @require_safe
 @takes(GET=READS)
-def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
+def post_likes(request: PageRequest, post_id: str) -> HttpResponse:
     """Show the people who like a post."""
     ident = api.parse_id(post_id)
     return _likers(request, SubjectType.POST, ident, reverse("post", args=[ident]))
@@ -66,7 +67,7 @@ def post_likes(request: HttpRequest, post_id: str) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def comment_likes(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_likes(request: PageRequest, comment_id: str) -> HttpResponse:
     """Show the people who like a comment."""
     ident = api.parse_id(comment_id)
     way_back = reverse("comment_replies", args=[ident])
@@ -74,7 +75,7 @@ def comment_likes(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 
 def _likers(
-    request: HttpRequest, subj_type: SubjectType, ident: int, way_back: str
+    request: PageRequest, subj_type: SubjectType, ident: int, way_back: str
 ) -> HttpResponse:
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
     page = queries.likers(request.user, subj_type, ident, cursor, PAGE_SIZE)

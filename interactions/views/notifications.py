@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
@@ -23,7 +24,7 @@ PAGE_SIZE = 20
 
 @require_safe
 @takes(GET=(budgets.POLL, budgets.DEEP_READ))
-def notifications(request: HttpRequest) -> HttpResponse:
+def notifications(request: PageRequest) -> HttpResponse:
     """Show the notifications, newest first; reading them marks nothing."""
     user = member(request)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
@@ -61,7 +62,7 @@ def _address(item: Item, name: str) -> str:
 
 @require_POST
 @takes(POST=(budgets.NOTIFICATION,))
-def notifications_read(request: HttpRequest) -> HttpResponse:
+def notifications_read(request: PageRequest) -> HttpResponse:
     """Mark as read the notifications of the loaded page: all up to the field `until`."""
     user = member(request)
     until = api.parse_time(request.POST.get("until", ""), "until")
@@ -71,7 +72,7 @@ def notifications_read(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.NOTIFICATION,))
-def notification_settings(request: HttpRequest) -> HttpResponse:
+def notification_settings(request: PageRequest) -> HttpResponse:
     """Show and change whose actions notify, by kind."""
     user = member(request)
     if request.method == "POST":

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from interactions import actions
 from interactions.models import REPORTABLE, Reason
 from interactions.views._answers import member, refused, see
@@ -18,7 +19,7 @@ from socialsite.core.rate_limits import budgets
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, GET=READS, POST=(budgets.REPORT,))
-def report(request: HttpRequest, kind: str, subject_id: str) -> HttpResponse:
+def report(request: PageRequest, kind: str, subject_id: str) -> HttpResponse:
     """Ask for the reason, send the report, and thank the reporter; the typed text is kept."""
     user = member(request)
     if kind not in REPORTABLE:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -20,7 +20,7 @@ from socialsite.core.rate_limits import budgets
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, GET=READS, POST=(budgets.PUBLISH,))
-def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
+def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
     """Repost: at once without text, or from a separate page with text.
 
     Errors are shown at the field, and the typed text is kept. htmx gets the menu.
@@ -42,7 +42,7 @@ def post_repost(request: HttpRequest, post_id: str) -> HttpResponse:
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
+def repost_undo(request: PageRequest, post_id: str) -> HttpResponse:
     """Delete one's repost without text."""
     user = member(request)
     ident = api.parse_id(post_id)
@@ -54,7 +54,7 @@ def repost_undo(request: HttpRequest, post_id: str) -> HttpResponse:
 
 
 def _form(
-    request: HttpRequest, post_id: int, content: str = "", error: errors.AppError | None = None
+    request: PageRequest, post_id: int, content: str = "", error: errors.AppError | None = None
 ) -> HttpResponse:
     context = {
         "post": _source(request, post_id),
@@ -66,13 +66,13 @@ def _form(
     return refused(request, "interactions/repost.html", context, error)
 
 
-def _changed(request: HttpRequest, post_id: int) -> HttpResponse:
+def _changed(request: PageRequest, post_id: int) -> HttpResponse:
     if not request.htmx:
         return back(request, reverse("post", args=[post_id]), f"#repost-{post_id}")
     return render(request, "interactions/_repost.html", {"post": _source(request, post_id)})
 
 
-def _source(request: HttpRequest, post_id: int) -> dict[str, Any]:
+def _source(request: PageRequest, post_id: int) -> dict[str, Any]:
     """Return the card of the original post; raises NotFound if the reader may not see it."""
     card: Any = queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0]
     if card["ref_gone"]:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import back, member, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
@@ -18,7 +19,7 @@ from socialsite.core.rate_limits import budgets
 
 
 def thread_context(
-    request: HttpRequest, comment_id: int, cursor: Position | None = None
+    request: PageRequest, comment_id: int, cursor: Position | None = None
 ) -> dict[str, Any]:
     """Return the context of the page of one comment and its replies."""
     found, post = queries.visible_comment(request.user, comment_id)
@@ -36,7 +37,7 @@ def thread_context(
 
 @require_safe
 @takes(GET=READS)
-def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_replies(request: PageRequest, comment_id: str) -> HttpResponse:
     """Show a comment and its replies; htmx gets a page of the replies."""
     ident = api.parse_id(comment_id)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
@@ -50,7 +51,7 @@ def comment_replies(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 @require_safe
 @takes(GET=READS)
-def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_reply(request: PageRequest, comment_id: str) -> HttpResponse:
     """Return the reply form, which htmx puts below the comment; without htmx the replies' page."""
     member(request)
     ident = api.parse_id(comment_id)
@@ -67,7 +68,7 @@ def comment_reply(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
+def comment_pin(request: PageRequest, comment_id: str) -> HttpResponse:
     """Pin or unpin a comment, by the field `pinned` = 1 or 0; htmx gets the section."""
     user = member(request)
     wanted = request.POST.get("pinned")
@@ -83,7 +84,7 @@ def comment_pin(request: HttpRequest, comment_id: str) -> HttpResponse:
 
 @require_POST
 @takes(POST=(budgets.MARK,))
-def comment_settings(request: HttpRequest, post_id: str) -> HttpResponse:
+def comment_settings(request: PageRequest, post_id: str) -> HttpResponse:
     """Open, close or feature the comments, by the field `status`; htmx gets the section."""
     user = member(request)
     ident = api.parse_id(post_id)

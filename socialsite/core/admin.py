@@ -45,7 +45,7 @@ class GuardedAdmin(admin.ModelAdmin):
         """
         if len(request.GET.get(SEARCH_VAR, "")) > SEARCH_MAX:
             asked = request.GET.copy()
-            asked[SEARCH_VAR] = asked[SEARCH_VAR][:SEARCH_MAX]
+            asked[SEARCH_VAR] = request.GET[SEARCH_VAR][:SEARCH_MAX]
             request.GET = asked  # type: ignore[assignment]
         if request.method == "POST" and helpers.ACTION_CHECKBOX_NAME in request.POST:
             data = request.POST.copy()

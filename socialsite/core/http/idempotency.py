@@ -39,8 +39,8 @@ class Made(NamedTuple):
 
 View = Callable[..., Made]
 # Return the current body of the created object as its creator sees it; raises NotFound,
-# UserNotFound.
-Show = Callable[[Request, int], dict[str, Any]]
+# UserNotFound. The type of the request is the one that the view takes.
+Show = Callable[[Any, int], dict[str, Any]]
 
 
 def idempotent(

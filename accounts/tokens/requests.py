@@ -1,0 +1,38 @@
+"""Types of requests as views receive them: annotations without effect while the site runs.
+
+Middleware and authentication add attributes that the types of Django and DRF do not have. No
+object is created from these classes.
+"""
+
+from typing import Any, cast
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+from rest_framework.request import Request
+
+from accounts.models import User
+from accounts.tokens.authentication import Visitor
+
+# A reader of public content; queries treat None as a guest.
+Viewer = User | AnonymousUser | None
+
+
+class PageRequest(HttpRequest):
+    """A request of a page, after all middleware."""
+
+    htmx: HtmxDetails
+    visitor: Visitor
+    # The number of unread notifications, if the view reads it along with its own data.
+    unread: Any
+
+
+class PersonRequest(Request):
+    """An API request of a signed-in person: the view's permissions refuse guests."""
+
+    user: User
+
+
+def staff_of(request: HttpRequest) -> User:
+    """Return the sender of a request of the admin, which lets only staff in."""
+    return cast("User", request.user)
