@@ -1,16 +1,16 @@
-"""Facts of the database cached under leases, so that no stale one is ever put in place.
+"""Values of the database cached under leases, so that no outdated value is ever stored.
 
-A key holds a value, or the lease of a reader who is reading the database to fill it in. Whoever
-changes the fact forgets the key after the commit, and with it any lease: a reader who read before
-the commit can no longer fill (T43-T45). A key that was evicted or wiped refuses the fill as well.
-A lease may be had long before the read: all that a request lacks can be leased in one round trip.
+A key holds either a value, or the lease of a reader who is reading the database to fill the key.
+A writer deletes the key after its commit, and any lease with it: a reader who read before the
+commit can no longer fill (T43-T45). A key that was evicted refuses the fill as well. A lease may be
+taken long before the read: one round trip takes the leases on everything that a request lacks.
 
-Inside a transaction the cache is neither asked nor filled: it does not know what was written there,
-and others must not know before the commit.
+Inside a transaction the cache is neither read nor filled: it does not know what the transaction
+wrote, and other readers must not see that before the commit.
 
-Values are bytes; what a fact that does not exist looks like is up to the caller (b"" by custom).
-A value lives `ttl_ms` at most, which bounds what a process that died between its commit and its
-`forget` can leave behind; the event of its change forgets once more.
+Values are bytes; the caller decides how to encode a missing row (usually b""). A value lives
+`ttl_ms` at most. This bounds how long a value stays outdated if a process dies between its commit
+and its `forget`; the event of the change deletes the key once more.
 """
 
 import secrets

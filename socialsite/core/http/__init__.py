@@ -1,4 +1,4 @@
-"""Parts shared by all requests: the API envelope, errors, paging, bounds on clients.
+"""The HTTP layer of all apps: errors, JSON, paging, idempotency, and limits on requests.
 
-Addresses of the domain apps belong to their `api` and `views`.
+Addresses and their views belong to the apps; budgets of people belong to `core.rate_limits`.
 """

@@ -1,4 +1,4 @@
-"""Check addresses that a client sends, such as the page to return to after a form."""
+"""Check the addresses to return to after a form: only those of this site are followed."""
 
 from urllib.parse import urlencode, urlsplit
 

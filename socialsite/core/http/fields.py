@@ -1,4 +1,4 @@
-"""Input fields for the API that DRF lacks or does not bound."""
+"""Serializer fields with limits that those of DRF lack."""
 
 from collections.abc import Sized
 from typing import Any, cast

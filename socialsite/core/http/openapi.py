@@ -1,4 +1,4 @@
-"""Document on every operation of the OpenAPI schema the budgets that it takes from."""
+"""Add the budgets that an operation takes from to its description in the OpenAPI document."""
 
 from typing import Any
 

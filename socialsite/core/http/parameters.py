@@ -1,4 +1,4 @@
-"""Parameters that many API addresses share, for the schema."""
+"""OpenAPI parameters that several addresses share: paging and the idempotency key."""
 
 from drf_spectacular.utils import OpenApiParameter
 
