@@ -233,4 +233,6 @@ class RecommendedAuthorAdmin(GuardedAdmin):
 
     @staticmethod
     def _note(request: HttpRequest, act: str, row: RecommendedAuthor) -> None:
-        accounts_actions.note(request.user, act, "user", row.author_id, address=address_of(request))
+        accounts_actions.note(
+            staff_of(request), act, "user", row.author_id, address=address_of(request)
+        )

@@ -87,7 +87,7 @@ def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Pos
     return cut([Position(*row) for row in rows], size, lambda position: position)
 
 
-def _cards(viewer: "User | None", ids: Sequence[int]) -> list[Card]:
+def _cards(viewer: "Viewer", ids: Sequence[int]) -> list[Card]:
     found = Hydration(reader_of(_id(viewer))).cards(ids)
     return [found[ident] for ident in ids if ident in found]
 

@@ -36,7 +36,7 @@ def _cursor(request: PageRequest) -> Position | None:
     return api.page_params(request, default=PAGE_SIZE)[0]
 
 
-def _posts(request: HttpRequest, page: Page[Card]) -> dict[str, Any]:
+def _posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
     return {"posts": interactions_queries.decorate(request.user, page.items), "next": page.next}
 
 
@@ -143,7 +143,7 @@ def post_create(request: PageRequest) -> HttpResponse:
     """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
-    values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
+    values: dict[str, Any] = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
     values["kind"] = values["kind"] or Kind.MICRO.value
     values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
     # Without JavaScript the fields of the other kinds are sent too.
@@ -184,10 +184,10 @@ def post_create(request: PageRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("home"), status=303)
 
 
-def _store_pictures(request: HttpRequest, files: list[Any]) -> list[int]:
+def _store_pictures(request: PageRequest, author_id: int, files: list[Any]) -> list[int]:
     texts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
-    uploads = zip_longest(files, texts[: len(files)], fillvalue="")
-    return [item.pk for item in media.store_all(request.user.pk, list(uploads))]
+    uploads: Any = zip_longest(files, texts[: len(files)], fillvalue="")
+    return [item.pk for item in media.store_all(author_id, list(uploads))]
 
 
 @require_POST

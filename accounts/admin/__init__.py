@@ -6,12 +6,13 @@ The site of the admin and the texts of its pages belong to `accounts.staff`.
 import importlib
 
 from django.contrib import admin
-from django.contrib.auth.admin import Group  # importing that module registers it
+from django.contrib.auth.models import Group
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.admin import audit, people, sign_ins  # noqa: F401  (register their pages)
 
+importlib.import_module("django.contrib.auth.admin")  # registers the page of groups
 admin.site.unregister(Group)  # rights follow from the role, not from groups
 # django-otp registers its own pages on import; they show secrets and edit devices by hand.
 for module in ("otp_totp", "otp_static"):

@@ -17,11 +17,11 @@ class AddressAdmin(ReadOnlyAdmin):
     The network is not a field of the model, so moderators cannot sort by the hidden address.
     """
 
-    def get_list_display(self, request: HttpRequest) -> list[str]:
+    def get_list_display(self, request: HttpRequest) -> Any:
         """Replace the address by its network for moderators."""
         return self._columns(request, super().get_list_display(request))
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Replace the address by its network for moderators."""
         return self._columns(request, super().get_fields(request, obj))
 

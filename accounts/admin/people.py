@@ -23,6 +23,7 @@ from accounts.models import Role, User
 from accounts.sign_in import two_factor
 from accounts.sign_in.devices import address_of
 from accounts.staff import descriptions
+from accounts.tokens.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.errors import Forbidden
 
@@ -227,8 +228,8 @@ class UserAdmin(ReadOnlyAdmin):
                 "may_act": may_act,
                 "may_administer": request.user.is_superuser and not yourself,
                 "has_two_factor": two_factor.is_on(user),
-                "devices": descriptions.devices_of(user, request.user),
-                "acts": descriptions.acts_about(user, request.user),
+                "devices": descriptions.devices_of(user, staff_of(request)),
+                "acts": descriptions.acts_about(user, staff_of(request)),
             } | (extra_context or {})
         return super().change_view(request, object_id, form_url, extra_context)
 

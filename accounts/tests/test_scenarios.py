@@ -22,7 +22,7 @@ from accounts import actions, tokens
 from accounts.live import consumers
 from accounts.models import Role, User
 from accounts.tests.browsers import log_in
-from accounts.tests.live.test_sockets import Socket, in_thread, run
+from accounts.tests.live.talk import Socket, in_thread, run
 from accounts.tokens import TokenPair
 from socialsite.core import redis
 

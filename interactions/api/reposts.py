@@ -7,6 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.tokens.requests import PersonRequest
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.serializers import PostSerializer

@@ -111,6 +111,7 @@ def test_the_post_inside_a_repost_is_decorated_too(author, reader, make_post) ->
     actions.like(reader, POST, inner)
     card = feeds_queries.post(reader, outer)
     card["ref"] = feeds_queries.post(reader, inner)
+    assert card["ref"] is not None
     queries.decorate(reader, [card])
     assert (card["liked"], card["ref"]["liked"]) == (False, True)
     assert (card["like_count"], card["ref"]["like_count"]) == (0, 1)

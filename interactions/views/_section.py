@@ -6,6 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from accounts.tokens.requests import PageRequest
 from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.views._answers import see

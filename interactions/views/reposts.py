@@ -10,6 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
+from accounts.tokens.requests import PageRequest
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from interactions import queries

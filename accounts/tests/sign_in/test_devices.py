@@ -498,7 +498,9 @@ def test_a_warm_cache_knows_no_forgotten_device_as_alive(alice, few) -> None:
 def test_a_client_always_fits_its_column_and_its_claim() -> None:
     longest = max(len(f"{kind}:{'x' * 40}") for kind in devices.Client.values)
     assert longest <= TokenVersion.CLIENT_MAX
-    assert longest <= TokenVersion._meta.get_field("client").max_length
+    field = TokenVersion._meta.get_field("client")
+    assert field.max_length is not None
+    assert longest <= field.max_length
 
 
 # --- the page -----------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
         return True
 
     def run() -> list[Any]:
-        monkeypatch.setattr(subscribers.enqueue, "send", send)
+        monkeypatch.setattr(enqueue, "send", send)
         before = len(outgoing.outbox)
         while relay.relay():
             pass
@@ -504,7 +504,7 @@ def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monk
 
 
 def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None:
-    monkeypatch.setattr(subscribers.enqueue, "send", lambda *args: False)
+    monkeypatch.setattr(enqueue, "send", lambda *args: False)
     actions.ask_recovery(ADDRESS)
     relay.relay()
     event = Event.objects.get()

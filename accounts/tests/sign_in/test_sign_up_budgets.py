@@ -38,7 +38,7 @@ def deliver(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[Any]]:
         return True
 
     def run() -> list[Any]:
-        monkeypatch.setattr(subscribers.enqueue, "send", send)
+        monkeypatch.setattr(enqueue, "send", send)
         before = len(outgoing.outbox)
         while relay.relay():
             pass

@@ -332,7 +332,7 @@ def test_a_stopped_command_says_where_to_go_on(
         work(viewer_id, report)
 
     monkeypatch.setattr(rebuild, "_rebuild", stop)
-    with pytest.raises(CommandError, match=f"--after {authors[1].pk} goes on"):
+    with pytest.raises(CommandError, match=f"continue with --after {authors[1].pk}"):
         command("--all")
 
 
@@ -350,7 +350,7 @@ def test_a_command_that_fails_says_where_to_go_on_too(
     told = io.StringIO()
     with pytest.raises(OperationalError):
         call_command("rebuild_inboxes", "--all", stdout=io.StringIO(), stderr=told)
-    assert f"--after {authors[0].pk} goes on" in told.getvalue()
+    assert f"continue with --after {authors[0].pk}" in told.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,9 @@ def _one(on: Scene, dice: random.Random) -> None:
             )(one, other)
         case 10:
             if dice.random() < 0.5:
-                dice.choice([feeds_actions.repost, feeds_actions.undo_repost])(one, post)
+                shares: list[Callable[..., Any]]
+                shares = [feeds_actions.repost, feeds_actions.undo_repost]
+                dice.choice(shares)(one, post)
             else:
                 actions.comment(one, on.talk, "said")
         case _:

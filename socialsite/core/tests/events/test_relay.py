@@ -107,7 +107,7 @@ def test_a_handler_within_the_fact_runs_at_once_and_its_failure_undoes_the_fact(
 def test_the_relay_is_hurried_after_the_commit_only(
     monkeypatch, django_capture_on_commit_callbacks
 ) -> None:
-    rung = []
+    rung: list[Any] = []
     monkeypatch.setattr("socialsite.core.events.enqueue.send", rung.append)
     with django_capture_on_commit_callbacks(execute=True):
         ring()
