@@ -8,10 +8,10 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts import cache
+from accounts import account_rules, cache
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 from accounts.sign_in import devices as device_names
-from accounts.sign_in import rules, two_factor
+from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
 from socialsite.core import media
 from socialsite.core.cache import reads
@@ -71,7 +71,7 @@ def by_name(username: str) -> User:
 
 def is_name(text: str) -> bool:
     """True for what somebody can be called."""
-    return rules.USERNAME.fullmatch(text) is not None
+    return account_rules.USERNAME.fullmatch(text) is not None
 
 
 def any_by_name(username: str) -> User | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deploy.service import Service, give, group_of, unprivileged_account
 from deploy.services import LOOPBACK, program
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 from socialsite.core.http.hsts import HSTS
 
 
@@ -42,7 +42,7 @@ def nginx(
             files=files,
             scheme=scheme,
             hsts=HSTS if scheme == "https" else "",
-            body=bodies.OTHER,
+            body=body_limits.OTHER,
             larger_bodies=_larger_bodies(),
         )
     )
@@ -57,7 +57,7 @@ def nginx(
 def _larger_bodies() -> str:
     """Return nginx's blocks for the URLs with a larger limit of the body."""
     blocks = []
-    for path, limit in bodies.locations().items():
+    for path, limit in body_limits.locations().items():
         api = "api_" if path.startswith("/api/") else ""
         blocks.append(
             f"        location = {path} {{\n"

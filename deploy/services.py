@@ -89,8 +89,8 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
         name="sockets",
         argv=python(
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--http", "socialsite.core.http.protocols:BoundedHttp"),
-            *("--ws", "socialsite.core.http.protocols:BoundedSocket"),
+            *("--http", "socialsite.core.http.uvicorn_protocols:BoundedHttp"),
+            *("--ws", "socialsite.core.http.uvicorn_protocols:BoundedSocket"),
             *("--ws-max-size", "65536", "--lifespan", "off"),
             *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),

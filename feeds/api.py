@@ -32,8 +32,8 @@ from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
 from socialsite.core.http.idempotency import Made, idempotent
 from socialsite.core.http.json import dumps
+from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY
 from socialsite.core.http.pagination import Page
-from socialsite.core.http.parameters import FEED_PAGE, IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
 
 PAGE_PARAMETERS = [

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from feeds import video
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
-from socialsite.core.http.fields import ShortListField
+from socialsite.core.http.serializer_fields import ShortListField
 from socialsite.core.ids import MAX_ID
 
 

@@ -9,7 +9,7 @@ from feeds.serializers import AuthorSerializer
 from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
-from socialsite.core.http.fields import ShortListField
+from socialsite.core.http.serializer_fields import ShortListField
 
 
 class LikeSerializer(serializers.Serializer[Any]):

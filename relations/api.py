@@ -23,7 +23,7 @@ from relations.serializers import (
 )
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
-from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 IDS_MAX = 100

@@ -27,7 +27,7 @@ from accounts.tokens.requests import PageRequest
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
-from socialsite.core.http import addresses, api, errors
+from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
 
 PAGE_SIZE = 20
@@ -182,8 +182,11 @@ def _flag(request: PageRequest, name: str) -> bool:
 def _back(request: PageRequest, found: _Named, instead: str) -> str:
     """Return the page of this site that sent the form; `instead` of a hidden person's profile."""
     profile = reverse("profile", args=[found.username])
-    wanted = addresses.own(request, request.POST.get("next") or request.GET.get("next")) or profile
-    if found.is_hidden and addresses.own_path(request, wanted).lower() == profile.lower():
+    wanted = (
+        return_addresses.own(request, request.POST.get("next") or request.GET.get("next"))
+        or profile
+    )
+    if found.is_hidden and return_addresses.own_path(request, wanted).lower() == profile.lower():
         return instead
     return wanted
 
@@ -194,7 +197,7 @@ def _changed(request: PageRequest, found: _Named, instead: str) -> HttpResponse:
     if not request.htmx:
         return HttpResponseRedirect(back, status=303)
     profile = reverse("profile", args=[found.username])
-    came_from = addresses.own_path(request, request.POST.get("next") or profile)
+    came_from = return_addresses.own_path(request, request.POST.get("next") or profile)
     if "block" in request.POST and came_from.lower() == profile.lower():
         return HttpResponseClientRedirect(back)
     relation = queries.name(found.state)

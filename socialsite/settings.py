@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from socialsite import rest, schedule
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 from socialsite.core.http.hsts import HSTS_SECONDS
 from socialsite.core.runtime import data_dir, keys, redaction
 from socialsite.env import PROJECT_DIR, load
@@ -254,8 +254,8 @@ FAILPOINT = ENV.FAILPOINT
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = rest.FRAMEWORK
 SPECTACULAR_SETTINGS = rest.SCHEMA
-# For form fields, not files. `core.http.bodies` limits the whole body first, by its address.
-DATA_UPLOAD_MAX_MEMORY_SIZE = bodies.ARTICLE
+# For form fields, not files. `core.http.body_limits` limits the whole body first, by its address.
+DATA_UPLOAD_MAX_MEMORY_SIZE = body_limits.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
 

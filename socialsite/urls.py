@@ -25,7 +25,7 @@ api_v1 = [
     path("", include("accounts.api_urls")),
     path("", include("relations.api_urls")),
     path("", include("interactions.api_urls")),
-    path("", include("socialsite.core.http.urls")),
+    path("", include("socialsite.core.media.urls")),
 ]
 
 choose_language = require_POST(takes(POST=(budgets.LANGUAGE,))(set_language))

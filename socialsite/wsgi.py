@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from socialsite.core.http import bodies, headers
+from socialsite.core.http import body_limits, header_limits
 from socialsite.core.runtime import data_dir, memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
 os.umask(data_dir.UMASK)
 
 READ_BYTES = 65_536
-UNREAD_PARTS = bodies.FILES // READ_BYTES
+UNREAD_PARTS = body_limits.FILES // READ_BYTES
 
 memory.tune()
 django_application = get_wsgi_application()
@@ -24,7 +24,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
 
     If nobody reads the body, the client sees a closed connection instead of the response.
     """
-    headers.bound(environ)
+    header_limits.bound(environ)
     answer: Iterable[bytes] = django_application(environ, start_response)
     stream = environ["wsgi.input"]
     for _part in range(UNREAD_PARTS):

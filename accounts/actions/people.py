@@ -3,11 +3,11 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, queries
+from accounts import account_rules, cache, queries
 from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
-from accounts.sign_in import passwords, rules
+from accounts.sign_in import passwords
 from socialsite.core import db, media
 from socialsite.core.events import publish
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput
@@ -29,16 +29,16 @@ def register(
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
     """
-    rules.check(
-        username=rules.username(username),
-        nickname=rules.nickname(nickname),
-        password=rules.password(password, username, nickname),
-        email=rules.email(unconfirmed) if unconfirmed else [],
+    account_rules.check(
+        username=account_rules.username(username),
+        nickname=account_rules.nickname(nickname),
+        password=account_rules.password(password, username, nickname),
+        email=account_rules.email(unconfirmed) if unconfirmed else [],
     )
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    return _create(username, nickname, hashed, email, rules.normal_email(unconfirmed))
+    return _create(username, nickname, hashed, email, account_rules.normal_email(unconfirmed))
 
 
 @db.atomic
@@ -80,7 +80,7 @@ def edit_profile(
     row = User.objects.select_for_update().get(pk=user.pk)
     before = (row.nickname, row.bio, row.avatar_name)
     if nickname is not None:
-        rules.check(nickname=rules.nickname(nickname))
+        account_rules.check(nickname=account_rules.nickname(nickname))
         row.nickname, row.nickname_key = nickname, nickname.lower()
     if bio is not None:
         if len(bio) > User.BIO_MAX:

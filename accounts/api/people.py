@@ -18,7 +18,7 @@ from relations import queries as relations_queries
 from relations.serializers import PersonPageSerializer
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
-from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")

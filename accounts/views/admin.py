@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from accounts.sign_in import two_factor
-from socialsite.core.http import addresses, errors
+from socialsite.core.http import errors, return_addresses
 
 
 def login(request: HttpRequest) -> HttpResponse:
@@ -19,7 +19,7 @@ def login(request: HttpRequest) -> HttpResponse:
             raise errors.Forbidden
         page = "two_factor"
     wanted = request.GET.get("next") or reverse("admin:index")
-    return HttpResponseRedirect(addresses.leading_back(reverse(page), wanted))
+    return HttpResponseRedirect(return_addresses.leading_back(reverse(page), wanted))
 
 
 def password(request: HttpRequest) -> HttpResponse:

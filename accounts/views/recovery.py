@@ -4,11 +4,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions
+from accounts import account_rules, actions
 from accounts.mail import links
 from accounts.rate_limits import takes
 from accounts.serializers import EMAIL_MAX
-from accounts.sign_in import devices, guarded, rules
+from accounts.sign_in import devices, guarded
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
@@ -87,8 +87,8 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
         context = {
             "form_errors": forms.texts_of(error),
             "username": user.username,
-            "password_hint": rules.password_hint(),
-            "password_min": rules.password_min(),
+            "password_hint": account_rules.password_hint(),
+            "password_min": account_rules.password_min(),
         }
         response = forms.page(request, "accounts/recover_link.html", context, error)
         RECOVERY.put(response, token)

@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import queries, rate_limits
+from accounts import account_rules, queries, rate_limits
 from accounts.models import User
 from accounts.rate_limits import takes
-from accounts.sign_in import devices, flow, guarded, rules
+from accounts.sign_in import devices, flow, guarded
 from accounts.tokens import Principal, cookies
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
@@ -34,8 +34,8 @@ def password(request: HttpRequest) -> HttpResponse:
             error = found
     context = {
         "form_errors": forms.texts_of(error),
-        "password_hint": rules.password_hint(),
-        "password_min": rules.password_min(),
+        "password_hint": account_rules.password_hint(),
+        "password_min": account_rules.password_min(),
         "notices": messages.get_messages(request),
     }
     return forms.page(request, "accounts/password.html", context, error)

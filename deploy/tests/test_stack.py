@@ -20,7 +20,7 @@ from deploy.databases import create_database
 from deploy.service import ServiceError
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 from socialsite.tests.hostile import hostile
 from socialsite.tests.stacks import eventually
 
@@ -187,25 +187,25 @@ def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float)
 @pytest.mark.parametrize(
     ("path", "limit"),
     [
-        ("/api/v1/auth/login", bodies.OTHER),
-        ("/api/v1/nothing-here", bodies.OTHER),
-        ("/login", bodies.OTHER),
-        ("/admin/login/", bodies.OTHER),
-        ("/ws/session/", bodies.OTHER),
-        ("/api/v1/posts", bodies.ARTICLE),
-        ("/posts", bodies.ARTICLE),  # limit of the site: nginx does not know the content type
-        ("/posts", bodies.FILES),
-        ("/api/v1/media", bodies.FILES),
+        ("/api/v1/auth/login", body_limits.OTHER),
+        ("/api/v1/nothing-here", body_limits.OTHER),
+        ("/login", body_limits.OTHER),
+        ("/admin/login/", body_limits.OTHER),
+        ("/ws/session/", body_limits.OTHER),
+        ("/api/v1/posts", body_limits.ARTICLE),
+        ("/posts", body_limits.ARTICLE),  # limit of the site: nginx does not know the content type
+        ("/posts", body_limits.FILES),
+        ("/api/v1/media", body_limits.FILES),
     ],
 )
 def test_every_address_takes_bodies_up_to_its_limit(stack: Stack, path: str, limit: int) -> None:
-    kind = "multipart/form-data; boundary=x" if limit == bodies.FILES else "text/plain"
+    kind = "multipart/form-data; boundary=x" if limit == body_limits.FILES else "text/plain"
     refused = ask(stack, path, bytes(limit + 1), **{"Content-Type": kind})
     assert refused.status == 413
     assert ask(stack, path, bytes(limit), **{"Content-Type": kind}).status != 413
     if path.startswith("/api/"):
         assert json.loads(refused.body)["code"] == 20
-    if (path, limit) != ("/posts", bodies.ARTICLE):
+    if (path, limit) != ("/posts", body_limits.ARTICLE):
         assert b"larger than this address takes" in refused.body  # this is nginx's text
 
 

@@ -11,7 +11,7 @@ from feeds.serializers import body as post_body
 from interactions import actions, queries
 from interactions.serializers import BookmarkSerializer
 from socialsite.core.http import api
-from socialsite.core.http.parameters import FEED_PAGE
+from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

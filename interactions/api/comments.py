@@ -23,8 +23,8 @@ from interactions.serializers import (
 from socialsite.core.http import api
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.http.pagination import Page
-from socialsite.core.http.parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

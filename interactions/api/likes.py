@@ -13,7 +13,7 @@ from interactions.models import SubjectType
 from interactions.serializers import LikeSerializer
 from relations.serializers import PersonPageSerializer
 from socialsite.core.http import api
-from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

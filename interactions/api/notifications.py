@@ -16,7 +16,7 @@ from interactions.serializers import (
     notification_body,
 )
 from socialsite.core.http import api
-from socialsite.core.http.parameters import LIST_PAGE
+from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

@@ -16,7 +16,7 @@ from interactions import queries
 from interactions.serializers import NewRepostSerializer
 from socialsite.core.http import api
 from socialsite.core.http.idempotency import Made, idempotent
-from socialsite.core.http.parameters import IDEMPOTENCY_KEY
+from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer

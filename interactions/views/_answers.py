@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from accounts.models import User
 from accounts.tokens.requests import PageRequest
-from socialsite.core.http import addresses, api, errors
+from socialsite.core.http import api, errors, return_addresses
 
 UNPROCESSABLE = 422
 
@@ -21,7 +21,7 @@ def member(request: PageRequest) -> User:
 
 def back(request: PageRequest, fallback: str, anchor: str) -> HttpResponse:
     """Redirect to the page in the form's field `next`, if it is a page of this site."""
-    address = addresses.own(request, request.POST.get("next")) or fallback
+    address = return_addresses.own(request, request.POST.get("next")) or fallback
     return see(address.partition("#")[0] + anchor)
 
 

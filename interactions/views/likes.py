@@ -11,7 +11,7 @@ from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.models import SubjectType
 from interactions.views._answers import back, member
-from socialsite.core.http import addresses, api, errors
+from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
 
 PAGE_SIZE = 20
@@ -26,7 +26,7 @@ def post_like(request: PageRequest, post_id: str) -> HttpResponse:
     if request.htmx:
         post = {"id": str(ident), "like_count": count, "liked": liked}
         page = reverse("post", args=[ident])
-        is_own_page = addresses.own_path(request, request.htmx.current_url) == page
+        is_own_page = return_addresses.own_path(request, request.htmx.current_url) == page
         context = {"post": post, "is_own_page": is_own_page}
         return render(request, "interactions/_like.html", context)
     return back(request, reverse("post", args=[ident]), f"#like-{ident}")

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core.http import api, bodies, errors
+from socialsite.core.http import api, body_limits, errors
 from socialsite.core.runtime import memory
 from socialsite.pages.views import error_answer
 
@@ -35,7 +35,7 @@ CSP = "; ".join(
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
-LARGE_BODY = 100 * bodies.KILO
+LARGE_BODY = 100 * body_limits.KILO
 PERMISSIONS = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 
@@ -47,7 +47,7 @@ class RequestGuard:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer 413 to a large body, 400 to one of unknown length, 415 to an odd charset."""
-        length = bodies.announced(
+        length = body_limits.announced(
             request.META.get("CONTENT_LENGTH") or "0",
             request.META.get("HTTP_TRANSFER_ENCODING", ""),
         )
@@ -64,11 +64,13 @@ class RequestGuard:
     def _fault(request: HttpRequest, length: int | None) -> errors.AppError | None:
         if length is None:
             return errors.InvalidInput(_("Send a Content-Length."))
-        limit = bodies.limit_of(request.method, request.path, request.META.get("CONTENT_TYPE", ""))
+        limit = body_limits.limit_of(
+            request.method, request.path, request.META.get("CONTENT_TYPE", "")
+        )
         if length > limit:
             return errors.PayloadTooLarge(
                 _("A request to this address may have at most %(limit)s kB.")
-                % {"limit": limit // bodies.KILO}
+                % {"limit": limit // body_limits.KILO}
             )
         # Python has codecs that are no charsets, and Django would accept any of them.
         if (request.content_params or {}).get("charset", "utf-8").lower() not in CHARSETS:

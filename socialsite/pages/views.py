@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from socialsite.core.http import addresses, api, errors
+from socialsite.core.http import api, errors, return_addresses
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -34,7 +34,7 @@ def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBas
     """Render an error page; redirect a user who must log in."""
     if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
         return HttpResponseRedirect(
-            addresses.leading_back(reverse("login"), request.get_full_path())
+            return_addresses.leading_back(reverse("login"), request.get_full_path())
         )
     if error.status >= 500 or not hasattr(request, "user"):
         return _rendered(request, error, bare=True)

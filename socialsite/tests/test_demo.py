@@ -8,9 +8,9 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
+from accounts import account_rules
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.sign_in import rules
 from accounts.tests.browsers import log_in
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
@@ -133,9 +133,9 @@ def test_people_are_valid_and_all_different() -> None:
     people = make(300)
     assert len({person.username for person in people}) == 300
     for person in people:
-        assert not rules.username(person.username)
-        assert not rules.nickname(person.nickname)
-        assert not rules.password(PASSWORD, person.username, person.nickname)
+        assert not account_rules.username(person.username)
+        assert not account_rules.nickname(person.nickname)
+        assert not account_rules.password(PASSWORD, person.username, person.nickname)
         assert len(person.bio) <= User.BIO_MAX
     languages = Counter(person.language for person in people)
     assert min(languages.values()) > 100

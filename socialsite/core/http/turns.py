@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple
 
-from socialsite.core.http.bodies import Application, Message, Receive, Send
+from socialsite.core.http.body_limits import Application, Message, Receive, Send
 from socialsite.core.http.errors import AppError, RateLimited, Unavailable
 
 REQUESTS_AT_ONCE = 32  # on ASGI, beside the slow ones

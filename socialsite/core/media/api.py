@@ -14,7 +14,7 @@ from socialsite.core import media
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
 from socialsite.core.http.idempotency import Made, idempotent
-from socialsite.core.http.parameters import IDEMPOTENCY_KEY
+from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.media import space
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets

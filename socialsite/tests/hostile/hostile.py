@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image
 
 from socialsite.core import media
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 from socialsite.core.tests.media.peak import resident
 from socialsite.tests.stacks import Client
 
@@ -73,10 +73,10 @@ def warm_up(base: str, username: str) -> Client:
 
 def attack(base: str, client: Client) -> None:
     """Send bodies of the maximum size, larger ones, and a picture of many pixels."""
-    large = lists(bodies.FILES - 1000)
+    large = lists(body_limits.FILES - 1000)
     assert at_once(base, "/api/v1/auth/login", large) == {413}
-    assert at_once(base, "/api/v1/auth/login", lists(bodies.OTHER - 1000)) == {400}
-    images = lists(bodies.ARTICLE - 1000, "images")
+    assert at_once(base, "/api/v1/auth/login", lists(body_limits.OTHER - 1000)) == {400}
+    images = lists(body_limits.ARTICLE - 1000, "images")
     assert at_once(base, "/api/v1/posts", images, client.token) == {400}
     many = json.dumps({f"k{number}": [number] for number in range(30_000)}).encode()
     assert at_once(base, "/api/v1/posts", many, client.token) == {400}

@@ -43,10 +43,10 @@ from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
-from accounts import serializers, tokens
+from accounts import account_rules, serializers, tokens
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.sign_in import devices, known_devices, rules, two_factor
+from accounts.sign_in import devices, known_devices, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
@@ -57,7 +57,14 @@ from interactions.notifying import mentions
 from relations import api as relations
 from socialsite.core import media, text
 from socialsite.core.admin import SEARCH_MAX
-from socialsite.core.http import addresses, api, bodies, headers, pagination, protocols
+from socialsite.core.http import (
+    api,
+    body_limits,
+    header_limits,
+    pagination,
+    return_addresses,
+    uvicorn_protocols,
+)
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
 from socialsite.core.media import files
@@ -81,8 +88,8 @@ REFUSED = (
     media_parts.TooManyParts,
 )
 ARTICLE = max(PostContent.TEXT_MAX.values())
-BODY, FORM = bodies.OTHER, bodies.ARTICLE
-HEAD, LINE = protocols.HEAD_BYTES, headers.HEADER_MAX
+BODY, FORM = body_limits.OTHER, body_limits.ARTICLE
+HEAD, LINE = uvicorn_protocols.HEAD_BYTES, header_limits.HEADER_MAX
 LANGUAGE = trans_real.LANGUAGE_CODE_MAX_LENGTH
 previews = importlib.import_module("interactions.queries.notifications")
 
@@ -115,7 +122,7 @@ def request(body: bytes = b"", **meta: str) -> WSGIRequest:
         "wsgi.input": io.BytesIO(body),
         **{name: latin(value) for name, value in meta.items()},
     }
-    headers.bound(environ)
+    header_limits.bound(environ)
     return WSGIRequest(environ)
 
 
@@ -164,11 +171,11 @@ def accept(value: str) -> None:
 
 def htmx(value: str) -> None:
     asked = request(HTTP_HX_CURRENT_URL=value, HTTP_HX_CURRENT_URL_URI_AUTOENCODED="true")
-    addresses.own_path(asked, HtmxDetails(asked).current_url)
+    return_addresses.own_path(asked, HtmxDetails(asked).current_url)
 
 
 def socket(header: bytes, value: str, query: bytes = b"") -> None:
-    read = headers.bounded(header.decode(), latin(value)).encode("latin-1")
+    read = header_limits.bounded(header.decode(), latin(value)).encode("latin-1")
     fields = {b"host": b"localhost", b"origin": b"http://127.0.0.1:8000", header: read}
     handshake.read({"headers": list(fields.items()), "query_string": query})
 
@@ -229,11 +236,13 @@ PARSERS = [
     Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
     Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
     # --- accounts ---
-    Parser("a username", serializers.INPUT_MAX, rules.username),
-    Parser("a nickname", serializers.INPUT_MAX, rules.nickname),
-    Parser("a password", serializers.INPUT_MAX, lambda value: rules.password(value, "a", "b")),
-    Parser("a password, normalized", serializers.INPUT_MAX, rules.normal_password),
-    Parser("a mail address", serializers.EMAIL_MAX, rules.email),
+    Parser("a username", serializers.INPUT_MAX, account_rules.username),
+    Parser("a nickname", serializers.INPUT_MAX, account_rules.nickname),
+    Parser(
+        "a password", serializers.INPUT_MAX, lambda value: account_rules.password(value, "a", "b")
+    ),
+    Parser("a password, normalized", serializers.INPUT_MAX, account_rules.normal_password),
+    Parser("a mail address", serializers.EMAIL_MAX, account_rules.email),
     Parser("a code", serializers.INPUT_MAX, two_factor.cleaned),
     Parser("a secret", LINE, lambda value: two_factor.unseal(value, 1)),
     Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
@@ -262,8 +271,14 @@ PARSERS = [
     Parser("an id", HEAD, api.parse_id),
     Parser("ids", HEAD, relations._ids),
     Parser("a time", HEAD, lambda value: api.parse_time(value, "until")),
-    Parser("an address to return to", BODY, lambda value: addresses.own_path(request(), value)),
-    Parser("a host to return to", BODY, lambda value: addresses.own_path(request(), f"//{value}")),
+    Parser(
+        "an address to return to", BODY, lambda value: return_addresses.own_path(request(), value)
+    ),
+    Parser(
+        "a host to return to",
+        BODY,
+        lambda value: return_addresses.own_path(request(), f"//{value}"),
+    ),
     Parser("the page of htmx", LINE, htmx),
     Parser("the host of htmx", LINE, lambda value: htmx(f"http://{value}")),
     # --- headers ---
@@ -339,7 +354,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
     "accounts/sign_in/networks.py": ("proxies",),
     "accounts/queries.py": OURS,
-    "accounts/sign_in/rules.py": ("a username", "a nickname", "a password", "a mail address"),
+    "accounts/account_rules.py": ("a username", "a nickname", "a password", "a mail address"),
     "accounts/sign_in/two_factor.py": ("a code", "a secret"),
     "accounts/tokens/service_keys.py": ("a key of a service",),
     "accounts/tokens/keys.py": ("a token", "a token's middle"),
@@ -348,7 +363,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
     "feeds/video.py": ("a video's address",),
-    "socialsite/core/http/addresses.py": ("an address to return to", "a host to return to"),
+    "socialsite/core/http/return_addresses.py": ("an address to return to", "a host to return to"),
     "socialsite/core/http/api.py": ("a time",),
     "socialsite/core/rate_limits/budgets.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError
 
-from socialsite.core.http.protocols import BoundedHttp, BoundedSocket
+from socialsite.core.http.uvicorn_protocols import BoundedHttp, BoundedSocket
 from socialsite.core.runtime import data_dir, embedded
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 from socialsite.core.http.json import NESTING_MAX, OrjsonParser, nests_too_deep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -93,4 +93,4 @@ def test_counting_levels_takes_linear_time(unit: bytes) -> None:
         return min(times)
 
     # With quadratic time it would be 64 times.
-    assert fastest(bodies.ARTICLE) < 24 * fastest(bodies.ARTICLE // 8) + 0.001
+    assert fastest(body_limits.ARTICLE) < 24 * fastest(body_limits.ARTICLE // 8) + 0.001

@@ -15,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from feeds.models import Post, PostContent
 from feeds.video import URL_MAX
-from socialsite.core.http import bodies
+from socialsite.core.http import body_limits
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -58,8 +58,8 @@ def test_every_address_refuses_a_body_over_its_limit(client: Client) -> None:
     assert len(found) > 80
     assert "/admin/login/" in found
     for path in found:
-        limit = bodies.limit_of("POST", path, "application/json")
-        assert (limit > bodies.OTHER) == (path in bodies.locations()), path
+        limit = body_limits.limit_of("POST", path, "application/json")
+        assert (limit > body_limits.OTHER) == (path in body_limits.locations()), path
         answer = client.post(
             path, b"", content_type="application/json", CONTENT_LENGTH=str(limit + 1)
         )
@@ -74,14 +74,17 @@ def test_every_address_refuses_a_body_over_its_limit(client: Client) -> None:
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("path", ["/posts", POSTS, "/api/v1/media", "/"])
 def test_other_methods_take_no_large_bodies(client: Client, method: str, path: str) -> None:
-    answer = client.generic(method, path, CONTENT_LENGTH=str(bodies.OTHER + 1))
+    answer = client.generic(method, path, CONTENT_LENGTH=str(body_limits.OTHER + 1))
     assert answer.status_code == 413
 
 
 def test_only_a_multipart_form_may_carry_files_to_the_composer() -> None:
-    assert bodies.limit_of("POST", "/posts", "Multipart/Form-Data; boundary=x") == bodies.FILES
+    assert (
+        body_limits.limit_of("POST", "/posts", "Multipart/Form-Data; boundary=x")
+        == body_limits.FILES
+    )
     for kind in (FORM, "", "application/json", "x; multipart/form-data"):
-        assert bodies.limit_of("POST", "/posts", kind) == bodies.ARTICLE
+        assert body_limits.limit_of("POST", "/posts", kind) == body_limits.ARTICLE
 
 
 def test_the_longest_article_fits_when_every_character_is_escaped(
@@ -100,7 +103,7 @@ def test_the_longest_article_fits_when_every_character_is_escaped(
     answer = api_for(make_user()).post(POSTS, body, content_type="application/json")
     assert answer.status_code == 201
     assert answer.json()["content"] == ARTICLE
-    assert len(body) + 12 * URL_MAX < bodies.ARTICLE
+    assert len(body) + 12 * URL_MAX < body_limits.ARTICLE
 
 
 @pytest.mark.parametrize("kind", ["multipart", "form"])
@@ -116,7 +119,7 @@ def test_the_longest_article_fits_in_the_form_of_the_page(make_user: Make, kind:
 
 
 def test_the_text_in_a_form_with_files_is_bounded_by_itself(make_user: Make) -> None:
-    values = {"kind": "article", "title": "t", "content": "x" * (bodies.ARTICLE + 1)}
+    values = {"kind": "article", "title": "t", "content": "x" * (body_limits.ARTICLE + 1)}
     answer = page_client(make_user).post("/posts", values)
     assert answer.status_code == 413
     assert not Post.objects.exists()
@@ -141,10 +144,13 @@ def test_the_docs_show_the_table() -> None:
     rows = re.findall(r"^\| (\w+) \| (\S+|any other) \| (\S+) \| (\d+) kB \|$", text, re.MULTILINE)
     shown = [tuple(cell.strip("`") for cell in row) for row in rows]
     table = [
-        (row.method, row.path, row.content_type or "any", str(row.limit // bodies.KILO))
-        for row in bodies.TABLE
+        (row.method, row.path, row.content_type or "any", str(row.limit // body_limits.KILO))
+        for row in body_limits.TABLE
     ]
-    assert shown == [*table, ("any", "any other", "any", str(bodies.OTHER // bodies.KILO))]
+    assert shown == [
+        *table,
+        ("any", "any other", "any", str(body_limits.OTHER // body_limits.KILO)),
+    ]
 
 
 # --- bodies kept from Django (ASGI) -------------------------------------------------------------
@@ -177,14 +183,14 @@ def through_the_gate(
 
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     scope = {"type": "http", "method": "POST", "path": path, "headers": raw}
-    asyncio.run(bodies.Gate(application)(scope, receive, send))
+    asyncio.run(body_limits.Gate(application)(scope, receive, send))
     return seen["headers"], seen["body"], asked[0]
 
 
 @pytest.mark.parametrize(
     "headers",
     [
-        {"content-length": str(bodies.OTHER + 1)},
+        {"content-length": str(body_limits.OTHER + 1)},
         {"content-length": "9" * 5000},
         {"content-length": "x"},
         {"transfer-encoding": "chunked"},
@@ -205,5 +211,5 @@ def test_a_body_within_the_limit_gets_through_as_it_is() -> None:
 
 def test_a_body_longer_than_announced_is_not_kept_and_will_be_refused() -> None:
     got, body, _asked = through_the_gate({"content-length": "5"}, [b"x" * 200_000] * 9)
-    assert len(body) <= bodies.OTHER
-    assert int(got[b"content-length"]) > bodies.OTHER
+    assert len(body) <= body_limits.OTHER
+    assert int(got[b"content-length"]) > body_limits.OTHER

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from socialsite.core.http import protocols
-from socialsite.core.http.protocols import BoundedHttp, BoundedSocket
+from socialsite.core.http import uvicorn_protocols
+from socialsite.core.http.uvicorn_protocols import BoundedHttp, BoundedSocket
 
 pytestmark = pytest.mark.once
 
@@ -137,18 +137,18 @@ def headers(count: int) -> bytes:
 
 # --- sizes --------------------------------------------------------------------------------------
 def test_a_request_may_have_as_many_headers_as_the_limit(connection: socket.socket) -> None:
-    connection.sendall(headers(protocols.HEADERS_MAX))
+    connection.sendall(headers(uvicorn_protocols.HEADERS_MAX))
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize(
     "head",
     [
-        headers(protocols.HEADERS_MAX + 1),
+        headers(uvicorn_protocols.HEADERS_MAX + 1),
         headers(5000),
-        HEAD + b"x: " + b"y" * protocols.HEAD_BYTES + b"\r\n\r\n",
-        HEAD + b"x" * protocols.HEAD_BYTES + b": y\r\n\r\n",
-        b"GET /" + b"x" * protocols.HEAD_BYTES + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        HEAD + b"x: " + b"y" * uvicorn_protocols.HEAD_BYTES + b"\r\n\r\n",
+        HEAD + b"x" * uvicorn_protocols.HEAD_BYTES + b": y\r\n\r\n",
+        b"GET /" + b"x" * uvicorn_protocols.HEAD_BYTES + b" HTTP/1.1\r\nHost: x\r\n\r\n",
         POST.replace(b"Content-Length: 100", b"Transfer-Encoding: chunked")
         + b"0\r\n"
         + b"x: y\r\n" * 5000
@@ -165,7 +165,7 @@ def test_a_head_that_is_too_large_is_refused(connection: socket.socket, head: by
 
 
 def test_a_header_that_never_ends_is_refused(connection: socket.socket) -> None:
-    connection.sendall(HEAD + b"x" * protocols.HEAD_BYTES)
+    connection.sendall(HEAD + b"x" * uvicorn_protocols.HEAD_BYTES)
     assert read(connection).startswith(b"HTTP/1.1 431")
 
 
@@ -175,7 +175,7 @@ def test_few_requests_wait_for_the_answer_before_them(
     site.ended.clear()
     connection.sendall(HEAD.replace(b"/ ", b"/slow ") + b"\r\n" + (HEAD + b"\r\n") * 500)
     read(connection)
-    assert len(site.ended) <= protocols.PIPELINE_MAX + 1
+    assert len(site.ended) <= uvicorn_protocols.PIPELINE_MAX + 1
 
 
 def test_connections_over_the_limit_are_closed(site: Site) -> None:

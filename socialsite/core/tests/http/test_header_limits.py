@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from socialsite import asgi, wsgi
-from socialsite.core.http import headers
+from socialsite.core.http import header_limits
 
 pytestmark = pytest.mark.once
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.once
     ],
 )
 def test_what_is_read_of_a_header(name: str, value: str, read: str) -> None:
-    assert headers.bounded(name, value) == read
+    assert header_limits.bounded(name, value) == read
 
 
 def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None:
@@ -45,9 +45,9 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
     monkeypatch.setattr(wsgi, "django_application", answer)
     environ = {"CONTENT_TYPE": "x" * 9000, "HTTP_COOKIE": "a=\\; b=c", "HTTP_X_ANY": "x" * 9000}
     wsgi.application({**environ, "wsgi.input": io.BytesIO()}, lambda *_: None)
-    assert len(seen[0]["CONTENT_TYPE"]) == headers.SHORTER["content-type"]
+    assert len(seen[0]["CONTENT_TYPE"]) == header_limits.SHORTER["content-type"]
     assert seen[0]["HTTP_COOKIE"] == " b=c"
-    assert len(seen[0]["HTTP_X_ANY"]) == headers.HEADER_MAX
+    assert len(seen[0]["HTTP_X_ANY"]) == header_limits.HEADER_MAX
 
     async def look(scope: dict[str, Any], _receive: Any, _send: Any) -> None:
         seen.append(scope)
@@ -58,16 +58,16 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
         (b"x-any", b"\xff" * 9000),
     ]
     for kind in ("http", "websocket"):
-        async_to_sync(headers.Bounded(look))({"type": kind, "headers": sent}, None, None)
+        async_to_sync(header_limits.Bounded(look))({"type": kind, "headers": sent}, None, None)
         read = dict(seen[-1]["headers"])
-        assert len(read[b"Content-Type"]) == headers.SHORTER["content-type"]
+        assert len(read[b"Content-Type"]) == header_limits.SHORTER["content-type"]
         assert read[b"cookie"] == b" b=\xe4"
-        assert read[b"x-any"] == b"\xff" * headers.HEADER_MAX
+        assert read[b"x-any"] == b"\xff" * header_limits.HEADER_MAX
         # Django joins headers that are sent in parts.
-        async_to_sync(headers.Bounded(look))({"type": kind, "headers": sent * 50}, None, None)
+        async_to_sync(header_limits.Bounded(look))({"type": kind, "headers": sent * 50}, None, None)
         parts = [value for name, value in seen[-1]["headers"] if name == b"Content-Type"]
-        assert len(b",".join(parts)) <= headers.SHORTER["content-type"]
-    assert isinstance(asgi.application, headers.Bounded)
+        assert len(b",".join(parts)) <= header_limits.SHORTER["content-type"]
+    assert isinstance(asgi.application, header_limits.Bounded)
 
 
 def test_messages_of_the_admin_make_a_cookie_without_backslashes() -> None:
