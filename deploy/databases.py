@@ -76,7 +76,7 @@ def mariadb(
 
 def _private(directory: Path, account: str | None) -> Path:
     """Create a directory that only the account may read, and return it."""
-    directory.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(0o700, parents=True, exist_ok=True)
     give(directory, account).chmod(0o700)
     return directory
 
