@@ -5,57 +5,33 @@ from typing import Any
 
 from celery.schedules import crontab
 
+
+def _often(task: str, seconds: int) -> dict[str, Any]:
+    """Run a task every few seconds. A message that no worker took is void when the next is sent."""
+    every = timedelta(seconds=seconds)
+    return {"task": task, "schedule": every, "options": {"expires": seconds}}
+
+
+def _nightly(task: str, hour: int, minute: int) -> dict[str, Any]:
+    """Run a task once a night (UTC), within an hour or not at all."""
+    at = crontab(hour=hour, minute=minute)
+    return {"task": task, "schedule": at, "options": {"expires": 3600}}
+
+
 TASKS: dict[str, dict[str, Any]] = {
-    # A hint that no worker took in time is worthless: the next one follows.
-    "relay-events": {
-        "task": "core.relay_events",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
-    },
-    "sweep-fanouts": {
-        "task": "feeds.sweep_fanouts",
-        "schedule": timedelta(seconds=5),
-        "options": {"expires": 5},
-    },
+    "relay-events": _often("core.relay_events", 5),
+    "sweep-fanouts": _often("feeds.sweep_fanouts", 5),
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
-    "fold-notifications": {
-        "task": "interactions.fold_notifications",
-        "schedule": timedelta(seconds=2),
-        "options": {"expires": 2},
-    },
-    "prune-notifications": {
-        "task": "interactions.prune_notifications",
-        "schedule": crontab(hour=4, minute=0),
-        "options": {"expires": 3600},
-    },
-    "trim-inboxes": {
-        "task": "feeds.trim_inboxes",
-        "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600},
-    },
+    "fold-notifications": _often("interactions.fold_notifications", 2),
+    "prune-notifications": _nightly("interactions.prune_notifications", 4, 0),
+    "trim-inboxes": _nightly("feeds.trim_inboxes", 4, 30),
     "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
-    "check-counts": {
-        "task": "relations.check_counts",
-        "schedule": crontab(hour=3, minute=30),
-        "options": {"expires": 3600},
-    },
-    "check-interaction-counts": {
-        "task": "interactions.check_counts",
-        "schedule": crontab(hour=3, minute=45),
-        "options": {"expires": 3600},
-    },
-    "verify-feeds": {
-        "task": "feeds.verify_feeds",
-        "schedule": crontab(hour=4, minute=30),
-        "options": {"expires": 3600},
-    },
-    "sweep-media": {
-        "task": "core.sweep_media",
-        "schedule": crontab(hour=5, minute=0),
-        "options": {"expires": 3600},
-    },
+    "check-counts": _nightly("relations.check_counts", 3, 30),
+    "check-interaction-counts": _nightly("interactions.check_counts", 3, 45),
+    "verify-feeds": _nightly("feeds.verify_feeds", 4, 30),
+    "sweep-media": _nightly("core.sweep_media", 5, 0),
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",
         "schedule": timedelta(hours=1),
