@@ -30,7 +30,7 @@ LAST_CHARACTER = "\U0010ffff"
 
 
 class Card(TypedDict):
-    """What a person looks like in lists and beside posts."""
+    """A person as shown in lists and beside posts."""
 
     id: str
     username: str

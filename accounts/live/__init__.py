@@ -1,4 +1,4 @@
 """WebSockets of signed-in devices: handshake, hints, the kick and its reasons.
 
-What other apps announce to a page goes through `hints`.
+Other apps notify open pages through `hints`.
 """

@@ -1,4 +1,4 @@
-"""What staff see of people: masked addresses, descriptions of sign-ins and acts, the admin site.
+"""The staff's view of people: masked addresses, descriptions of sign-ins and acts, admin site.
 
-What staff do to people belongs to `accounts.actions.moderation`.
+Acts of staff belong to `accounts.actions.moderation`.
 """

@@ -1,4 +1,4 @@
-"""Who is asking: the one authenticator of API, pages, admin and sockets.
+"""Authenticates every request: API, pages, admin and sockets.
 
 Bearer beats cookie. On the API a wrong credential is an error, also where guests may read; on pages
 the refresh cookie is tried, and a visitor without a live credential is a guest.
@@ -54,7 +54,7 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
 
 
 class ApiUser(Read[Grant]):
-    """Who asks a GET of the API, asked for along with what the answer is made of.
+    """The person behind a GET of the API, read in one batch with the data of the answer.
 
     For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
     at once, NotAuthenticated for guests. `user_id` must not be relied on before `admit`. `rows` are
@@ -148,7 +148,7 @@ def check_csrf(request: HttpRequest) -> None:
 
 @dataclass(slots=True)
 class Visitor:
-    """Who opens a page, and what is to become of the cookies.
+    """The visitor of a page, and the changes of their cookies.
 
     Dead cookies are kept until their person was told why (`notice`): what a page asks for in the
     background may come first, and of a password change the new ones may be on their way.
@@ -173,13 +173,13 @@ class Visitor:
 
     @property
     def card(self) -> queries.Card | User:
-        """What this person looks like, for every page; one banned this moment has no card."""
+        """The person's card, shown on every page; a person banned meanwhile has none."""
         reads.run(self.cards)
         return self.cards.value[cast("int", self.user.pk)] or cast("User", self.user)
 
     @property
     def words(self) -> tuple[tuple[str, sign_out_reasons.Words], ...]:
-        """What the page of somebody who is signed in says if that ends while it is open."""
+        """The texts of a signed-in page for a sign-out that happens while it is open."""
         return sign_out_reasons.words(self.principal.client) if self.principal else ()
 
     def notice(self) -> str:

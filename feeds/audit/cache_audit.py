@@ -1,4 +1,4 @@
-"""What is cached of one post, one reader and one author, held against the database.
+"""Compares the cached data of one post, one reader and one author with the database.
 
 Redis is read first, the database after it: a write that is under way may look like a doubt for the
 few ms until it has told the caches. What each process keeps in mind is not looked at.

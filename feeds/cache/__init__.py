@@ -1,4 +1,4 @@
-"""What feeds keep in Redis: lists of posts, post cards, readers, read marks. All of it can go.
+"""Caches of feeds in Redis: lists of posts, post cards, readers, read marks. All may be lost.
 
 Reads of the database belong to `feeds.queries` and `feeds.home`.
 

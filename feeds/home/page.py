@@ -79,12 +79,12 @@ class HomeReading:
 
     @property
     def known_mark(self) -> bytes | None:
-        """What is known to be marked as shown, where the reads of a first page were asked."""
+        """The cached read mark, if the reads of a first page were asked; else None."""
         return self._mark.value
 
     @cached_property
     def hydration(self) -> Hydration:
-        """What makes cards of this page."""
+        """The hydration of this page."""
         return Hydration(self.reader, self._companion, followed_only=True)
 
     def run(self, cursor: Position | None, want: int) -> list[Position]:

@@ -114,7 +114,7 @@ class OpenFanOuts(Runs):
 
 
 class Pulled(Read[Any]):
-    """Who ever published what is not pushed to all: few authors, kept in mind by each process.
+    """Authors who ever published a post that is not pushed to all: few, cached by each process.
 
     They count only while the epoch that they were read under is the present one.
     """
@@ -193,7 +193,7 @@ class Inbox(Runs):
 
     @property
     def _is_below(self) -> bool:
-        """Whether the page is where everybody is pulled, as far as the reader is known."""
+        """Return whether all posts of the page are pulled, as far as the reader is known."""
         reader, cursor = self._reader.known, self.cursor
         return reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
 
@@ -288,7 +288,7 @@ class InboxRows:
 
     @property
     def entries(self) -> list[Entry]:
-        """What a cached inbox has of them."""
+        """The entries that a cached inbox has."""
         return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _, _ in self._newest_first]
 
     @cached_property
@@ -311,7 +311,7 @@ class Outboxes(Runs):
 
     @property
     def is_cached(self) -> bool:
-        """Whether there is none to be cached; a reader far down would not fill a whole list."""
+        """Whether no list has to be cached; a page far down would not fill a whole list."""
         return self.cursor is not None or not self.missing
 
     def lease(self, batch: Batch) -> None:

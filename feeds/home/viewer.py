@@ -1,4 +1,4 @@
-"""What a reader's feed depends on besides posts: follows, blocks, and how complete the inbox is.
+"""The state of a reader that decides their feed: follows, blocks, completeness of the inbox.
 
 Read from the database by one statement: what says "the inbox has it" is then never newer than the
 generation, and a cached inbox of that generation has it (docs/decisions/0001).

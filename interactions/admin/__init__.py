@@ -1,6 +1,6 @@
 """Admin of interactions: the queue of reports, and read-only lists with actions.
 
-What staff do to comments and reports belongs to `interactions.actions`.
+Acts of staff on comments and reports belong to `interactions.actions`.
 """
 
 from typing import Any

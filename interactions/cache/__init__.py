@@ -1,22 +1,21 @@
-"""What interactions keep in Redis: counts of posts, what a person did to posts (A34), and likes of
-comments (A35).
+"""Caches of interactions in Redis: counts of posts, people's actions (A34) and likes (A35).
 
 Reads of the database belong to `interactions.queries`.
 
-- All are forgotten after the commit of everything that changes them, and once more by its event.
-  Nothing is ever added to what is cached, so no order can be wrong.
-- What a person did is one HASH, post → the like's id, and letters for a bookmark and a repost, of
-  the posts with the highest ids. It is complete above its `threshold`, 0 when these are all: to a
-  post above that is not in it nothing was done, one at or below it is up to the database. Ids of
-  posts never change, so nothing crosses the threshold as comments would by their likes (T53). One
-  threshold for all kinds, the highest of theirs: below any of them the database is asked anyway.
-- The likes of a person in one thread are one HASH too, comment → like, of the most liked comments
-  and of those the newest (A35). What is in it is liked. What is not, is not liked only if these are
-  all, which `threshold_like` = `threshold_id` = 0 says; else they are the place of the last that is
-  in it, and the database is asked, for a comment that had fewer likes then may have more by now
-  (T53).
-- The key of a HASH first holds the lease of whoever fills it in, as text: forgetting takes the
-  one as well as the other, and a read of the lease as a HASH is a miss (T45).
+- Every change deletes the cached values after its commit, and its event deletes them again. Nothing
+  is ever added to a cached value, so the order of changes does not matter.
+- The actions of a person are one HASH, from post to the like's id and letters for a bookmark and a
+  repost. It has the posts with the highest ids and is complete above its `threshold`, which is 0 if
+  all are in it. A post above the threshold that is missing has no actions; one at or below it is
+  read from the database. Ids of posts never change, so no post crosses the threshold as a comment
+  does with its likes (T53). All kinds share the highest of their thresholds, since below any of
+  them the database is asked anyway.
+- The likes of a person in one thread are one HASH, from comment to like, of the most liked comments
+  and, among equals, the newest (A35). A missing comment is "not liked" only if all likes are in it
+  (`threshold_like` = `threshold_id` = 0). Otherwise these two are the place of the last entry, and
+  the database is asked: a comment that had fewer likes then may have more now (T53).
+- The key of a HASH first holds, as text, the lease of the process that fills it. Deleting the key
+  deletes either, and reading the lease as a HASH is a miss (T45).
 """
 
 import enum
@@ -54,7 +53,7 @@ _BOOKMARK, _REPOST = b"b", b"r"
 
 
 class Mine(enum.IntFlag):
-    """What a person did to a post."""
+    """A person's actions on a post."""
 
     LIKED = 1
     BOOKMARKED = 2
@@ -62,7 +61,7 @@ class Mine(enum.IntFlag):
 
 
 class Rows(NamedTuple):
-    """What a person did to the posts of the highest ids, that of the highest first.
+    """A person's actions on the posts with the highest ids, the highest first.
 
     Likes are (post, like), the others are posts.
     """
@@ -133,9 +132,9 @@ class Hash(NamedTuple):
 
 
 class Marked(ById[T]):
-    """What a HASH knows of some ids; a subclass says how a lost one is read from the table.
+    """A read of some ids from a HASH; a subclass reads a lost HASH from the table.
 
-    About ids that stay `missing` the database is to be asked.
+    Ids that stay `missing` must be read from the database.
     """
 
     _asked: tuple[list[int], redis.Promise[Reply]] | None = None

@@ -1,4 +1,4 @@
-"""How many like, repost and keep something.
+"""Numbers of likes, reposts and bookmarks.
 
 The number is what is kept with the subject and what is not folded into it yet, read in one
 statement: a fold moves both in one transaction, so no reader sees a change twice or not at all.

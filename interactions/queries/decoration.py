@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Did(cache.Marked[int]):
-    """What a person did to posts, as bits of `Mine`."""
+    """A person's actions on posts, as bits of `Mine`."""
 
     def __init__(self, user_id: int) -> None:
         self._id = user_id

@@ -1,4 +1,4 @@
-"""Who likes a post or a comment."""
+"""Lists the people who like a post or a comment."""
 
 from typing import TYPE_CHECKING, Any
 

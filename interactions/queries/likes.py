@@ -1,4 +1,4 @@
-"""Which comments a reader likes."""
+"""Reads which comments a reader likes."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -18,7 +18,7 @@ def _liked_of(ids: Iterable[int], user_id: int) -> "QuerySet[Like, Any]":
 
 
 class LikedComments(cache.Marked[bool]):
-    """Which comments of one thread the reader likes; a guest likes nothing.
+    """The comments of one thread that the reader likes; none for a guest.
 
     What no cache knows is read in one query, two while the cache is empty and the reader likes more
     in this thread than it holds.

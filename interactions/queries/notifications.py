@@ -72,7 +72,7 @@ def preferences(viewer: "User") -> dict[str, Choice]:
 
 
 class Unread(Numbers):
-    """How much a reader has not read.
+    """The number of a reader's unread notifications.
 
     The cached number counts while nobody was banned or let in again since; whatever else it
     depends on forgets it.
@@ -85,7 +85,7 @@ class Unread(Numbers):
 
     @property
     def value(self) -> int:
-        """How many are unread, UNREAD_MAX + 1 for more."""
+        """The number of unread notifications, at most UNREAD_MAX + 1."""
         (count,) = self.known.values()
         return count
 
@@ -187,7 +187,7 @@ def _blocked_beyond(user_id: int, rows: Sequence[Notification]) -> dict[tuple[in
 
 
 class _Subjects:
-    """What the groups of a page are about, as far as the reader may see it."""
+    """The subjects of a page's groups that the reader may see."""
 
     def __init__(self, user_id: int, rows: Sequence[Notification]) -> None:
         self._removed = {

@@ -1,4 +1,4 @@
-"""How many replies a reader sees below comments, without reading the replies.
+"""Counts the replies that a reader sees below comments, without reading the replies.
 
 The kept count has all live replies. Taken off are those by people who are banned or gone, the same
 for everybody and cached with the token of who is (`STANDING`), and those by people with a block
