@@ -21,10 +21,10 @@ handler500 = views.server_error
 
 # The most requested addresses come first: they are compared in order.
 api_v1 = [
-    path("", include("feeds.api_urls")),
-    path("", include("accounts.api_urls")),
-    path("", include("relations.api_urls")),
-    path("", include("interactions.api_urls")),
+    path("", include("feeds.api.urls")),
+    path("", include("accounts.api.urls")),
+    path("", include("relations.api.urls")),
+    path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
 ]
 

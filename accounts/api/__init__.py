@@ -1,4 +1,4 @@
-"""JSON views of accounts: sign-up, sign-in, sign-out, people.
+"""The JSON API of accounts: sign-up, sign-in, sign-out, people.
 
 Pages belong to `accounts.views`. The rules that both follow belong to `accounts.actions`.
 """

@@ -5,7 +5,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import queries, serializers
+from accounts import queries
+from accounts.api import serializers
 from accounts.sign_in import flow
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http.api import ErrorSerializer as Errors

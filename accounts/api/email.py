@@ -5,7 +5,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, serializers
+from accounts import actions
+from accounts.api import serializers
 from accounts.api.sign_in import OpenView
 from accounts.sign_in import devices, guarded
 from accounts.tokens.authentication import signed_in

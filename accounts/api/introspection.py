@@ -5,7 +5,7 @@ from rest_framework.parsers import FormParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import serializers
+from accounts.api import serializers
 from accounts.api.sign_in import OpenView
 from accounts.tokens import introspection
 from accounts.tokens.service_keys import CHALLENGE, ServiceAuthentication

@@ -5,7 +5,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import serializers
+from accounts.api import serializers
 from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api

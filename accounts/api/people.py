@@ -9,13 +9,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, queries, serializers
+from accounts import actions, queries
+from accounts.api import serializers
 from accounts.models import User
 from accounts.rate_limits import READS
 from accounts.tokens.authentication import signed_in
 from feeds import queries as feeds_queries
 from relations import queries as relations_queries
-from relations.serializers import PersonPageSerializer
+from relations.api.serializers import PersonPageSerializer
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE

@@ -4,7 +4,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import actions, serializers
+from accounts import actions
+from accounts.api import serializers
 from accounts.api.sign_in import OpenView
 from accounts.sign_in import devices, guarded
 from socialsite.core.http import api

@@ -9,7 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts import actions, serializers
+from accounts import actions
+from accounts.api import serializers
 from accounts.api.people import user_body
 from accounts.models import User
 from accounts.sign_in import flow

@@ -5,9 +5,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts import actions, rate_limits
+from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
 from accounts.rate_limits import takes
-from accounts.serializers import EMAIL_MAX
 from accounts.sign_in import devices, guarded
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms

@@ -5,9 +5,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts import account_rules, actions
+from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
 from accounts.rate_limits import takes
-from accounts.serializers import EMAIL_MAX
 from accounts.sign_in import devices, guarded
 from accounts.views import forms
 from accounts.views.carried import RECOVERY

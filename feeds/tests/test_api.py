@@ -11,14 +11,14 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions
-from feeds.models import InboxState, Post, RecommendedAuthor
-from feeds.serializers import (
+from feeds.api.serializers import (
     AuthorSerializer,
     ImageSerializer,
     NewCountSerializer,
     PostPageSerializer,
     PostSerializer,
 )
+from feeds.models import InboxState, Post, RecommendedAuthor
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.http.idempotency import REPLAYED

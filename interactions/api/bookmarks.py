@@ -6,10 +6,10 @@ from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
 from accounts.tokens.requests import PersonRequest
-from feeds.serializers import PostPageSerializer
-from feeds.serializers import body as post_body
+from feeds.api.serializers import PostPageSerializer
+from feeds.api.serializers import body as post_body
 from interactions import actions, queries
-from interactions.serializers import BookmarkSerializer
+from interactions.api.serializers import BookmarkSerializer
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets

@@ -13,13 +13,13 @@ from accounts.rate_limits import READS
 from accounts.sign_in.devices import address_of
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
-from interactions.queries import CommentCard, Sort
-from interactions.serializers import (
+from interactions.api.serializers import (
     CommentPageSerializer,
     CommentSerializer,
     NewCommentSerializer,
     body,
 )
+from interactions.queries import CommentCard, Sort
 from socialsite.core.http import api
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.idempotency import Made, idempotent

@@ -9,9 +9,9 @@ from rest_framework.views import APIView
 from accounts.rate_limits import READS
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
+from interactions.api.serializers import LikeSerializer
 from interactions.models import SubjectType
-from interactions.serializers import LikeSerializer
-from relations.serializers import PersonPageSerializer
+from relations.api.serializers import PersonPageSerializer
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
-from interactions.serializers import (
+from interactions.api.serializers import (
     NotificationPageSerializer,
     PreferencesSerializer,
     ReadSerializer,

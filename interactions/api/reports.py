@@ -9,8 +9,8 @@ from rest_framework.views import APIView
 
 from accounts.tokens.requests import PersonRequest
 from interactions import actions
+from interactions.api.serializers import NewReportSerializer, ReportSerializer
 from interactions.models import REPORTABLE
-from interactions.serializers import NewReportSerializer, ReportSerializer
 from socialsite.core.http import api
 from socialsite.core.http.idempotency import Made, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY

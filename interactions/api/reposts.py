@@ -10,10 +10,10 @@ from rest_framework.views import APIView
 from accounts.tokens.requests import PersonRequest
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from feeds.serializers import PostSerializer
-from feeds.serializers import body as post_body
+from feeds.api.serializers import PostSerializer
+from feeds.api.serializers import body as post_body
 from interactions import queries
-from interactions.serializers import NewRepostSerializer
+from interactions.api.serializers import NewRepostSerializer
 from socialsite.core.http import api
 from socialsite.core.http.idempotency import Made, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY

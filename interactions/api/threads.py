@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 from accounts.rate_limits import READS
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
-from interactions.serializers import CommentSettingsSerializer, PinSerializer
+from interactions.api.serializers import CommentSettingsSerializer, PinSerializer
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
 

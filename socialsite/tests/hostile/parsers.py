@@ -43,7 +43,8 @@ from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
-from accounts import account_rules, serializers, tokens
+from accounts import account_rules, tokens
+from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
 from accounts.sign_in import devices, known_devices, two_factor
@@ -54,7 +55,7 @@ from feeds import video
 from feeds.models import PostContent
 from interactions.actions import comments
 from interactions.notifying import mentions
-from relations import api as relations
+from relations.api import views as relations
 from socialsite.core import media, text
 from socialsite.core.admin import SEARCH_MAX
 from socialsite.core.http import (

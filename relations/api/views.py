@@ -15,12 +15,12 @@ from accounts.models import User
 from accounts.rate_limits import PEOPLE
 from accounts.tokens.requests import PersonRequest
 from relations import actions, queries
-from relations.models import Relation
-from relations.serializers import (
+from relations.api.serializers import (
     PersonPageSerializer,
     RelationSerializer,
     UserRelationListSerializer,
 )
+from relations.models import Relation
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE

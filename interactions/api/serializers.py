@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from feeds.actions import REPOST_MAX
-from feeds.serializers import AuthorSerializer
+from feeds.api.serializers import AuthorSerializer
 from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item

@@ -16,15 +16,15 @@ from accounts.sign_in.devices import address_of
 from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
-from feeds.home.hydration import Card
-from feeds.home.page import HomeReading
-from feeds.serializers import (
+from feeds.api.serializers import (
     NewCountSerializer,
     NewPostSerializer,
     PostPageSerializer,
     PostSerializer,
     body,
 )
+from feeds.home.hydration import Card
+from feeds.home.page import HomeReading
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
 from socialsite.core import redis

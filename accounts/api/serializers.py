@@ -13,7 +13,7 @@ from accounts.models import User
 from accounts.sign_in import devices
 from accounts.sign_in.devices import Client
 from accounts.tokens import decoding
-from relations.serializers import RelationSerializer
+from relations.api.serializers import RelationSerializer
 from socialsite.core.ids import MAX_ID
 
 # Far above every rule, so that people read the rule's own message.

@@ -1,0 +1,15 @@
+"""API URLs of relations."""
+
+from django.urls import path
+
+from relations.api import views
+
+urlpatterns = [
+    path("users/me/blocked", views.BlockedPeople.as_view()),
+    path("users/<str:user_id>/follow", views.Follow.as_view()),
+    path("users/<str:user_id>/block", views.Block.as_view()),
+    path("users/<str:user_id>/following", views.SearchablePeople.as_view(kind="following")),
+    path("users/<str:user_id>/followers", views.People.as_view(kind="followers")),
+    path("users/<str:user_id>/friends", views.SearchablePeople.as_view(kind="friends")),
+    path("relations", views.Relations.as_view()),
+]
