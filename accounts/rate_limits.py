@@ -11,12 +11,12 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.models import User
 from accounts.sign_in import networks
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.rate_limits.buckets import Asked, Grant, Take
@@ -155,7 +155,7 @@ def of_sign_up(request: HttpRequest, email: str) -> list[Take]:
     return [*account, *of_mail(request)] if email.strip() else account
 
 
-def of_mail(request: HttpRequest, user: User | None = None) -> list[Take]:
+def of_mail(request: HttpRequest, user: AbstractBaseUser | None = None) -> list[Take]:
     """Return the tokens of a requested mail: of the address, its network and the signed-in person.
 
     All three count: one person may ask from many addresses, one address may have many accounts, and

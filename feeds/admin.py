@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import staff_of
 from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts import queries as accounts_queries
 from accounts import rate_limits
 from accounts.rate_limits import READS, takes
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PageRequest
 from feeds import actions, queries
 from feeds.home.hydration import Card

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts import actions
 from accounts.models import Role, User
 from accounts.sign_in import two_factor
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.staff import descriptions
 from accounts.tokens.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from accounts import actions
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
-from accounts.sign_in import devices, guarded
+from accounts.sign_in import guarded, networks
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api
 from socialsite.core.http.api import ErrorSerializer as Errors
@@ -59,5 +59,5 @@ class EmailConfirm(OpenView):
     def post(self, request: Request) -> Response:
         """Store the address that the link was sent to."""
         data = api.read(serializers.LinkSerializer, request.data)
-        actions.confirm_email(data["token"], address=devices.address_of(request._request))
+        actions.confirm_email(data["token"], address=networks.address_of(request._request))
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""Clients: the kind of a device, its id, its display name and its address.
+"""Clients: the kind of a device, its id and its display name.
 
 - The `cli` claim of a token is the kind of device, or with CLIENT_POLICY=device `kind:id`.
 - An API client names its kind at log-in; a browser's kind is read from the User-Agent. A phone's
@@ -7,7 +7,6 @@
   browser has one in a cookie.
 """
 
-import ipaddress
 import re
 import secrets
 
@@ -134,18 +133,3 @@ def user_agent_of(request: HttpRequest) -> str:
 def own_name(request: HttpRequest, client: str) -> str:
     """Return the display name of the requesting device, whose `cli` is `client`."""
     return name_of(client, user_agent_of(request))
-
-
-def address_of(request: HttpRequest) -> str:
-    """Return the client's IP address, from the entry that our outermost proxy wrote.
-
-    Of X-Forwarded-For, only as many entries count as there are configured proxies.
-    """
-    address = request.META.get("REMOTE_ADDR") or ""
-    if settings.TRUSTED_PROXIES:
-        entries = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
-        address = entries[max(0, len(entries) - settings.TRUSTED_PROXIES)].strip() or address
-    try:
-        return str(ipaddress.ip_address(address))
-    except ValueError:
-        return ""

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from accounts import actions, rate_limits
 from accounts.models import User
-from accounts.sign_in import attempts, devices
+from accounts.sign_in import attempts, devices, networks
 from accounts.sign_in.two_factor import SetUp
 from accounts.tokens import Principal, TokenPair
 from socialsite.core.rate_limits import allowances
@@ -20,7 +20,7 @@ def change_password(
 
     Raises the errors of `actions.change_password`; RateLimited after too many wrong old passwords.
     """
-    client, address = principal.client, devices.address_of(request)
+    client, address = principal.client, networks.address_of(request)
     by = devices.own_name(request, client)
     with attempts.password(user):
         return actions.change_password(
@@ -41,7 +41,7 @@ def confirm_two_factor(
 
     Returns the recovery codes. Raises the errors of `actions.confirm_two_factor`; RateLimited.
     """
-    client, address = principal.client, devices.address_of(request)
+    client, address = principal.client, networks.address_of(request)
     by = devices.own_name(request, client)
     with attempts.own_code(user):
         return actions.confirm_two_factor(
@@ -55,13 +55,13 @@ def renew_recovery_codes(request: HttpRequest, user: User, code: str) -> list[st
     Raises the errors of `actions.renew_recovery_codes`; RateLimited.
     """
     with attempts.own_code(user):
-        return actions.renew_recovery_codes(user, code, devices.address_of(request))
+        return actions.renew_recovery_codes(user, code, networks.address_of(request))
 
 
 def end_two_factor(request: HttpRequest, user: User, password: str, code: str) -> None:
     """Turn the second factor off. Raises the errors of `actions.end_two_factor`; RateLimited."""
     with attempts.password(user), attempts.own_code(user):
-        actions.end_two_factor(user, password, code, devices.address_of(request))
+        actions.end_two_factor(user, password, code, networks.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
@@ -74,7 +74,7 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
         if email.strip():
             actions.change_email(user, email, password)
         else:
-            actions.remove_email(user, password, address=devices.address_of(request))
+            actions.remove_email(user, password, address=networks.address_of(request))
 
 
 def ask_recovery(request: HttpRequest, email: str) -> None:

@@ -1,4 +1,4 @@
-"""Networks for counting clients: a client's own prefix, and the larger network around it.
+"""IP addresses of clients, also behind proxies, and the networks by which they are counted.
 
 An IPv6 subscriber has a whole /64, so a /64 counts as one client.
 """
@@ -9,23 +9,36 @@ import logging
 from django.conf import settings
 from django.http import HttpRequest
 
-from accounts.sign_in import devices
-
 logger = logging.getLogger(__name__)
 
 # Prefix lengths for IPv4 and IPv6: one client, and the network around it.
 CLIENT, AROUND = (32, 64), (24, 48)
 
 
+def address_of(request: HttpRequest) -> str:
+    """Return the client's IP address, from the entry that our outermost proxy wrote.
+
+    Of X-Forwarded-For, only as many entries count as there are configured proxies.
+    """
+    address = request.META.get("REMOTE_ADDR") or ""
+    if settings.TRUSTED_PROXIES:
+        entries = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
+        address = entries[max(0, len(entries) - settings.TRUSTED_PROXIES)].strip() or address
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return ""
+
+
 def client_of(request: HttpRequest) -> str:
     """Return the client of a request: its IPv4 address or IPv6 /64."""
     _warn_of_proxy(request)
-    return client(devices.address_of(request))
+    return client(address_of(request))
 
 
 def network_of(request: HttpRequest) -> str:
     """Return the network around a client: IPv4 /24, IPv6 /48."""
-    return network(devices.address_of(request), AROUND)
+    return network(address_of(request), AROUND)
 
 
 def client(address: str) -> str:

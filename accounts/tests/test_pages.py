@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts import actions, cache
 from accounts.models import Role, TokenVersion, User
-from accounts.sign_in import devices
+from accounts.sign_in import devices, networks
 from accounts.tokens import authentication, cookies
 from socialsite.core import redis
 from socialsite.core.runtime import keys
@@ -290,4 +290,4 @@ def test_only_our_own_proxies_are_believed_about_the_address(
     proxies, forwarded, address, rf, settings
 ) -> None:
     settings.TRUSTED_PROXIES = proxies
-    assert devices.address_of(rf.get("/", HTTP_X_FORWARDED_FOR=forwarded)) == address
+    assert networks.address_of(rf.get("/", HTTP_X_FORWARDED_FOR=forwarded)) == address

@@ -8,7 +8,7 @@ from accounts import actions, rate_limits
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
 from accounts.rate_limits import takes
-from accounts.sign_in import devices, guarded
+from accounts.sign_in import guarded, networks
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.carried import CONFIRMATION
@@ -76,7 +76,7 @@ def _confirm(request: HttpRequest, token: str) -> HttpResponse:
         if request.POST.get("address", found.address) != found.address:
             raise errors.WrongLink
         if request.method == "POST":
-            actions.confirm_email(token, address=devices.address_of(request))
+            actions.confirm_email(token, address=networks.address_of(request))
     except errors.WrongLink as wrong:
         error = wrong
     asks = error is None and request.method != "POST"

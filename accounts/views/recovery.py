@@ -8,7 +8,7 @@ from accounts import account_rules, actions
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
 from accounts.rate_limits import takes
-from accounts.sign_in import devices, guarded
+from accounts.sign_in import guarded, networks
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
@@ -74,7 +74,7 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST":
             try:
                 values = forms.fields(request, "new_password")
-                address = devices.address_of(request)
+                address = networks.address_of(request)
                 actions.recover(token, values["new_password"], address=address)
                 response = forms.redirect(reverse("recover") + "?done")
                 RECOVERY.drop(response)

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
 from accounts.rate_limits import READS
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries

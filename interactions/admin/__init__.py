@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import staff_of
 from interactions import actions, queries
 from interactions.admin import queue  # noqa: F401  (registers the queue)

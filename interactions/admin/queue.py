@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts import queries as accounts_queries
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.models import Case, CommentContent, Report, ReportedKind

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.rate_limits import READS
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import (

@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts import rate_limits
 from accounts.rate_limits import takes
-from accounts.sign_in.devices import address_of
+from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import member, refused, see

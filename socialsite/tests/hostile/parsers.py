@@ -47,7 +47,7 @@ from accounts import account_rules, tokens
 from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.sign_in import devices, known_devices, two_factor
+from accounts.sign_in import devices, known_devices, networks, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
@@ -301,7 +301,7 @@ PARSERS = [
     Parser("a parameter of one", LINE, lambda value: accept(f'a/b; x="{value}')),
     Parser("types of a page", LINE, lambda value: request(HTTP_ACCEPT=value).accepted_types),
     Parser("a host", LINE, lambda value: request(HTTP_HOST=value).get_host()),
-    Parser("proxies", LINE, lambda v: devices.address_of(request(HTTP_X_FORWARDED_FOR=v))),
+    Parser("proxies", LINE, lambda v: networks.address_of(request(HTTP_X_FORWARDED_FOR=v))),
     Parser("a date", LINE, parse_http_date_safe),
     Parser("a CSRF token", LINE, _check_token_format),
     Parser("messages", LINE, stored_messages),
@@ -348,7 +348,6 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a kind of browser",
         "a name of a device",
         "a device's id",
-        "proxies",
     ),
     "accounts/live/handshake.py": ("a socket's cookies", "a socket's ticket"),
     "accounts/sign_in/known_devices.py": ("a known device",),
