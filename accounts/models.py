@@ -41,7 +41,7 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
-    # Of usernames and nicknames; `accounts.account_rules` has their other rules.
+    # Of usernames and nicknames; `accounts.sign_in.account_rules` has their other rules.
     NAME_MAX, EMAIL_MAX, BIO_MAX = 16, 254, 200
 
     id = models.BigIntegerField(primary_key=True, default=new_id)

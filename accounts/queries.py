@@ -8,10 +8,10 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts import account_rules, cache
+from accounts import cache
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
+from accounts.sign_in import account_rules, two_factor
 from accounts.sign_in import devices as device_names
-from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
 from socialsite.core import media
 from socialsite.core.cache import reads

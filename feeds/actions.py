@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
-from feeds import cache, video
+from feeds import cache
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.fanout import tiers
 from feeds.models import (
@@ -37,6 +37,7 @@ from socialsite.core import db, events, media
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.http.pagination import Position
+from socialsite.core.media import video_links
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:
@@ -332,7 +333,7 @@ def compose(
         refuse("title", _("An article needs a title."))
     if kind == Kind.ARTICLE and not words.content:
         refuse("content", _("An article needs a text."))
-    if kind == Kind.VIDEO and not video.host_of(words.video_url):
+    if kind == Kind.VIDEO and not video_links.host_of(words.video_url):
         refuse("video_url", _("A video needs an https address."))
     if kind != Kind.VIDEO and words.video_url:
         refuse("video_url", _("Only a video has a video address."))

@@ -20,7 +20,6 @@ from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import staff_of
 from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
@@ -28,6 +27,7 @@ from feeds.fanout import progress
 from feeds.inbox import rebuild
 from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
+from socialsite.core.http.ip_addresses import address_of
 
 CHUNKS_SHOWN = 500
 

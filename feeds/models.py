@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from django.db import models
 
-from feeds import video
 from socialsite.core.ids import new_id
+from socialsite.core.media import video_links
 
 
 def _user_key() -> "models.ForeignKey[Any, Any]":
@@ -122,7 +122,7 @@ class PostContent(models.Model):
     content = models.TextField(blank=True, default="")
     # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
-    video_url = models.CharField(max_length=video.URL_MAX, blank=True, default="")
+    video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
     edited_at = models.BigIntegerField(null=True, help_text="Unix ms")
 
     def __str__(self) -> str:

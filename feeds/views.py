@@ -11,9 +11,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import queries as accounts_queries
-from accounts import rate_limits
-from accounts.rate_limits import READS, takes
-from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PageRequest
 from feeds import actions, queries
 from feeds.home.hydration import Card
@@ -24,9 +21,11 @@ from relations import queries as relations_queries
 from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
+from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.pagination import Page, Position
 from socialsite.core.models import Media
-from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.rate_limits import buckets, budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
@@ -156,7 +155,7 @@ def post_create(request: PageRequest) -> HttpResponse:
         if values["kind"] == Kind.VIDEO:
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         if files:
             buckets.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
         images = _store_pictures(request, request.user.pk, files)

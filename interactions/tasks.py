@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from interactions import recount
+from interactions.actions import recount
 from interactions.notifying import fold, retention
 
 

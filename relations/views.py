@@ -22,13 +22,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.rate_limits import PEOPLE, READS, takes
 from accounts.tokens.requests import PageRequest
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
 from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import PEOPLE, READS, takes
 
 PAGE_SIZE = 20
 

@@ -15,7 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from accounts.staff import addresses
 from feeds.audit import verify
 from feeds.models import FanOut, FanOutChunk
-from interactions import recount as interactions
+from interactions.actions import recount as interactions
 from relations.counters import counts, recount
 from socialsite.core.events import relay
 from socialsite.core.http import errors

@@ -13,7 +13,8 @@ import dj_email_url
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from socialsite import rest, schedule
+from socialsite import schedule
+from socialsite.api import framework_settings
 from socialsite.core.http import body_limits
 from socialsite.core.http.hsts import HSTS_SECONDS
 from socialsite.core.runtime import data_dir, keys, redaction
@@ -252,8 +253,8 @@ NOTIFICATION_DAYS = ENV.NOTIFICATION_DAYS
 FAILPOINT = ENV.FAILPOINT
 
 # --- API ----------------------------------------------------------------------------------------
-REST_FRAMEWORK = rest.FRAMEWORK
-SPECTACULAR_SETTINGS = rest.SCHEMA
+REST_FRAMEWORK = framework_settings.FRAMEWORK
+SPECTACULAR_SETTINGS = framework_settings.SCHEMA
 # For form fields, not files. `core.http.body_limits` limits the whole body first, by its address.
 DATA_UPLOAD_MAX_MEMORY_SIZE = body_limits.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200

@@ -6,13 +6,13 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
 
-from accounts.rate_limits import takes
+from socialsite.api.schema import DocsView, SchemaView
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import takes
 from socialsite.metrics import metrics
 from socialsite.pages import views
 from socialsite.pages.security_txt import security_txt
 from socialsite.pages.uploads import uploaded
-from socialsite.schema import DocsView, SchemaView
 
 handler400 = views.bad_request
 handler403 = views.permission_denied

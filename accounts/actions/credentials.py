@@ -8,13 +8,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts import account_rules
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import issue
 from accounts.models import User
-from accounts.sign_in import passwords
+from accounts.sign_in import account_rules, passwords
 from accounts.tokens import TokenPair
 from socialsite.core.http.errors import PasswordNotCorrected
 

@@ -6,12 +6,11 @@ One of two concurrent links wins: the link's data is compared with the account a
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from accounts import account_rules
 from accounts.actions.audit import Act, note
 from accounts.events import MailWanted
 from accounts.mail import links
 from accounts.models import User
-from accounts.sign_in import passwords
+from accounts.sign_in import account_rules, passwords
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.errors import InvalidInput, PasswordNotCorrected, WrongLink

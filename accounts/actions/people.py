@@ -3,11 +3,11 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import account_rules, cache, queries
+from accounts import cache, queries
 from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
-from accounts.sign_in import passwords
+from accounts.sign_in import account_rules, passwords
 from socialsite.core import db, media
 from socialsite.core.events import publish
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput

@@ -5,14 +5,13 @@ later. A recovery link does not sign in. It only sets the password, and log-in s
 second factor.
 """
 
-from accounts import account_rules
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import store_password
 from accounts.actions.email import want_mail
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.mail import links
 from accounts.models import User
-from accounts.sign_in import passwords
+from accounts.sign_in import account_rules, passwords
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, WrongLink
 

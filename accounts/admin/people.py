@@ -21,11 +21,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts import actions
 from accounts.models import Role, User
 from accounts.sign_in import two_factor
-from accounts.sign_in.networks import address_of
 from accounts.staff import descriptions
 from accounts.tokens.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.errors import Forbidden
+from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[User, User, str], Any]
 SHOWN = 100  # names on a confirmation page

@@ -8,9 +8,9 @@ from rest_framework.views import APIView
 from accounts import actions
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
-from accounts.sign_in import guarded, networks
+from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
-from socialsite.core.http import api
+from socialsite.core.http import api, ip_addresses
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
 
@@ -59,5 +59,5 @@ class EmailConfirm(OpenView):
     def post(self, request: Request) -> Response:
         """Store the address that the link was sent to."""
         data = api.read(serializers.LinkSerializer, request.data)
-        actions.confirm_email(data["token"], address=networks.address_of(request._request))
+        actions.confirm_email(data["token"], address=ip_addresses.address_of(request._request))
         return Response(status=204)

@@ -12,7 +12,6 @@ from rest_framework.views import APIView
 from accounts import actions, queries
 from accounts.api import serializers
 from accounts.models import User
-from accounts.rate_limits import READS
 from accounts.tokens.authentication import signed_in
 from feeds import queries as feeds_queries
 from relations import queries as relations_queries
@@ -21,6 +20,7 @@ from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
 
 BLOCKING = ("BLACKLISTING", "BI_BLACKLISTING")
 Body = dict[str, Any]

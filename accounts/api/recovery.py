@@ -7,8 +7,8 @@ from rest_framework.response import Response
 from accounts import actions
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
-from accounts.sign_in import guarded, networks
-from socialsite.core.http import api
+from accounts.sign_in import guarded
+from socialsite.core.http import api, ip_addresses
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.rate_limits import budgets
 
@@ -39,6 +39,6 @@ class RecoverConfirm(OpenView):
     def post(self, request: Request) -> Response:
         """Set the password. All sign-ins end, and this request does not sign in."""
         data = api.read(serializers.RecoverConfirmSerializer, request.data)
-        address = networks.address_of(request._request)
+        address = ip_addresses.address_of(request._request)
         actions.recover(data["token"], data["new_password"], address=address)
         return Response(status=204)

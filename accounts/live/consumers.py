@@ -35,9 +35,9 @@ from accounts import cache, tokens
 from accounts.live import handshake, hints, messages, sign_out_reasons
 from accounts.live.handshake import Handshake
 from accounts.live.sign_out_reasons import EXPIRED, Ending
-from accounts.sign_in import networks
 from accounts.tokens import Principal, authentication
 from socialsite.core import redis
+from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import (
     AppError,
     BannedAccessToken,
@@ -203,7 +203,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     def _count(self) -> None:
         """Count the socket for its address. Raises _TooMuch."""
-        address = networks.client(handshake.address_of(self.scope))
+        address = ip_addresses.client(handshake.address_of(self.scope))
         if local.take(budgets.HANDSHAKE, address):
             raise _TooMuch(budgets.HANDSHAKE)
         self._enter(budgets.SOCKETS_ADDRESS, address)

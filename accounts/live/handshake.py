@@ -15,8 +15,8 @@ from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts.sign_in import networks
 from accounts.tokens import authentication, cookies
+from socialsite.core.http import ip_addresses
 
 TICKET_MAX = 100
 
@@ -53,7 +53,7 @@ def address_of(scope: dict[str, Any]) -> str:
     """Return the client's IP address, as for any request; empty when it is unknown."""
     request = _Addressed(scope, dict(scope["headers"]))
     request.META["REMOTE_ADDR"] = (scope.get("client") or [""])[0]
-    return networks.address_of(request)
+    return ip_addresses.address_of(request)
 
 
 def read(scope: dict[str, Any]) -> Handshake:

@@ -6,13 +6,14 @@ A log-in checks the password (`begin`), then the code and issues a pair (`finish
 
 from django.http import HttpRequest
 
-from accounts import actions, rate_limits, tokens
+from accounts import actions, tokens
 from accounts.actions import Proof
 from accounts.models import User
-from accounts.sign_in import attempts, devices, networks, two_factor
+from accounts.sign_in import attempts, devices, two_factor
 from accounts.tokens import Principal, TokenPair
+from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import NotFound, OtpRequired
-from socialsite.core.rate_limits import allowances, buckets, budgets
+from socialsite.core.rate_limits import allowances, buckets, budgets, request_budgets
 
 
 def log_in(
@@ -43,7 +44,7 @@ def finish(request: HttpRequest, user: User, client: str, code: str = "") -> Tok
         if not code.strip():
             raise OtpRequired
         with attempts.code(request, user):
-            actions.check_two_factor(user, code, networks.address_of(request))
+            actions.check_two_factor(user, code, ip_addresses.address_of(request))
     return _issue(request, user, client, Proof(user.password, coded))
 
 
@@ -60,7 +61,7 @@ def sign_up(
     Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new
     accounts from one place.
     """
-    takes = rate_limits.of_sign_up(request, email)
+    takes = request_budgets.of_sign_up(request, email)
     with attempts.sign_up(request), allowances.spent(takes):
         user = actions.register(username, nickname, password, unconfirmed=email)
     return user, _issue(request, user, client)
@@ -68,7 +69,7 @@ def sign_up(
 
 def _issue(request: HttpRequest, user: User, client: str, proof: Proof | None = None) -> TokenPair:
     """Sign in the device of a request, without further checks."""
-    user_agent, address = devices.user_agent_of(request), networks.address_of(request)
+    user_agent, address = devices.user_agent_of(request), ip_addresses.address_of(request)
     return actions.sign_in(user, client, user_agent, address, proof)
 
 
@@ -88,11 +89,11 @@ def sign_out(request: HttpRequest, user: User, principal: Principal, client: str
         return
     if not devices.is_client(client):
         raise NotFound
-    by, address = devices.own_name(request, principal.client), networks.address_of(request)
+    by, address = devices.own_name(request, principal.client), ip_addresses.address_of(request)
     actions.kick(user, client, by=by, address=address)
 
 
 def sign_out_others(request: HttpRequest, user: User, principal: Principal) -> int:
     """End all sign-ins except that of the requesting device. Returns their number."""
-    by, address = devices.own_name(request, principal.client), networks.address_of(request)
+    by, address = devices.own_name(request, principal.client), ip_addresses.address_of(request)
     return actions.kick_others(user, principal.client, by=by, address=address)

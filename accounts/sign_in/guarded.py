@@ -5,12 +5,13 @@ A function here spends the budgets, then calls the action of the same name.
 
 from django.http import HttpRequest
 
-from accounts import actions, rate_limits
+from accounts import actions
 from accounts.models import User
-from accounts.sign_in import attempts, devices, networks
+from accounts.sign_in import attempts, devices
 from accounts.sign_in.two_factor import SetUp
 from accounts.tokens import Principal, TokenPair
-from socialsite.core.rate_limits import allowances
+from socialsite.core.http import ip_addresses
+from socialsite.core.rate_limits import allowances, request_budgets
 
 
 def change_password(
@@ -20,7 +21,7 @@ def change_password(
 
     Raises the errors of `actions.change_password`; RateLimited after too many wrong old passwords.
     """
-    client, address = principal.client, networks.address_of(request)
+    client, address = principal.client, ip_addresses.address_of(request)
     by = devices.own_name(request, client)
     with attempts.password(user):
         return actions.change_password(
@@ -41,7 +42,7 @@ def confirm_two_factor(
 
     Returns the recovery codes. Raises the errors of `actions.confirm_two_factor`; RateLimited.
     """
-    client, address = principal.client, networks.address_of(request)
+    client, address = principal.client, ip_addresses.address_of(request)
     by = devices.own_name(request, client)
     with attempts.own_code(user):
         return actions.confirm_two_factor(
@@ -55,13 +56,13 @@ def renew_recovery_codes(request: HttpRequest, user: User, code: str) -> list[st
     Raises the errors of `actions.renew_recovery_codes`; RateLimited.
     """
     with attempts.own_code(user):
-        return actions.renew_recovery_codes(user, code, networks.address_of(request))
+        return actions.renew_recovery_codes(user, code, ip_addresses.address_of(request))
 
 
 def end_two_factor(request: HttpRequest, user: User, password: str, code: str) -> None:
     """Turn the second factor off. Raises the errors of `actions.end_two_factor`; RateLimited."""
     with attempts.password(user), attempts.own_code(user):
-        actions.end_two_factor(user, password, code, networks.address_of(request))
+        actions.end_two_factor(user, password, code, ip_addresses.address_of(request))
 
 
 def change_email(request: HttpRequest, user: User, email: str, password: str) -> None:
@@ -69,15 +70,15 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
 
     Raises the errors of `actions.change_email`; RateLimited after many mails or wrong passwords.
     """
-    takes = rate_limits.of_mail(request, user) if email.strip() else []
+    takes = request_budgets.of_mail(request, user) if email.strip() else []
     with allowances.spent(takes), attempts.password(user):
         if email.strip():
             actions.change_email(user, email, password)
         else:
-            actions.remove_email(user, password, address=networks.address_of(request))
+            actions.remove_email(user, password, address=ip_addresses.address_of(request))
 
 
 def ask_recovery(request: HttpRequest, email: str) -> None:
     """Request password recovery links. Raises InvalidInput; RateLimited."""
-    with allowances.spent(rate_limits.of_mail(request)):
+    with allowances.spent(request_budgets.of_mail(request)):
         actions.ask_recovery(email)

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 
 from django.contrib.auth.hashers import check_password, get_hasher, make_password
 
-from accounts import account_rules
 from accounts.models import User
+from accounts.sign_in import account_rules
 from socialsite.core.http import turns
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)

@@ -11,8 +11,8 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import AuditEntry, TokenVersion, User
-from accounts.sign_in import networks
 from socialsite.core import db
+from socialsite.core.http import ip_addresses
 
 ADDRESS_MAX = 45
 STEP = 500  # rows erased by one statement
@@ -33,7 +33,7 @@ def shown_to(viewer: User, address: str) -> str:
 
 def masked(address: str) -> str:
     """Return `203.0.113.0/24`, for IPv6 the /48; "" for an invalid address."""
-    return networks.network(address, networks.AROUND)
+    return ip_addresses.network(address, ip_addresses.AROUND)
 
 
 def erase_old() -> int:

@@ -10,9 +10,10 @@ from django.test import Client
 
 from accounts import actions, cache
 from accounts.models import Role, TokenVersion, User
-from accounts.sign_in import devices, networks
+from accounts.sign_in import devices
 from accounts.tokens import authentication, cookies
 from socialsite.core import redis
+from socialsite.core.http import ip_addresses
 from socialsite.core.runtime import keys
 
 pytestmark = pytest.mark.django_db
@@ -290,4 +291,4 @@ def test_only_our_own_proxies_are_believed_about_the_address(
     proxies, forwarded, address, rf, settings
 ) -> None:
     settings.TRUSTED_PROXIES = proxies
-    assert networks.address_of(rf.get("/", HTTP_X_FORWARDED_FOR=forwarded)) == address
+    assert ip_addresses.address_of(rf.get("/", HTTP_X_FORWARDED_FOR=forwarded)) == address

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import BaseAuthentication, CSRFCheck, get_authorization_header
 from rest_framework.request import Request
 
-from accounts import actions, cache, queries, rate_limits, tokens
+from accounts import actions, cache, queries, tokens
 from accounts.live import sign_out_reasons
 from accounts.models import User
 from accounts.sign_in import flow
@@ -29,6 +29,7 @@ from socialsite.core.http.errors import (
     RateLimited,
     Unavailable,
 )
+from socialsite.core.rate_limits import request_budgets
 from socialsite.core.rate_limits.buckets import Grant
 from socialsite.core.redis import Batch
 
@@ -43,12 +44,12 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
     principal = tokens.decode_access(access_token)
     batch = Batch()
     floors = cache.ask(batch, principal.user_id, principal.client)
-    asked = rate_limits.ask(batch, request, principal.user_id)
+    asked = request_budgets.ask(batch, request, principal.user_id)
     batch.run()
     try:
         admit(principal, cache.resolve(floors, principal.user_id, principal.client))
     except BannedAccessToken:
-        rate_limits.forget(request, asked)
+        request_budgets.forget(request, asked)
         raise
     return User.known(principal.user_id), principal
 
@@ -61,7 +62,7 @@ class ApiUser(Read[Grant]):
     the budgets that the request takes from.
     """
 
-    def __init__(self, request: HttpRequest, rows: rate_limits.Takes) -> None:
+    def __init__(self, request: HttpRequest, rows: request_budgets.Takes) -> None:
         token = bearer(request.META.get("HTTP_AUTHORIZATION", "").encode("latin-1"))
         if token is None:
             token, _ = cookies.sent(request)
@@ -70,12 +71,12 @@ class ApiUser(Read[Grant]):
         self._principal = tokens.decode_access(token)
         self.user_id = self._principal.user_id
         self._request = request
-        rate_limits.prepare(request, rows)
+        request_budgets.prepare(request, rows)
 
     def ask(self, batch: Batch) -> None:
         """Ask for what ends the token, and take from the budgets."""
         self._floors = cache.ask(batch, self.user_id, self._principal.client)
-        self._asked = rate_limits.ask(batch, self._request, self.user_id)
+        self._asked = request_budgets.ask(batch, self._request, self.user_id)
 
     def admit(self) -> Grant:
         """Let the person in, after they were asked for; BannedAccessToken, RateLimited.
@@ -86,7 +87,7 @@ class ApiUser(Read[Grant]):
         try:
             admit(self._principal, floors)
         except BannedAccessToken:
-            rate_limits.forget(self._request, self._asked)
+            request_budgets.forget(self._request, self._asked)
             raise
         grant = self._asked.grant()
         grant.check()
@@ -123,7 +124,7 @@ class TokenAuthentication(BaseAuthentication):
         Raises InvalidToken, ExpiredJwt, BannedAccessToken, and CsrfFailed for a write by cookie.
         """
         token = bearer(get_authorization_header(request))
-        rate_limits.prepare_api(request, request.parser_context.get("view"))
+        request_budgets.prepare_api(request, request.parser_context.get("view"))
         if token is not None:
             return by_access(token, request._request)
         access, _ = cookies.sent(request._request)

@@ -17,7 +17,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.request import Request
 
-from accounts.sign_in import networks
+from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import NotAuthenticated
 from socialsite.core.rate_limits import allowances, budgets
 from socialsite.core.rate_limits.buckets import Take
@@ -80,7 +80,7 @@ class ServiceAuthentication(BaseAuthentication):
         service = service_of(header)
         if service is None:
             if header:
-                client = networks.client_of(request._request)
+                client = ip_addresses.client_of(request._request)
                 allowances.spend([Take(budgets.INTROSPECT_REFUSED, client)])
             raise NotAuthenticated
         request._request.service = service  # type: ignore[attr-defined]

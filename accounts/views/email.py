@@ -4,16 +4,16 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions, rate_limits
+from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
-from accounts.rate_limits import takes
-from accounts.sign_in import guarded, networks
+from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.carried import CONFIRMATION
-from socialsite.core.http import errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.http import errors, ip_addresses
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 # A link is a secret: no page may see it in a Referer header, not even our own.
 PRIVATE = "strict-origin"
@@ -28,7 +28,7 @@ def show(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         removes = "remove" in request.POST
         try:
-            rate_limits.spend(request)
+            request_budgets.spend(request)
             names = ("password",) if removes else ("email", "password")
             values = {"email": "", **forms.fields(request, *names, maximum=EMAIL_MAX)}
             guarded.change_email(request, user, **values)
@@ -76,7 +76,7 @@ def _confirm(request: HttpRequest, token: str) -> HttpResponse:
         if request.POST.get("address", found.address) != found.address:
             raise errors.WrongLink
         if request.method == "POST":
-            actions.confirm_email(token, address=networks.address_of(request))
+            actions.confirm_email(token, address=ip_addresses.address_of(request))
     except errors.WrongLink as wrong:
         error = wrong
     asks = error is None and request.method != "POST"

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import account_rules, tokens
+from accounts import tokens
 from accounts.api.serializers import INPUT_MAX
-from accounts.sign_in import devices, known_devices
+from accounts.sign_in import account_rules, devices, known_devices
 from accounts.tokens import TokenPair, cookies
 from socialsite.core.http import errors
 

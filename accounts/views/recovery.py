@@ -4,16 +4,16 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import account_rules, actions
+from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
-from accounts.rate_limits import takes
-from accounts.sign_in import guarded, networks
+from accounts.sign_in import account_rules, guarded
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
-from socialsite.core.http import errors
+from socialsite.core.http import errors, ip_addresses
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -74,7 +74,7 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST":
             try:
                 values = forms.fields(request, "new_password")
-                address = networks.address_of(request)
+                address = ip_addresses.address_of(request)
                 actions.recover(token, values["new_password"], address=address)
                 response = forms.redirect(reverse("recover") + "?done")
                 RECOVERY.drop(response)

@@ -8,16 +8,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import account_rules, queries, rate_limits
+from accounts import queries
 from accounts.models import User
-from accounts.rate_limits import takes
-from accounts.sign_in import devices, flow, guarded
+from accounts.sign_in import account_rules, devices, flow, guarded
 from accounts.tokens import Principal, cookies
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from accounts.views.sign_in import logout
 from socialsite.core.http import errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -28,7 +28,7 @@ def password(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            rate_limits.spend(request)
+            request_budgets.spend(request)
             return _change_password(request, user, principal)
         except forms.SHOWN as found:
             error = found

@@ -5,14 +5,14 @@ from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import actions, rate_limits
-from accounts.rate_limits import takes
+from accounts import actions
 from accounts.sign_in import flow
 from accounts.tokens import cookies
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms, two_factor
 from socialsite.core.http.errors import OtpRequired
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -24,7 +24,7 @@ def login(request: HttpRequest) -> HttpResponse:
     error = None
     if request.method == "POST":
         try:
-            rate_limits.spend(request)
+            request_budgets.spend(request)
             values = forms.fields(request, "username", "password")
             values["username"] = values["username"].strip()
             user = flow.begin(request, **values)

@@ -15,14 +15,13 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import rate_limits
 from accounts.models import User
-from accounts.rate_limits import takes
 from accounts.sign_in import flow, guarded, two_factor
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
 from socialsite.core.http import errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 TICKET_SECONDS = 300
 SALT = "accounts.login-code"
@@ -51,7 +50,7 @@ def login(request: HttpRequest) -> HttpResponse:
         late = errors.NotAuthenticated(_("That took too long. Please log in again."))
         return forms.form(request, "accounts/login.html", ("username",), late)
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         code = forms.fields(request, "otp")["otp"]
         return forms.entered(request, flow.finish(request, user, forms.browser(request), code))
     except errors.OtpRequired:
@@ -90,7 +89,7 @@ def show(request: HttpRequest) -> HttpResponse:
     if request.method != "POST":
         return _page(request, user)
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         guarded.begin_two_factor(user, **forms.fields(request, "password"))
     except SHOWN as error:
         return _page(request, user, error, "begin")
@@ -105,7 +104,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Turn the second factor on, and show the recovery codes, only now."""
     user, principal = signed_in(request)
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         codes = guarded.confirm_two_factor(
             request, user, principal, *forms.fields(request, "otp").values()
         )
@@ -120,7 +119,7 @@ def renew(request: HttpRequest) -> HttpResponse:
     """Replace the recovery codes, and show the new ones, only now."""
     user, _principal = signed_in(request)
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         codes = guarded.renew_recovery_codes(request, user, *forms.fields(request, "otp").values())
     except SHOWN as error:
         return _page(request, user, error, "codes")
@@ -133,7 +132,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     """Turn the second factor off."""
     user, _principal = signed_in(request)
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         guarded.end_two_factor(request, user, *forms.fields(request, "password", "otp").values())
     except SHOWN as error:
         return _page(request, user, error, "off")

@@ -4,11 +4,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from feeds import video
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
 from socialsite.core.http.serializer_fields import ShortListField
 from socialsite.core.ids import MAX_ID
+from socialsite.core.media import video_links
 
 
 class AuthorSerializer(serializers.Serializer[Any]):
@@ -91,7 +91,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
         max_length=PostContent.IMAGES_MAX,
         help_text="ids of your own media",
     )
-    video_url = serializers.CharField(default="", allow_blank=True, max_length=video.URL_MAX)
+    video_url = serializers.CharField(default="", allow_blank=True, max_length=video_links.URL_MAX)
     visibility = serializers.CharField(default=Visibility.PUBLIC.value, max_length=VISIBILITY_MAX)
 
 

@@ -11,8 +11,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
-from accounts.rate_limits import READS
-from accounts.sign_in.networks import address_of
 from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
@@ -31,10 +29,12 @@ from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
 from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import dumps
 from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY
 from socialsite.core.http.pagination import Page
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,

@@ -12,7 +12,7 @@ import orjson
 from django.db.models import QuerySet
 
 from accounts import queries as accounts_queries
-from feeds import cache, video
+from feeds import cache
 from feeds.home import prefetch
 from feeds.home.viewer import Reader
 from feeds.models import Kind, Post
@@ -22,6 +22,7 @@ from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.json import iso
+from socialsite.core.media import video_links
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -264,7 +265,7 @@ def _pack(
             for image in images
         ],
         # What older versions took is not given to anybody.
-        video_url=video_url if video.host_of(video_url) else "",
+        video_url=video_url if video_links.host_of(video_url) else "",
         created_at=iso(position),
         position=position,
         visibility=visibility,

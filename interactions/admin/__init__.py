@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import staff_of
 from interactions import actions, queries
 from interactions.admin import queue  # noqa: F401  (registers the queue)
@@ -23,6 +22,7 @@ from interactions.models import (
     SubjectType,
 )
 from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.http.ip_addresses import address_of
 
 
 @admin.register(Subject)

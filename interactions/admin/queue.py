@@ -14,12 +14,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts import queries as accounts_queries
-from accounts.sign_in.networks import address_of
 from feeds import queries as feeds_queries
 from interactions import actions
 from interactions.models import Case, CommentContent, Report, ReportedKind
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.errors import Forbidden
+from socialsite.core.http.ip_addresses import address_of
 
 Act = Callable[[Any, int, str], bool]
 SHOWN, REPORTS = 100, 200

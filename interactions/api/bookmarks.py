@@ -4,7 +4,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.rate_limits import READS
 from accounts.tokens.requests import PersonRequest
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.serializers import body as post_body
@@ -13,6 +12,7 @@ from interactions.api.serializers import BookmarkSerializer
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
 
 Errors = api.ErrorSerializer
 BOOKMARKED = {200: BookmarkSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors}

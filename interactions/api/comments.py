@@ -9,8 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.rate_limits import READS
-from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import (
@@ -23,9 +21,11 @@ from interactions.queries import CommentCard, Sort
 from socialsite.core.http import api
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.http.pagination import Page
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
 
 Errors = api.ErrorSerializer
 SORTS: dict[str, Sort] = {"new": "new", "hot": "hot"}

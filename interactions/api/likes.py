@@ -6,7 +6,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.rate_limits import READS
 from accounts.tokens.requests import PersonRequest
 from interactions import actions, queries
 from interactions.api.serializers import LikeSerializer
@@ -15,6 +14,7 @@ from relations.api.serializers import PersonPageSerializer
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
 
 Errors = api.ErrorSerializer
 PEOPLE = {200: PersonPageSerializer, 400: Errors, 404: Errors}

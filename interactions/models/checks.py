@@ -4,7 +4,7 @@ from django.db import models
 
 
 class CountCheck(models.Model):
-    """The result of one run of `interactions.recount`."""
+    """The result of one run of `interactions.actions.recount`."""
 
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")

@@ -15,7 +15,8 @@ from django.db.models import F
 
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from interactions import actions, recount, tasks
+from interactions import actions, tasks
+from interactions.actions import recount
 from interactions.models import (
     Case,
     Comment,

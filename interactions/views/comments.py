@@ -8,16 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from accounts import rate_limits
-from accounts.rate_limits import takes
-from accounts.sign_in.networks import address_of
 from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import member, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
 from socialsite.core.http import api, errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import takes
 
 
 @require_POST
@@ -34,7 +33,7 @@ def comment_create(request: PageRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.rate_limits import READS, takes
 from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.notifying import wording
@@ -18,6 +17,7 @@ from interactions.queries import Item
 from interactions.views._answers import member, see
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
 

@@ -7,14 +7,13 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import rate_limits
-from accounts.rate_limits import READS, takes
 from accounts.tokens.requests import PageRequest
 from interactions import actions
 from interactions.models import REPORTABLE, Reason
 from interactions.views._answers import member, refused, see
 from socialsite.core.http import api, errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -34,7 +33,7 @@ def report(request: PageRequest, kind: str, subject_id: str) -> HttpResponse:
         return render(request, "interactions/report.html", context)
     values = {name: request.POST.get(name, "") for name in ("reason", "words")}
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         actions.report(user, REPORTABLE[kind], ident, **values)
     except (errors.InvalidInput, errors.RateLimited) as error:
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}

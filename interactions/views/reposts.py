@@ -8,15 +8,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts import rate_limits
-from accounts.rate_limits import READS, takes
 from accounts.tokens.requests import PageRequest
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.views._answers import back, member, refused, see
 from socialsite.core.http import api, errors
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -32,7 +31,7 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
-        rate_limits.spend(request)
+        request_budgets.spend(request)
         made, _is_new = feeds_actions.repost(user, ident, content or "")
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)

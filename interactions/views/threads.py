@@ -8,7 +8,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.rate_limits import READS, takes
 from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.views._answers import back, member, see
@@ -16,6 +15,7 @@ from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
 from socialsite.core.http import api, errors
 from socialsite.core.http.pagination import Position
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 
 def thread_context(

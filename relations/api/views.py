@@ -12,7 +12,6 @@ from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.rate_limits import PEOPLE
 from accounts.tokens.requests import PersonRequest
 from relations import actions, queries
 from relations.api.serializers import (
@@ -25,6 +24,7 @@ from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import PEOPLE
 
 IDS_MAX = 100
 CHANGED = {

@@ -30,11 +30,11 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup, escape
 
 from accounts.models import User
-from feeds import video
 from feeds.models import PostContent, Visibility
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
+from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
 
@@ -266,7 +266,7 @@ def environment(**options: Any) -> Environment:
         url=url,
         unread=unread,
         avatar_hue=avatar_hue,
-        video_host=video.host_of,
+        video_host=video_links.host_of,
         timesince_short=timesince_short,
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,

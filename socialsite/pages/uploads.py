@@ -13,11 +13,10 @@ from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from accounts import rate_limits
 from accounts.tokens import authentication
 from socialsite.core.http import api, errors
 from socialsite.core.media import files, usage
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import budgets, request_budgets
 
 PUBLIC = "public, max-age=31536000, immutable"  # a name is never reused for another picture
 PRIVATE = "private, no-store"
@@ -42,10 +41,10 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
         raise errors.NotFound
     if files.is_public(path):
         return _file(request, path, PUBLIC)
-    rate_limits.prepare(request, TAKES)
+    request_budgets.prepare(request, TAKES)
     try:
         viewer_id = _viewer_id(request)
-        rate_limits.spend_as(request, viewer_id)
+        request_budgets.spend_as(request, viewer_id)
     except errors.AppError as error:
         return api.error_response(error)
     picture = usage.by_file(path)

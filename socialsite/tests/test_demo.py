@@ -8,9 +8,9 @@ import pytest
 from django.core.management import call_command
 from PIL import Image
 
-from accounts import account_rules
 from accounts import queries as accounts_queries
 from accounts.models import User
+from accounts.sign_in import account_rules
 from accounts.tests.browsers import log_in
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries

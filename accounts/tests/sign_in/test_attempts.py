@@ -13,9 +13,10 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import Failures, TokenVersion
-from accounts.sign_in import attempts, flow, known_devices, networks, passwords
+from accounts.sign_in import attempts, flow, known_devices, passwords
 from relations.tests.helpers import at_once
 from socialsite.core import db, redis
+from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import (
     AppError,
     DuplicatedUser,
@@ -181,7 +182,7 @@ def test_who_signed_in_from_an_address_does_not_wait_for_others_there(make_user,
 
 
 def test_a_proxy_that_nobody_told_us_of_is_warned_about_once(clock, caplog, monkeypatch) -> None:
-    monkeypatch.setattr(networks, "_warned", False)
+    monkeypatch.setattr(ip_addresses, "_warned", False)
     for _ in range(3):
         with pytest.raises(PasswordNotCorrected):
             flow.log_in(request_from(HTTP_X_FORWARDED_FOR=AWAY), "nobody1", WRONG, "other")

@@ -9,12 +9,12 @@ from django.http import HttpResponse
 from django.test import Client
 from rest_framework.test import APIClient
 
-from accounts import actions, rate_limits
+from accounts import actions
 from accounts.tests.browsers import browser_of
 from accounts.tokens.middleware import TokenMiddleware
 from socialsite.core import redis
 from socialsite.core.http.errors import RateLimited
-from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.budgets import Rate
 from socialsite.core.tests.media.test_media import picture
 
@@ -205,10 +205,10 @@ def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
         request.COOKIES["access"] = access
         TokenMiddleware(lambda request: HttpResponse()).process_request(request)
         if before is not None:
-            rate_limits.prepare(request, {"POST": (budgets.TABLE[before],)})
+            request_budgets.prepare(request, {"POST": (budgets.TABLE[before],)})
         assert request.user.is_authenticated
-        rate_limits.prepare(request, {"POST": (budgets.STAFF,)})
-        rate_limits.spend(request)
+        request_budgets.prepare(request, {"POST": (budgets.STAFF,)})
+        request_budgets.spend(request)
 
     page()
     assert left(budgets.STAFF, user) == 0

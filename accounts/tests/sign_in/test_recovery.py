@@ -19,10 +19,11 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 from django_otp import oath
 
-from accounts import account_rules, actions, tasks
+from accounts import actions, tasks
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
+from accounts.sign_in import account_rules
 from accounts.tests.sign_in.test_two_factor import App
 from relations.tests.helpers import at_once
 from socialsite.core.events import enqueue, relay

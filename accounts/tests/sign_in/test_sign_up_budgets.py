@@ -12,9 +12,10 @@ from rest_framework.test import APIClient
 from accounts import actions, tasks
 from accounts.mail import messages
 from accounts.models import User
-from accounts.sign_in import flow, guarded, networks
+from accounts.sign_in import flow, guarded
 from accounts.tests.sign_in.test_attempts import AWAY, HOME, request_from
 from socialsite.core.events import enqueue, relay
+from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput, RateLimited, RegMatchError
 from socialsite.core.models import Allowance, Event
 from socialsite.core.rate_limits import budgets
@@ -114,7 +115,7 @@ def test_another_address_has_its_own_budget_but_a_network_has_one_for_all(
 )
 def test_what_counts_as_one_place(address: str, client: str, network: str) -> None:
     request = request_from(address)
-    assert (networks.client_of(request), networks.network_of(request)) == (client, network)
+    assert (ip_addresses.client_of(request), ip_addresses.network_of(request)) == (client, network)
 
 
 def test_a_refused_sign_up_uses_none_of_it_up(make_user: Any, clock: Clock) -> None:

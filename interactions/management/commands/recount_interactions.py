@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from tqdm import tqdm
 
-from interactions import recount
+from interactions.actions import recount
 
 
 class Command(BaseCommand):

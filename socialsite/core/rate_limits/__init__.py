@@ -1,4 +1,4 @@
-"""Budgets: the one table of them, and where each kind is counted (Redis, database, process).
+"""Budgets: the one table of them, what a request takes, and where tokens are counted.
 
-Which request takes from which budget is decided in `accounts.rate_limits`.
+A view names its own budgets with `takes`.
 """

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
-from socialsite import schema
+from socialsite.api import schema
 from socialsite.core.rate_limits.budgets import Rate
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db]

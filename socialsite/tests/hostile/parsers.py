@@ -43,15 +43,14 @@ from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
-from accounts import account_rules, tokens
+from accounts import tokens
 from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.sign_in import devices, known_devices, networks, two_factor
+from accounts.sign_in import account_rules, devices, known_devices, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
-from feeds import video
 from feeds.models import PostContent
 from interactions.actions import comments
 from interactions.notifying import mentions
@@ -62,13 +61,14 @@ from socialsite.core.http import (
     api,
     body_limits,
     header_limits,
+    ip_addresses,
     pagination,
     return_addresses,
     uvicorn_protocols,
 )
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
-from socialsite.core.media import files
+from socialsite.core.media import files, video_links
 from socialsite.core.media import parts as media_parts
 from socialsite.core.runtime import redaction
 from socialsite.core.text import spans
@@ -233,7 +233,11 @@ PARSERS = [
     Parser("a comment", BODY // 4, comments._words),
     Parser("a preview", ARTICLE, previews._preview),
     Parser("a description of a picture", BODY // 4, media.clean_alt),
-    Parser("a video's address", video.URL_MAX, lambda value: video.host_of(f"https://{value}")),
+    Parser(
+        "a video's address",
+        video_links.URL_MAX,
+        lambda value: video_links.host_of(f"https://{value}"),
+    ),
     Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
     Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
     # --- accounts ---
@@ -301,7 +305,7 @@ PARSERS = [
     Parser("a parameter of one", LINE, lambda value: accept(f'a/b; x="{value}')),
     Parser("types of a page", LINE, lambda value: request(HTTP_ACCEPT=value).accepted_types),
     Parser("a host", LINE, lambda value: request(HTTP_HOST=value).get_host()),
-    Parser("proxies", LINE, lambda v: networks.address_of(request(HTTP_X_FORWARDED_FOR=v))),
+    Parser("proxies", LINE, lambda v: ip_addresses.address_of(request(HTTP_X_FORWARDED_FOR=v))),
     Parser("a date", LINE, parse_http_date_safe),
     Parser("a CSRF token", LINE, _check_token_format),
     Parser("messages", LINE, stored_messages),
@@ -352,9 +356,14 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/live/handshake.py": ("a socket's cookies", "a socket's ticket"),
     "accounts/sign_in/known_devices.py": ("a known device",),
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
-    "accounts/sign_in/networks.py": ("proxies",),
+    "socialsite/core/http/ip_addresses.py": ("proxies",),
     "accounts/queries.py": OURS,
-    "accounts/account_rules.py": ("a username", "a nickname", "a password", "a mail address"),
+    "accounts/sign_in/account_rules.py": (
+        "a username",
+        "a nickname",
+        "a password",
+        "a mail address",
+    ),
     "accounts/sign_in/two_factor.py": ("a code", "a secret"),
     "accounts/tokens/service_keys.py": ("a key of a service",),
     "accounts/tokens/keys.py": ("a token", "a token's middle"),
@@ -362,7 +371,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/views/forms.py": ("an address to return to", "a host to return to"),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
-    "feeds/video.py": ("a video's address",),
+    "socialsite/core/media/video_links.py": ("a video's address",),
     "socialsite/core/http/return_addresses.py": ("an address to return to", "a host to return to"),
     "socialsite/core/http/api.py": ("a time",),
     "socialsite/core/rate_limits/budgets.py": OURS,

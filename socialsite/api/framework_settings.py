@@ -4,7 +4,7 @@ from typing import Any
 
 FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.tokens.authentication.TokenAuthentication"],
-    "DEFAULT_THROTTLE_CLASSES": ["accounts.rate_limits.Throttle"],
+    "DEFAULT_THROTTLE_CLASSES": ["socialsite.core.rate_limits.request_budgets.Throttle"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["socialsite.core.http.json.OrjsonRenderer"],
     "DEFAULT_PARSER_CLASSES": ["socialsite.core.http.json.OrjsonParser"],

@@ -17,7 +17,7 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from accounts.sign_in import networks
+from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.rate_limits.buckets import Asked, Grant, Take
 from socialsite.core.rate_limits.budgets import Budget, Per
@@ -118,13 +118,13 @@ def _owner(budget: Budget, request: HttpRequest, user_id: int | None) -> str | N
         case Per.PERSON:
             return None if user_id is None else str(user_id)
         case Per.GUEST:
-            return networks.client_of(request) if user_id is None else None
+            return ip_addresses.client_of(request) if user_id is None else None
         case Per.VISITOR:
-            return networks.client_of(request) if user_id is None else str(user_id)
+            return ip_addresses.client_of(request) if user_id is None else str(user_id)
         case Per.SERVICE:
             return cast("Service", request.service).owner  # type: ignore[attr-defined]
         case Per.ADDRESS:
-            return networks.client_of(request)
+            return ip_addresses.client_of(request)
         case _:
             raise ValueError(f"no request has the budget {budget.name}")
 
@@ -149,8 +149,8 @@ def prepare_api(request: Request, view: object) -> None:
 def of_sign_up(request: HttpRequest, email: str) -> list[Take]:
     """Return the tokens of a sign-up, including those of a mail if an address is given."""
     account = [
-        Take(budgets.SIGN_UP, networks.client_of(request)),
-        Take(budgets.SIGN_UP_NETWORK, networks.network_of(request)),
+        Take(budgets.SIGN_UP, ip_addresses.client_of(request)),
+        Take(budgets.SIGN_UP_NETWORK, ip_addresses.network_of(request)),
     ]
     return [*account, *of_mail(request)] if email.strip() else account
 
@@ -161,8 +161,8 @@ def of_mail(request: HttpRequest, user: AbstractBaseUser | None = None) -> list[
     All three count: one person may ask from many addresses, one address may have many accounts, and
     one network has many addresses.
     """
-    owners = [f"address:{networks.client_of(request)}"]
+    owners = [f"address:{ip_addresses.client_of(request)}"]
     if user is not None:
         owners.append(f"person:{user.pk}")
-    network = Take(budgets.MAIL_NETWORK, networks.network_of(request))
+    network = Take(budgets.MAIL_NETWORK, ip_addresses.network_of(request))
     return [*(Take(budgets.MAIL_ASKER, owner) for owner in owners), network]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts import account_rules
+from accounts.sign_in import account_rules
 from socialsite.core.http.errors import RegMatchError
 
 pytestmark = pytest.mark.once
