@@ -7,8 +7,8 @@ from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 
-from socialsite.core import media
 from socialsite.core.ids import new_id
+from socialsite.core.media import pictures
 
 
 class Role(models.IntegerChoices):
@@ -96,7 +96,7 @@ class User(AbstractBaseUser):
     @property
     def avatar(self) -> str:
         """URL of the person's picture; empty for none."""
-        return media.url_of(self.avatar_name)
+        return pictures.url_of(self.avatar_name)
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]

@@ -13,7 +13,6 @@ from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
 from accounts.sign_in import account_rules, two_factor
 from accounts.sign_in import devices as device_names
 from socialsite.core import ids as core_ids
-from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Values
 from socialsite.core.cache.unpacked import Unpacked
@@ -21,6 +20,7 @@ from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import UserNotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, cut
+from socialsite.core.media import pictures
 
 # Nobody was banned, closed or let in again while this token is the same: a cached set of people
 # that leaves such accounts out carries it.
@@ -169,7 +169,7 @@ def _card(row: dict[str, Any]) -> Card:
         id=str(row["id"]),
         username=row["username"],
         nickname=row["nickname"],
-        avatar=media.url_of(row["avatar_name"]),
+        avatar=pictures.url_of(row["avatar_name"]),
         bio=row["bio"],
     )
 

@@ -33,10 +33,11 @@ from feeds.models import (
 from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
-from socialsite.core import db, events, media
+from socialsite.core import db, events
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.http.pagination import Position
+from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
 
@@ -86,7 +87,7 @@ def publish(
             "height": item.height,
             "alt": item.alt,
         }
-        for item in media.by_ids(author.pk, images)
+        for item in media_pictures.by_ids(author.pk, images)
     ]
     return _publish(author.pk, kind, visibility, words, at_ms)
 
@@ -192,7 +193,7 @@ def _publish(
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
     pictures = dict.fromkeys(int(image["id"]) for image in words.images)
-    media.use(author_id, pictures)
+    media_pictures.use(author_id, pictures)
     PostContent.objects.bulk_create([words])
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     head.last_position = max(head.last_position, position)
@@ -243,7 +244,7 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     # After the head, as `_publish` does: the two would wait for each other.
     images = PostContent.objects.values_list("images", flat=True).filter(pk=post_id).first()
     if images:
-        media.release(post.author_id, ids=[int(image["id"]) for image in images])
+        media_pictures.release(post.author_id, ids=[int(image["id"]) for image in images])
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post

@@ -18,11 +18,11 @@ from feeds.home.page import HomeReading
 from feeds.models import Kind, Visibility
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
-from socialsite.core import media
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.pagination import Page, Position
+from socialsite.core.media import pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -186,7 +186,7 @@ def post_create(request: PageRequest) -> HttpResponse:
 def _store_pictures(request: PageRequest, author_id: int, files: list[Any]) -> list[int]:
     texts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
     uploads: Any = zip_longest(files, texts[: len(files)], fillvalue="")
-    return [item.pk for item in media.store_all(author_id, list(uploads))]
+    return [item.pk for item in pictures.store_all(author_id, list(uploads))]
 
 
 @require_POST

@@ -269,7 +269,7 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site only
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
-# For static files; uploads get the same (`core.media`).
+# For static files; uploads get the same (`core.media.pictures`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)
 STORAGES = {

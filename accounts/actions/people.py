@@ -8,9 +8,10 @@ from accounts.actions.email import want_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
 from accounts.sign_in import account_rules, passwords
-from socialsite.core import db, media
+from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput
+from socialsite.core.media import pictures
 
 
 def register(
@@ -91,7 +92,7 @@ def edit_profile(
     if avatar is not None:
         row.avatar_name = _avatar(row, avatar) if avatar else ""
         if before[2] not in ("", row.avatar_name):
-            media.release(row.pk, thumb_names=[before[2]])
+            pictures.release(row.pk, thumb_names=[before[2]])
     if (row.nickname, row.bio, row.avatar_name) != before:
         row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
         publish(ProfileChanged(row.pk))
@@ -101,8 +102,8 @@ def edit_profile(
 
 def _avatar(user: User, media_id: int) -> str:
     try:
-        picture = media.by_ids(user.pk, [media_id])[0]
-        media.use(user.pk, [media_id])
+        picture = pictures.by_ids(user.pk, [media_id])[0]
+        pictures.use(user.pk, [media_id])
         return picture.thumb_name
     except InvalidInput as error:
         texts = [text for part in (error.fields or {}).values() for text in part]

@@ -17,12 +17,11 @@ from feeds.home import prefetch
 from feeds.home.viewer import Reader
 from feeds.models import Kind, Post
 from feeds.visibility import shows
-from socialsite.core import media
 from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.json import iso
-from socialsite.core.media import video_links
+from socialsite.core.media import pictures, video_links
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -256,8 +255,8 @@ def _pack(
         images=[
             Image(
                 id=image["id"],
-                url=media.url_of(image["name"]),
-                thumb=media.url_of(image["thumb"]),
+                url=pictures.url_of(image["name"]),
+                thumb=pictures.url_of(image["thumb"]),
                 width=image["width"],
                 height=image["height"],
                 alt=image["alt"],

@@ -27,9 +27,10 @@ from feeds.models import FanOutChunk, Post, RecommendedAuthor
 from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions
-from socialsite.core import db, media
+from socialsite.core import db
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import AppError, DuplicatedUser
+from socialsite.core.media import pictures as media_pictures
 from socialsite.core.models import Event
 from socialsite.demo import graph, pictures
 from socialsite.demo.people import BIG_AUTHOR, EMAIL_DOMAIN, LOGINS, PASSWORD, Person, make
@@ -76,8 +77,8 @@ def seed(
 class _Drawings:
     """Drawings of a step: pictures with their descriptions, and avatars by person."""
 
-    pictures: list[tuple[media.Picture, str]]
-    avatars: dict[int, media.Picture]
+    pictures: list[tuple[media_pictures.Picture, str]]
+    avatars: dict[int, media_pictures.Picture]
 
 
 class _Seeding:
@@ -190,9 +191,9 @@ class _Seeding:
         """Draw the pictures of a step and a share of the avatars; does not use the database."""
         people = [person for person in self._people if person.avatar]
         return _Drawings(
-            [(media.encode(pictures.draw(each)), each.alt) for each in step.pictures],
+            [(media_pictures.encode(pictures.draw(each)), each.alt) for each in step.pictures],
             {
-                person.number: media.encode(pictures.avatar(person.username))
+                person.number: media_pictures.encode(pictures.avatar(person.username))
                 for person in self._share(people, step.number, AVATARS_SHARE)
             },
         )
@@ -203,7 +204,7 @@ class _Seeding:
         first, last = (int(len(items) * number / steps) for number in (step, step + 1))
         return items[first:last]
 
-    def _hang(self, avatars: dict[int, media.Picture]) -> None:
+    def _hang(self, avatars: dict[int, media_pictures.Picture]) -> None:
         for number, picture in avatars.items():
             user = self._users.get(number)
             if user is not None and not user.avatar:
@@ -300,9 +301,9 @@ def _ahead(artist: Executor, work: Callable[[Step], R], steps: list[Step]) -> It
         yield under_way.popleft().result()
 
 
-def _keep(owner_id: int, picture: media.Picture, alt: str) -> int:
-    with media.no_orphans(picture):
-        return int(media.keep(owner_id, picture, alt).pk)
+def _keep(owner_id: int, picture: media_pictures.Picture, alt: str) -> int:
+    with media_pictures.no_orphans(picture):
+        return int(media_pictures.keep(owner_id, picture, alt).pk)
 
 
 @db.atomic

@@ -14,8 +14,9 @@ from feeds.fanout import tiers
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations_actions
-from socialsite.core import db, media
+from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput
+from socialsite.core.media import pictures as media_pictures
 from socialsite.core.models import Event, Media
 
 pytestmark = pytest.mark.django_db
@@ -197,8 +198,8 @@ def test_nine_pictures_come_in_the_order_given(author: User) -> None:
     assert [image["id"] for image in images] == [str(picture.pk) for picture in pictures[::-1]]
     assert images[0] == {
         "id": str(pictures[8].pk),
-        "url": media.url_of("aa/8.jpg"),
-        "thumb": media.url_of("aa/8-s.jpg"),
+        "url": media_pictures.url_of("aa/8.jpg"),
+        "thumb": media_pictures.url_of("aa/8-s.jpg"),
         "width": 640,
         "height": 480,
         "alt": "picture 8",
@@ -233,7 +234,7 @@ def test_an_uploaded_picture_is_shown_with_its_size(
     file = BytesIO()
     Image.new("RGB", (30, 20), "red").save(file, "PNG")
     file.seek(0)
-    (picture,) = media.store_all(author.pk, [(file, "a red field")])
+    (picture,) = media_pictures.store_all(author.pk, [(file, "a red field")])
     card = queries.post(None, actions.publish(author, images=[picture.pk]).pk)
     image = card["images"][0]
     assert (image["width"], image["height"], image["alt"]) == (30, 20, "a red field")

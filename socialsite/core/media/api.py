@@ -10,12 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from socialsite.core import media
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
 from socialsite.core.http.idempotency import Made, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
-from socialsite.core.media import space
+from socialsite.core.media import pictures, space
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
 
@@ -47,10 +46,10 @@ def shape(item: Media) -> dict[str, Any]:
     """Return a picture as JSON for the API."""
     return {
         "id": str(item.pk),
-        "url": media.url_of(item.name),
+        "url": pictures.url_of(item.name),
         "width": item.width,
         "height": item.height,
-        "thumb": media.url_of(item.thumb_name),
+        "thumb": pictures.url_of(item.thumb_name),
         "alt": item.alt,
     }
 
@@ -91,15 +90,15 @@ class MediaView(APIView):
         file = request.FILES.get("file")
         if file is None:
             raise InvalidInput(fields={"file": [_("Choose a picture.")]})
-        alt = media.clean_alt(request.POST.get("alt", ""))
+        alt = pictures.clean_alt(request.POST.get("alt", ""))
         space.check(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: decoding takes long.
-        picture = media.encode(file, _owner(request))
+        picture = pictures.encode(file, _owner(request))
         file.seek(0)
-        with media.no_orphans(picture):
+        with pictures.no_orphans(picture):
             return self._keep(request, picture, alt)
 
     @idempotent(_show)
-    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Made:
-        item = media.keep(_owner(request), picture, alt)
+    def _keep(self, request: Request, picture: pictures.Picture, alt: str) -> Made:
+        item = pictures.keep(_owner(request), picture, alt)
         return Made(item.pk, Response(shape(item), status=201))

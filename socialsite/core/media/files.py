@@ -18,7 +18,7 @@ from socialsite.core.runtime import data_dir
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
-# Names that `media.encode` creates. No other file has an address.
+# Names that `pictures.encode` creates. No other file has an address.
 NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}(-s)?\.(jpg|webp)")
 _SMALL = "-s."
 

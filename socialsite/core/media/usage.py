@@ -158,8 +158,9 @@ def drop_unused(rows: "QuerySet[Media]") -> None:
 def sweep(after: int = 0) -> int | None:
     """Remove some unused pictures that were uploaded more than a day ago.
 
-    All apps are asked under the lock of the row, which `media.use` takes as well. A concurrent user
-    of the picture waits and then finds it gone. Returns the id to continue after, None at the end.
+    All apps are asked under the lock of the row, which `pictures.use` takes as well. A concurrent
+    user of the picture waits and then finds it gone. Returns the id to continue after, None at the
+    end.
     """
     limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
     unused = Media.objects.filter(is_used=False, created_at__lt=limit)

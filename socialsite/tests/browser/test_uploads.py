@@ -24,9 +24,9 @@ from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
 from feeds.models import Post, PostImage
 from relations import actions as relations_actions
-from socialsite.core import media
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.media import files, usage
+from socialsite.core.media import pictures as media_pictures
 from socialsite.core.models import Media
 from socialsite.core.tasks import sweep_media
 from socialsite.pages.uploads import PRIVATE, PUBLIC
@@ -62,7 +62,7 @@ def fan(make_user: Make, author: User) -> User:
 
 
 def upload(owner: User) -> Media:
-    return media.store_all(owner.pk, [(io.BytesIO(png()), "")])[0]
+    return media_pictures.store_all(owner.pk, [(io.BytesIO(png()), "")])[0]
 
 
 def posted(owner: User, visibility: str, *more: Media) -> tuple[Post, Media]:

@@ -55,7 +55,7 @@ from feeds.models import PostContent
 from interactions.actions import comments
 from interactions.notifying import mentions
 from relations.api import views as relations
-from socialsite.core import media, text
+from socialsite.core import text
 from socialsite.core.admin import SEARCH_MAX
 from socialsite.core.http import (
     api,
@@ -68,7 +68,7 @@ from socialsite.core.http import (
 )
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
-from socialsite.core.media import files, video_links
+from socialsite.core.media import files, pictures, video_links
 from socialsite.core.media import parts as media_parts
 from socialsite.core.runtime import redaction
 from socialsite.core.text import spans
@@ -232,7 +232,7 @@ PARSERS = [
     Parser("a text, cleaned", ARTICLE, text.clean),
     Parser("a comment", BODY // 4, comments._words),
     Parser("a preview", ARTICLE, previews._preview),
-    Parser("a description of a picture", BODY // 4, media.clean_alt),
+    Parser("a description of a picture", BODY // 4, pictures.clean_alt),
     Parser(
         "a video's address",
         video_links.URL_MAX,

@@ -16,8 +16,8 @@ from PIL import Image
 
 from accounts import actions as accounts_actions
 from accounts.sign_in import passwords
-from socialsite.core import media
 from socialsite.core.http import turns
+from socialsite.core.media import pictures
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 
@@ -39,7 +39,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
             pass
 
     monkeypatch.setattr(passwords, "_slots", Taken())
-    monkeypatch.setattr(media, "_decoders", Taken())
+    monkeypatch.setattr(pictures, "_decoders", Taken())
     yield free
     free.set()
 

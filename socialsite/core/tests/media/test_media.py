@@ -21,10 +21,10 @@ from PIL import Image, PngImagePlugin
 
 from accounts import actions as accounts_actions
 from feeds import actions as feeds_actions
-from socialsite.core import media, tasks
+from socialsite.core import tasks
 from socialsite.core.http import errors
 from socialsite.core.media import files as media_files
-from socialsite.core.media import space, usage
+from socialsite.core.media import pictures, space, usage
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.runtime import data_dir
 from socialsite.core.tasks import sweep_media
@@ -32,7 +32,7 @@ from socialsite.core.tasks import sweep_media
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.embedded,
-    # As `core.media` sets it; pytest resets the filters of warnings.
+    # As `core.media.pictures` sets it; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
@@ -65,7 +65,7 @@ def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
 
 
 def store(data: bytes, owner_id: int = 1, alt: str = "") -> Media:
-    return media.store_all(owner_id, [(io.BytesIO(data), alt)])[0]
+    return pictures.store_all(owner_id, [(io.BytesIO(data), alt)])[0]
 
 
 def files() -> list[Path]:
@@ -329,7 +329,7 @@ def test_too_many_pixels_are_refused_before_they_are_decoded(
     def no_pixels(*args: object) -> None:
         raise AssertionError("decoded")
 
-    monkeypatch.setattr(media, "_reduced", no_pixels)
+    monkeypatch.setattr(pictures, "_reduced", no_pixels)
     with pytest.raises(errors.PayloadTooLarge, match="10 MB, 16,384 pixels on each side and 25"):
         store(data)
 
@@ -341,7 +341,7 @@ def test_a_picture_of_exactly_the_limit_is_decoded(size: tuple[int, int]) -> Non
 
 
 def test_a_file_over_ten_megabytes_is_refused() -> None:
-    data = picture() + b"\0" * media.MAX_BYTES
+    data = picture() + b"\0" * pictures.MAX_BYTES
     with pytest.raises(errors.PayloadTooLarge):
         store(data)
 
@@ -355,12 +355,12 @@ def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
 
 
 def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "MAX_WORK", 3 * 40 * 30)
+    monkeypatch.setattr(pictures, "MAX_WORK", 3 * 40 * 30)
     uploads = [(io.BytesIO(picture()), "") for _ in range(3)]
     with pytest.raises(errors.PayloadTooLarge, match="together"):
-        media.store_all(1, uploads)
+        pictures.store_all(1, uploads)
     assert not files()
-    assert len(media.store_all(1, [(io.BytesIO(picture()), "") for _ in range(2)])) == 2
+    assert len(pictures.store_all(1, [(io.BytesIO(picture()), "") for _ in range(2)])) == 2
 
 
 def test_the_quota_of_one_person_does_not_concern_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,10 +383,10 @@ def test_no_file_is_left_when_the_row_cannot_be_written(monkeypatch: pytest.Monk
 
 
 def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    decode, inside, most = media._decode, [0], [0]
+    decode, inside, most = pictures._decode, [0], [0]
     lock = threading.Lock()
 
-    def watched(raw: bytes, work: media.Work) -> Image.Image:
+    def watched(raw: bytes, work: pictures.Work) -> Image.Image:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
@@ -397,21 +397,21 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
             with lock:
                 inside[0] -= 1
 
-    monkeypatch.setattr(media, "_decode", watched)
+    monkeypatch.setattr(pictures, "_decode", watched)
     threads = [
-        threading.Thread(target=media.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
+        threading.Thread(target=pictures.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert most == [media.DECODERS]
+    assert most == [pictures.DECODERS]
 
 
 def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(media, "_decoders", threading.BoundedSemaphore(1))
-    with media._decoders, pytest.raises(errors.Unavailable):
+    monkeypatch.setattr(pictures, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(pictures, "_decoders", threading.BoundedSemaphore(1))
+    with pictures._decoders, pytest.raises(errors.Unavailable):
         store(picture())
     store(picture())
 
@@ -419,20 +419,20 @@ def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyP
 # --- reading ------------------------------------------------------------------------------------
 def test_by_ids_gives_ones_own_pictures_in_the_order_asked() -> None:
     first, second = store(picture()), store(picture())
-    assert media.by_ids(1, [second.pk, first.pk]) == [second, first]
-    assert media.by_ids(1, []) == []
+    assert pictures.by_ids(1, [second.pk, first.pk]) == [second, first]
+    assert pictures.by_ids(1, []) == []
 
 
 def test_by_ids_refuses_pictures_of_others_and_unknown_ones() -> None:
     mine, theirs = store(picture()), store(picture(), owner_id=2)
     for ids in ([mine.pk, theirs.pk], [5]):
         with pytest.raises(errors.InvalidInput):
-            media.by_ids(1, ids)
+            pictures.by_ids(1, ids)
 
 
 def test_an_address_begins_with_the_media_address() -> None:
-    assert media.url_of("ab/abc.jpg") == "/media/ab/abc.jpg"
-    assert media.url_of("") == ""
+    assert pictures.url_of("ab/abc.jpg") == "/media/ab/abc.jpg"
+    assert pictures.url_of("") == ""
 
 
 # --- the API ------------------------------------------------------------------------------------
@@ -630,14 +630,14 @@ def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
     owner = make_user()
     item = store(picture(), owner.pk)
     aged(item, 25)
-    real = media.by_ids
+    real = pictures.by_ids
 
     def found_and_swept(owner_id: int, ids: Any) -> Any:
         found = real(owner_id, ids)
         sweep_media()
         return found
 
-    monkeypatch.setattr(media, "by_ids", found_and_swept)
+    monkeypatch.setattr(pictures, "by_ids", found_and_swept)
     with pytest.raises(errors.InvalidInput):
         feeds_actions.publish(owner, content="x", images=[item.pk])
     with pytest.raises(errors.InvalidInput):

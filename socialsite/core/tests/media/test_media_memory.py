@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
-from socialsite.core import media
+from socialsite.core.media import pictures
 from socialsite.core.tests.media.hostile_pictures import HOSTILE, chunk
 
 pytestmark = pytest.mark.once
@@ -23,8 +23,8 @@ LEFT_MEGABYTES = 30
 # Multiple of a photo's CPU time: above any accepted file, below a former hostile one.
 PHOTO_TIMES = 2
 # The maximum number of pixels, in lines of the maximum length.
-WIDE = (media.MAX_SIDE, media.MAX_PIXELS // media.MAX_SIDE)
-HEAVY = (media.MAX_SIDE - 1, media.MAX_HEAVY_PIXELS // media.MAX_SIDE)
+WIDE = (pictures.MAX_SIDE, pictures.MAX_PIXELS // pictures.MAX_SIDE)
+HEAVY = (pictures.MAX_SIDE - 1, pictures.MAX_HEAVY_PIXELS // pictures.MAX_SIDE)
 # The passes of an interlaced PNG: the first column and row, and the steps.
 PASSES = [
     (0, 0, 8, 8),

@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from socialsite.core import media
 from socialsite.core.http import errors
-from socialsite.core.media import parts
+from socialsite.core.media import parts, pictures
 from socialsite.core.tests.media.hostile_pictures import HOSTILE, chunk, gif, jpeg, png, segment
 from socialsite.tests.hostile import linear
 
 pytestmark = [
     pytest.mark.once,
-    # As `core.media` sets them; pytest resets the filters of warnings.
+    # As `core.media.pictures` sets them; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("ignore::UserWarning:PIL"),
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
@@ -33,8 +32,8 @@ def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
     return out.getvalue()
 
 
-def encode(data: bytes, work: media.Work | None = None) -> media.Picture:
-    return media.encode(io.BytesIO(data), work=work)
+def encode(data: bytes, work: pictures.Work | None = None) -> pictures.Picture:
+    return pictures.encode(io.BytesIO(data), work=work)
 
 
 def noise(size: tuple[int, int] = (300, 200)) -> Image.Image:
@@ -128,8 +127,8 @@ def test_a_decoder_reads_a_file_a_limited_number_of_times() -> None:
 def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, progressive = encoded(noise(), "JPEG"), encoded(noise(), "JPEG", progressive=True)
     pixels = 300 * 200
-    monkeypatch.setattr(media, "MAX_WORK", 3 * pixels)
-    work = media.Work()
+    monkeypatch.setattr(pictures, "MAX_WORK", 3 * pixels)
+    work = pictures.Work()
     encode(plain, work)
     assert work.left == 2 * pixels - pixels // 30
     encode(progressive, work)
@@ -138,7 +137,7 @@ def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPat
 
 
 def test_nine_photos_of_a_phone_are_within_it() -> None:
-    work = media.Work()
+    work = pictures.Work()
     for _ in range(9):
         work.spend(4032 * 3024, 10)
 
@@ -160,4 +159,4 @@ def test_the_walk_takes_time_in_proportion_to_the_length(head: bytes) -> None:
     makers = [
         (repr(mark), lambda size, mark=mark: head + mark * (size // len(mark))) for mark in MARKS
     ]
-    assert not linear.too_slow(run, makers, media.MAX_BYTES)
+    assert not linear.too_slow(run, makers, pictures.MAX_BYTES)

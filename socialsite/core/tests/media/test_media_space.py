@@ -15,9 +15,9 @@ from PIL import Image
 
 from accounts import actions as accounts_actions
 from feeds.models import Post
-from socialsite.core import ids, media
+from socialsite.core import ids
 from socialsite.core.http import errors
-from socialsite.core.media import space
+from socialsite.core.media import pictures, space
 from socialsite.core.models import Media
 from socialsite.tests.browser.scraper import scrape
 
@@ -54,7 +54,7 @@ def data() -> bytes:
 
 
 def store(owner_id: int) -> Media:
-    return media.store_all(owner_id, [(io.BytesIO(data()), "")])[0]
+    return pictures.store_all(owner_id, [(io.BytesIO(data()), "")])[0]
 
 
 def upload(client: Any) -> Any:
@@ -186,7 +186,7 @@ def test_of_several_pictures_none_stays_when_the_disk_is_full_at_the_second(
 ) -> None:
     full_after(monkeypatch, written)
     with pytest.raises(errors.Unavailable):
-        media.store_all(1, [(io.BytesIO(data()), "one"), (io.BytesIO(data()), "two")])
+        pictures.store_all(1, [(io.BytesIO(data()), "one"), (io.BytesIO(data()), "two")])
     assert not files(media_root)
     assert not Media.objects.exists()
 
@@ -209,7 +209,7 @@ def test_an_upload_that_finds_no_room_on_its_way_is_told_so(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     client = api_for(make_user())
-    monkeypatch.setattr(media, "encode", fail)
+    monkeypatch.setattr(pictures, "encode", fail)
     answer = upload(client)
     assert (answer.status_code, answer.json()["code"]) == (503, 21)
 
