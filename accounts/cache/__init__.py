@@ -36,7 +36,7 @@ from socialsite.core import redis
 from socialsite.core.cache.lease import Epoch, LeaseCache
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import Unavailable
-from socialsite.core.redis import Batch, Promise
+from socialsite.core.redis import Batch, Promise, circuit_breaker
 
 logger = logging.getLogger(__name__)
 
@@ -195,7 +195,7 @@ def _tickets(function: Callable[[Any], Any]) -> Any:
     try:
         return redis.call(function)
     except redis.RedisDown:
-        raise Unavailable(retry_after=round(redis.BREAK_SECONDS)) from None
+        raise Unavailable(retry_after=round(circuit_breaker.BREAK_SECONDS)) from None
 
 
 def _ticket(ticket: str) -> str:

@@ -31,7 +31,7 @@ LIFETIMES = {
     "feeds.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
-    "socialsite.core.redis.BREAK_SECONDS": 3600.0,
+    "socialsite.core.redis.circuit_breaker.BREAK_SECONDS": 3600.0,
     "socialsite.core.events.relay.LEASE_MS": HOUR_MS,
 }
 # Keys of which the answer is the same after they expired: a full bucket, a ticket that was taken.

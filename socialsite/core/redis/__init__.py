@@ -1,12 +1,13 @@
 """The only package that talks to Redis: short timeouts, no retries, a circuit breaker, `Batch`.
 
 Keys and their contents belong to the `cache` modules of the apps and to `core.cache`.
-Redis is disposable. Every caller must be right without it: it catches `RedisDown` and asks the
-database. After a failure the breaker answers `RedisDown` at once for BREAK_SECONDS.
 
-What a commit made wrong in Redis is deleted by `forget`, and who listens is told by `tell`. If
-Redis does not answer just then, that is owed: keys go before anything else this process asks for,
-messages a moment after Redis is back, and a thread sees to both.
+Redis is disposable. Every caller must be right without it: it catches `RedisDown` and reads the
+database. After a failure the circuit breaker raises `RedisDown` at once for BREAK_SECONDS.
+
+`forget` deletes keys that a commit made wrong, and `publish` sends messages to sockets. If Redis
+does not answer, both are owed: keys are deleted before the next command of this process, messages
+are sent soon after Redis is back. A thread takes care of both.
 """
 
 import contextlib
@@ -26,46 +27,31 @@ from django_redis import get_redis_connection
 from redis.exceptions import NoScriptError
 
 from socialsite.core import db
+from socialsite.core.redis.circuit_breaker import RedisDown, breaker
 from socialsite.core.redis.wire import wire_of
+
+__all__ = [
+    "Batch",
+    "Promise",
+    "RedisDown",
+    "Script",
+    "breaker",
+    "call",
+    "client",
+    "forget",
+    "gathered",
+    "left_out",
+    "owed",
+    "publish",
+    "script",
+    "send_later",
+]
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-BREAK_SECONDS = 2.0
 LUA_DIRS = "lua"
-
-
-class RedisDown(Exception):
-    """Redis does not answer, answers with an error, or was found so a moment ago."""
-
-
-class _Breaker:
-    """Opens for BREAK_SECONDS after a failure; then one caller tries, and the others stay out."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open_until = 0.0
-
-    def check(self) -> None:
-        if not self._open_until:
-            return
-        with self._lock:
-            now = time.monotonic()
-            if now < self._open_until:
-                raise RedisDown("circuit open")
-            if self._open_until:
-                self._open_until = now + BREAK_SECONDS  # ours to try; its success resets
-
-    def trip(self) -> None:
-        with self._lock:
-            self._open_until = time.monotonic() + BREAK_SECONDS
-
-    def reset(self) -> None:
-        self._open_until = 0.0
-
-
-breaker = _Breaker()
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from fakeredis import FakeServer
 from redis import asyncio as aioredis
 
 from socialsite.core import redis
-from socialsite.core.redis import Promise, wire
+from socialsite.core.redis import Promise, circuit_breaker, wire
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_a_failure_opens_the_breaker_and_the_next_call_fails_at_once(broken) -> 
 
 
 def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
-    monkeypatch.setattr(redis, "BREAK_SECONDS", 0.05)
+    monkeypatch.setattr(circuit_breaker, "BREAK_SECONDS", 0.05)
     with pytest.raises(redis.RedisDown):
         redis.call(lambda connection: connection.ping())
     time.sleep(0.06)
@@ -77,7 +77,7 @@ def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
 
 
 def test_after_its_time_one_caller_tries_and_the_others_stay_out(broken, monkeypatch) -> None:
-    monkeypatch.setattr(redis, "BREAK_SECONDS", 0.05)
+    monkeypatch.setattr(circuit_breaker, "BREAK_SECONDS", 0.05)
     with pytest.raises(redis.RedisDown):
         redis.call(lambda connection: connection.ping())
     time.sleep(0.06)

@@ -1,0 +1,38 @@
+"""The circuit breaker: after a failure, callers do not wait for Redis again for BREAK_SECONDS."""
+
+import threading
+import time
+
+BREAK_SECONDS = 2.0
+
+
+class RedisDown(Exception):
+    """Redis does not answer, answers with an error, or was found so a moment ago."""
+
+
+class Breaker:
+    """Opens for BREAK_SECONDS after a failure; then one caller tries, and the others stay out."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open_until = 0.0
+
+    def check(self) -> None:
+        if not self._open_until:
+            return
+        with self._lock:
+            now = time.monotonic()
+            if now < self._open_until:
+                raise RedisDown("circuit open")
+            if self._open_until:
+                self._open_until = now + BREAK_SECONDS  # ours to try; its success resets
+
+    def trip(self) -> None:
+        with self._lock:
+            self._open_until = time.monotonic() + BREAK_SECONDS
+
+    def reset(self) -> None:
+        self._open_until = 0.0
+
+
+breaker = Breaker()
