@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import _harness as harness
-from deploy import services
+from deploy.services import site_processes
 
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
@@ -68,7 +68,7 @@ def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
     """
     with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as directory:
         uds = Path(directory) / "http.sock"
-        service = services.wsgi({**os.environ, **(env or {})}, uds)
+        service = site_processes.wsgi({**os.environ, **(env or {})}, uds)
         service.argv = [word.replace("socialsite.wsgi:", "bench._site:") for word in service.argv]
         service.start()
         try:

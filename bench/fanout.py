@@ -28,7 +28,7 @@ from websockets.sync.client import connect
 
 from bench import _fanout
 from bench import _harness as harness
-from deploy import services
+from deploy.services import site_processes
 from deploy.stack import SERVICE_URLS, Stack
 from socialsite.core.runtime import keys
 
@@ -43,7 +43,7 @@ LATENCY_FOLLOWERS, CONNECTED = 1000, 5
 def worker(chunk: int) -> Iterator[None]:
     """Run a Celery worker with two processes; it writes the plans, so it gets the chunk size."""
     with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as folder:
-        service = services.celery_worker({**os.environ, "FANOUT_CHUNK": str(chunk)})
+        service = site_processes.celery_worker({**os.environ, "FANOUT_CHUNK": str(chunk)})
         service.log = Path(folder) / "worker.log"
         service.start()
         try:

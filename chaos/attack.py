@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench import _harness as harness
-from deploy.services import PROJECT_DIR
+from deploy.services.site_processes import PROJECT_DIR
 
 if TYPE_CHECKING:
     from chaos.campaign.course import Course

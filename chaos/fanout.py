@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import _harness as harness
-from deploy import services
+from deploy.services import site_processes
 
 FOLLOWERS, TOGGLES, READERS = 2000, 5, 5
 # If the worker does the work of a process first, the process survives; retry up to this often.
@@ -237,7 +237,7 @@ def main() -> int:
     env = dict(os.environ)
     # For the schedule file of beat.
     Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
-    helpers = [services.celery_worker(env), services.beat(env)]
+    helpers = [site_processes.celery_worker(env), site_processes.beat(env)]
     try:
         for helper in helpers:
             helper.start()

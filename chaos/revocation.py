@@ -174,11 +174,11 @@ def main() -> int:
     django.setup()
     from django.test import override_settings
 
-    from deploy import services
+    from deploy.services import site_processes
 
     with tempfile.TemporaryDirectory(prefix="revocation-") as folder:
         path = Path(folder) / "http.sock"
-        server = services.wsgi(dict(os.environ), path)
+        server = site_processes.wsgi(dict(os.environ), path)
         server.start()
         try:
             # A cheap hash, as hashing is not measured here.

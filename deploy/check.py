@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from deploy.services import PROJECT_DIR, python
+from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS
 
 AT_ONCE = 2

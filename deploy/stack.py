@@ -27,8 +27,15 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from deploy import databases, nginx, services
-from deploy.service import Echo, Service, ServiceError, free_port, group_of, unprivileged_account
+from deploy.services import databases, nginx, site_processes
+from deploy.services.service import (
+    Echo,
+    Service,
+    ServiceError,
+    free_port,
+    group_of,
+    unprivileged_account,
+)
 from socialsite.core.runtime import data_dir
 
 SERVICE_URLS = ("DATABASE_URL", "REDIS_URL", "BROKER_URL")
@@ -93,7 +100,7 @@ class Stack:
 
     def manage(self, *words: str) -> str:
         """Run a management command and return its last lines. Raises ServiceError if it fails."""
-        command = services.manage(f"manage.py {words[0]}", self.env, *words)
+        command = site_processes.manage(f"manage.py {words[0]}", self.env, *words)
         command.start()
         try:
             code = command.wait()
@@ -162,10 +169,10 @@ class Stack:
     def _start_site(self, runtime: Path) -> None:
         """Start the processes of the site, then nginx in front of them."""
         http_uds, sockets_uds = runtime / "http.sock", runtime / "sockets.sock"
-        self._add(services.wsgi(self.env, http_uds))
-        self._add(services.asgi(self.env, sockets_uds))
-        self._add(services.celery_worker(self.env))
-        self._add(services.beat(self.env))
+        self._add(site_processes.wsgi(self.env, http_uds))
+        self._add(site_processes.asgi(self.env, sockets_uds))
+        self._add(site_processes.celery_worker(self.env))
+        self._add(site_processes.beat(self.env))
         self._wait_ready()
         self._add(
             nginx.nginx(
@@ -320,7 +327,7 @@ def main() -> int:
         print(f"PORT must be a number, not {port!r}", file=sys.stderr)
         return 2
     stack = Stack(
-        Path(os.environ.get("DATA_DIR") or services.PROJECT_DIR / "data"),
+        Path(os.environ.get("DATA_DIR") or site_processes.PROJECT_DIR / "data"),
         int(port),
         {name: os.environ[name] for name in SERVICE_URLS if os.environ.get(name)},
         host=host,
@@ -336,7 +343,7 @@ def main() -> int:
         public = os.environ.get("SITE_URL", "").startswith("https://")
         wanted = os.environ.get("DEMO") or ("0" if public else "1")
         if wanted.lower() not in ("0", "false", "no", "off"):
-            demo = services.manage("demo", stack.env, "demo")
+            demo = site_processes.manage("demo", stack.env, "demo")
             demo.echo = say
             demo.start(wait=False)
         supervise(stack)

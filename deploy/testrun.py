@@ -20,10 +20,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy import check, services
-from deploy.service import ServiceError, tied
+from deploy import check
+from deploy.services import site_processes
+from deploy.services.service import ServiceError, tied
+from deploy.services.throwaway import throw_away_services
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
-from deploy.throwaway import throw_away_services
 
 NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
@@ -94,11 +95,11 @@ class Pass:
             print(f"\n--- {self.title} ---", flush=True)
         with contextlib.ExitStack() as stack:
             target = stack.enter_context(self.output.open("wb")) if self.output else None
-            pytest = services.python("-m", "pytest", f"--junit-xml={self.report}")
+            pytest = site_processes.python("-m", "pytest", f"--junit-xml={self.report}")
             self.process = subprocess.Popen(
                 [*tied(), *pytest, *self.arguments],
                 env=dict(self.env),
-                cwd=services.PROJECT_DIR,
+                cwd=site_processes.PROJECT_DIR,
                 stdout=target,
                 stderr=subprocess.STDOUT if target else None,
             )

@@ -12,17 +12,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from deploy import services
-from deploy.service import ServiceError, tied
+from deploy.services import site_processes
+from deploy.services.service import ServiceError, tied
+from deploy.services.throwaway import throw_away_services
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
-from deploy.throwaway import throw_away_services
 
 PACKAGES = ("bench", "chaos")
 
 
 def programs(package: str) -> list[str]:
     """Return the programs of a package, sorted by name."""
-    found = pkgutil.iter_modules([str(services.PROJECT_DIR / package)])
+    found = pkgutil.iter_modules([str(site_processes.PROJECT_DIR / package)])
     return [name for _, name, is_package in found if not (is_package or name.startswith("_"))]
 
 
@@ -37,10 +37,12 @@ def run(package: str, name: str, arguments: list[str]) -> int:
             # Trials send more from one address than the budgets allow.
             env = {"BUDGETS": "0", **inherited, **urls, "DATA_DIR": data, "PYTHONUNBUFFERED": "1"}
             for command in (
-                services.python("manage.py", "migrate", "--verbosity", "0"),
-                services.python("-m", f"{package}.{name}", *arguments),
+                site_processes.python("manage.py", "migrate", "--verbosity", "0"),
+                site_processes.python("-m", f"{package}.{name}", *arguments),
             ):
-                process = subprocess.Popen([*tied(), *command], env=env, cwd=services.PROJECT_DIR)
+                process = subprocess.Popen(
+                    [*tied(), *command], env=env, cwd=site_processes.PROJECT_DIR
+                )
                 try:
                     code = process.wait()
                 finally:

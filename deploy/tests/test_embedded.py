@@ -18,8 +18,8 @@ import pytest
 from celery import current_app
 from django.conf import settings
 
-from deploy.service import Service, free_port
-from deploy.services import PROJECT_DIR, python
+from deploy.services.service import Service, free_port
+from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS
 from socialsite.core.runtime import embedded
 

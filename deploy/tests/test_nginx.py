@@ -14,8 +14,8 @@ import pytest
 from django.http import HttpResponse
 from django.middleware.security import SecurityMiddleware
 
-from deploy import nginx
-from deploy.service import free_port
+from deploy.services import nginx
+from deploy.services.service import free_port
 from socialsite.core.http.hsts import HSTS, HSTS_SECONDS
 
 pytestmark = pytest.mark.once

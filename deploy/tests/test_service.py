@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.service import Service, ServiceError
+from deploy.services.service import Service, ServiceError
 
 pytestmark = pytest.mark.once
 
@@ -115,7 +115,7 @@ def test_a_service_that_ignores_the_request_to_end_is_killed() -> None:
 @pytest.mark.skipif(not Path("/usr/bin/setpriv").exists(), reason="needs setpriv (util-linux)")
 def test_a_service_ends_when_its_parent_is_killed() -> None:
     script = (
-        "import sys, time; from deploy.service import Service;"
+        "import sys, time; from deploy.services.service import Service;"
         "service = Service('orphan', [sys.executable, '-c', 'import time; time.sleep(60)']);"
         "service.start(); print(service.pid, flush=True); time.sleep(60)"
     )

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 from django.conf import settings
 
-from deploy.databases import create_database
-from deploy.service import ServiceError
+from deploy.services.databases import create_database
+from deploy.services.service import ServiceError
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
 from socialsite.core.http import body_limits

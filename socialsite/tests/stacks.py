@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from deploy.service import Service, free_port
-from deploy.services import PROJECT_DIR, python
+from deploy.services.service import Service, free_port
+from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 
 CHROMIUM = "/usr/bin/chromium"

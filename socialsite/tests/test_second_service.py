@@ -8,8 +8,8 @@ from pathlib import Path
 import jwt
 import pytest
 
-from deploy.service import Service, free_port
-from deploy.services import LOOPBACK, PROJECT_DIR, python
+from deploy.services.service import Service, free_port
+from deploy.services.site_processes import LOOPBACK, PROJECT_DIR, python
 from socialsite.core.runtime import keys
 from socialsite.tests import stacks
 

@@ -14,8 +14,8 @@ from typing import Any
 from redis import Redis
 
 from accounts.tests.tokens import forgery
-from deploy import databases, services
-from deploy.service import Service, free_port
+from deploy.services import databases, site_processes
+from deploy.services.service import Service, free_port
 from deploy.stack import SERVICE_URLS, Stack
 from socialsite.core.rate_limits.budgets import TABLE, Guesses
 from socialsite.tests.stacks import answers
@@ -290,9 +290,9 @@ def _embedded(
     _make_staff(whole, staff)  # before it serves, so that no other process has the data
     service = Service(
         name="embedded",
-        argv=services.python("manage.py", "serve"),
+        argv=site_processes.python("manage.py", "serve"),
         env=whole,
-        cwd=services.PROJECT_DIR,
+        cwd=site_processes.PROJECT_DIR,
         ready=lambda: answers(f"http://{HOST}:{port}/healthz"),
         log=folder / "stack" / "embedded.log",
         ready_seconds=120,
@@ -309,7 +309,7 @@ def _make_staff(env: Mapping[str, str], staff: Sequence[Staff]) -> None:
         return
     people = [(one.username, one.password, ROLES[one.role]) for one in staff]
     code = _MAKE_STAFF.format(people=people)
-    command = services.manage("staff", env, "shell", "--verbosity", "0", "-c", code)
+    command = site_processes.manage("staff", env, "shell", "--verbosity", "0", "-c", code)
     command.start()
     if command.wait(120):
         raise RuntimeError("\n".join(command.tail))

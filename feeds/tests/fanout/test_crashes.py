@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import MySQLdb
 import pytest
 
-from deploy import services
+from deploy.services import site_processes
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.stacks import Client, eventually
@@ -85,9 +85,9 @@ def delivered(stack: Stack, post_id: str) -> list[int]:
 
 def test_a_process_killed_at_any_point_of_a_delivery_loses_and_doubles_nothing() -> None:
     """Each of the thirteen points three times; `make chaos ARGS="fanout --rounds 50"` is longer."""
-    command = services.python("-m", "deploy.trials", "chaos", "fanout", "--rounds", "3")
+    command = site_processes.python("-m", "deploy.trials", "chaos", "fanout", "--rounds", "3")
     trial = subprocess.run(
-        command, cwd=services.PROJECT_DIR, capture_output=True, text=True, check=False
+        command, cwd=site_processes.PROJECT_DIR, capture_output=True, text=True, check=False
     )
     assert trial.returncode == 0, trial.stdout + trial.stderr
     assert "\n39 kills;" in trial.stdout

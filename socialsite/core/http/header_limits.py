@@ -9,7 +9,7 @@
 - Cookies of this site contain no backslash. A cookie with one belongs to another site of the same
   domain and is dropped.
 
-nginx also limits a header to 8 kB (deploy/nginx.conf.tmpl).
+nginx also limits a header to 8 kB (deploy/services/nginx.conf.tmpl).
 """
 
 from collections.abc import Awaitable, Callable, MutableMapping

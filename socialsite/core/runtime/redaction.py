@@ -2,7 +2,7 @@
 
 A record contains addresses, headers and errors as they arrived, and with them credentials: links of
 e-mails, tokens, tickets, passwords. `install` redacts them in every logger of the process, also in
-tracebacks. `deploy.service` does the same with the output of other programs.
+tracebacks. `deploy.services.service` does the same with the output of other programs.
 
 Each pattern begins with fixed characters and reads the following text once, so that a hostile text
 costs only its length.

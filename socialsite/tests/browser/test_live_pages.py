@@ -19,8 +19,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, unix_connect
 
-from deploy import services
-from deploy.service import Service
+from deploy.services import site_processes
+from deploy.services.service import Service
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking
@@ -251,7 +251,7 @@ def two(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list
     running: list[Service] = []
     try:
         for path in paths:
-            running.append(services.asgi(stack.env, path))
+            running.append(site_processes.asgi(stack.env, path))
             running[-1].start(wait=False)
         for service in running:
             service.wait_ready()

@@ -5,8 +5,8 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-from deploy import databases
-from deploy.service import free_port
+from deploy.services import databases
+from deploy.services.service import free_port
 
 
 @contextlib.contextmanager

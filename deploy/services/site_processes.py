@@ -1,7 +1,7 @@
 """The processes of the site, each as a `Service`: its command line and its readiness check.
 
-All listen on a socket in a private directory. The servers of others are in `deploy.databases` and
-`deploy.nginx`.
+All listen on a socket in a private directory. MariaDB and Redis are in `deploy.services.databases`,
+nginx is in `deploy.services.nginx`.
 """
 
 import contextlib
@@ -13,9 +13,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from deploy.service import Service, ServiceError
+from deploy.services.service import Service, ServiceError
 
-PROJECT_DIR = Path(__file__).resolve().parent.parent
+PROJECT_DIR = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
 
 

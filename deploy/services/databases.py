@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from deploy.service import Service, ServiceError, give, unprivileged_account
-from deploy.services import LOOPBACK, program
+from deploy.services.service import Service, ServiceError, give, unprivileged_account
+from deploy.services.site_processes import LOOPBACK, program
 
 DATABASE_NAME = "socialsite"
 DATABASE_USER = "socialsite"

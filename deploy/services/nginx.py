@@ -6,8 +6,8 @@ import socket
 import string
 from pathlib import Path
 
-from deploy.service import Service, give, group_of, unprivileged_account
-from deploy.services import LOOPBACK, program
+from deploy.services.service import Service, give, group_of, unprivileged_account
+from deploy.services.site_processes import LOOPBACK, program
 from socialsite.core.http import body_limits
 from socialsite.core.http.hsts import HSTS
 
