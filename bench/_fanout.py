@@ -191,16 +191,17 @@ class Parts:
         from socialsite.core.events import enqueue
 
         marks = [time.perf_counter()]
-        real = deliver.failpoint
-        deliver.failpoint = lambda name: (  # type: ignore[assignment]
-            marks.append(time.perf_counter()) if name in self.ENDS else None
-        )
-        try:
-            with patch.object(enqueue, "send_last") as send_last:
-                if not deliver.run_chunk(chunk):
-                    raise RuntimeError(f"chunk {chunk} was not delivered")
-        finally:
-            deliver.failpoint = real  # type: ignore[assignment]
+
+        def mark(failpoint: str) -> None:
+            if failpoint in self.ENDS:
+                marks.append(time.perf_counter())
+
+        with (
+            patch.object(deliver, "failpoint", mark),
+            patch.object(enqueue, "send_last") as send_last,
+        ):
+            if not deliver.run_chunk(chunk):
+                raise RuntimeError(f"chunk {chunk} was not delivered")
         marks.append(time.perf_counter())
         for name, (began, ended) in zip(self.NAMES, itertools.pairwise(marks), strict=True):
             self.times[name].times.append(ended - began)

@@ -186,7 +186,9 @@ class Report:
             (at_least, "≥", operator.ge),
             (exactly, "=", operator.eq),
         ]
-        (limit, sign, holds), *more = [kind for kind in kinds if kind[0] is not None]
+        (limit, sign, holds), *more = [
+            (limit, sign, holds) for limit, sign, holds in kinds if limit is not None
+        ]
         if more:
             raise ValueError("a goal has one limit")
         reached = holds(value, limit)

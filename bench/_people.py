@@ -39,7 +39,7 @@ def be_patient() -> None:
     connection.settings_dict["OPTIONS"]["read_timeout"] = 3600
 
 
-def execute(sql: str, *params: object) -> int:
+def execute(sql: str, *params: Any) -> int:
     """Run one statement and return how many rows it touched."""
     with connection.cursor() as cursor:
         cursor.execute(sql, params or None)
@@ -62,7 +62,9 @@ def make_people(count: int) -> list[int]:
         "last_seen": f"'{now}'",
     }
     # All other columns are copied from the first account.
-    columns = [field.column for field in User._meta.concrete_fields]
+    columns = [
+        column for field in User._meta.concrete_fields if (column := field.column) is not None
+    ]
     values = [own.get(column, f"u.{column}") for column in columns]
     execute(
         f"INSERT INTO accounts_user ({', '.join(columns)}) SELECT {', '.join(values)}"  # noqa: S608
@@ -142,7 +144,8 @@ def rows_of(follows: dict[int, dict[int, int]]) -> Iterator[Row]:
 
 def insert(rows: Iterable[Row]) -> int:
     """Insert rows of relations, thousands in a statement; return how many."""
-    done, parts = 0, []
+    done = 0
+    parts: list[str] = []
 
     def flush() -> None:
         if parts:

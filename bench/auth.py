@@ -7,6 +7,7 @@ this process: decoding a token by algorithm, the floors, the whole.
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from bench import _harness as harness
@@ -107,9 +108,7 @@ def main() -> int:
         "Redis PING": lambda: redis.call(lambda connection: connection.ping())
     }
     for algorithm, token in access.items():
-        works[f"read an {algorithm} token"] = lambda token=token: decoding._read(
-            tokens.AccessToken, token
-        )
+        works[f"read an {algorithm} token"] = partial(decoding._read, tokens.AccessToken, token)
     works |= {
         "read a token known to the process": lambda: tokens.decode_access(access["HS256"]),
         "ask for the floors": lambda: cache.access_floors(user.pk, "other"),

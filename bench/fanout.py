@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -67,7 +68,8 @@ def nothing_waits() -> bool:
     from celery import current_app
 
     with current_app.connection_for_read() as connection:
-        return not connection.default_channel.queue_declare("celery").message_count
+        channel: Any = connection.default_channel  # the transport's own channel has more methods
+        return not channel.queue_declare("celery").message_count
 
 
 def two_processes(world: _fanout.World, posts: int) -> float:
@@ -247,6 +249,10 @@ def until_seen(report: harness.Report, world: _fanout.World) -> None:
             site = http.client.HTTPConnection(urlsplit(stack.url).netloc, timeout=10)
             headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
             times = {name: harness.Series() for name in ("answered", "told", "seen in the feed")}
+
+            def is_everywhere(post: str) -> bool:
+                return all(post in one.seen for one in followers)
+
             for number in range(-harness.WARM_UP, options.publishes):
                 began = time.perf_counter()
                 body = json.dumps({"content": f"number {number}"})
@@ -257,9 +263,7 @@ def until_seen(report: harness.Report, world: _fanout.World) -> None:
                     raise RuntimeError(f"not published: {answer.status} {text!r}")
                 post = json.loads(text)["id"]
                 answered = time.perf_counter()
-                _fanout.wait_for(
-                    lambda post=post: all(post in one.seen for one in followers), 20, "the hint"
-                )
+                _fanout.wait_for(partial(is_everywhere, post), 20, "the hint")
                 if number >= 0:
                     times["answered"].times += [answered - began] * len(followers)
                     times["told"].times += [one.told[post] - began for one in followers]

@@ -223,6 +223,8 @@ def memory(feeds: Feeds) -> None:
     viewer = feeds.world.viewers[100]
     key = cache.INBOX.key(viewer)
     size, entries = redis.call(lambda client: (client.memory_usage(key), client.zcard(key)))
+    if not size or not entries:
+        raise RuntimeError("the inbox is not cached")
     each = size / entries
     feeds.report.say(f"\nCached inbox: {entries} entries in {size} bytes")
     feeds.report.goal("bytes of a cached entry of an inbox", each, at_most=24)

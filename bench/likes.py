@@ -197,6 +197,7 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
     from interactions import actions as interactions_actions
     from interactions import queries as interactions_queries
     from interactions.models import Comment
+    from interactions.queries.threads import Sort
     from relations import actions as relations_actions
     from socialsite.core.http.pagination import Position
 
@@ -217,8 +218,12 @@ def threads(report: harness.Report, options: Any, people: Sequence[int], reader:
 
     works: dict[str, Any] = {"SELECT 1": harness.database_ping}
     roots = {"subject__subj_id": wide, "root": None}
+    orders: dict[Sort, tuple[str, str]] = {
+        "new": ("-position", "-id"),
+        "hot": ("-like_count", "-id"),
+    }
     for where, share in (("first", 0.0), ("middle", 0.5), ("last", 1.0)):
-        for sort, order in (("new", ("-position", "-id")), ("hot", ("-like_count", "-id"))):
+        for sort, order in orders.items():
             place = at(order, share, **roots)
             works[f"{sort}, {where}"] = partial(
                 interactions_queries.comments, reader, wide, place, SIZE, sort

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from bench import _harness as harness
@@ -59,7 +60,9 @@ class Bench:
                 follows[other][self.known] = now - 9 * number
             for number in range(0, min(crowd, 1000), 3):
                 follows[self.reader][first + number] = now - number
-            blocks = [(self.keen, other, people.BLOCKING, None, None, now) for other in disliked]
+            blocks: list[people.Row] = [
+                (self.keen, other, people.BLOCKING, None, None, now) for other in disliked
+            ]
             blocks += [
                 (other, self.keen, people.BLOCKED_BY, None, None, None) for other in disliked
             ]
@@ -144,13 +147,10 @@ class Bench:
         last = times["followers, last page"]
         for first in ("followers, first page", "followers, first page, the author's own"):
             report.goal(f"last page of followers / {first}", last.over(times[first]), at_most=RATIO)
-        counts = [
+        counts: list[list[Any]] = [
             [
                 name,
-                *(
-                    len(statements(lambda size=size, page=page: page(size)))
-                    for size in (5, 20, 100)
-                ),
+                *(len(statements(partial(page, size))) for size in (5, 20, 100)),
             ]
             for name, page in pages.items()
         ]
@@ -224,9 +224,11 @@ class Bench:
             relay.relay()
             actors[name] = User(pk=next(self.fresh))
 
+        def follow(name: str) -> None:
+            relations_actions.follow(actors[name], targets[name])
+
         works: dict[str, Callable[[], Any]] = {"SELECT 1": harness.database_ping}
-        for name in targets:
-            works[name] = lambda name=name: relations_actions.follow(actors[name], targets[name])
+        works |= {name: partial(follow, name) for name in targets}
         with enqueue.paused():
             times = harness.interleave(
                 works, rounds=self.options.writes, seed=self.options.seed, between=put_back

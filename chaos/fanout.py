@@ -217,7 +217,7 @@ class Trial:
         self.stuck += 1
 
 
-def _count(sql: str, *params: object) -> int:
+def _count(sql: str, *params: Any) -> int:
     from django.db import connection
 
     with connection.cursor() as cursor:

@@ -56,7 +56,7 @@ def main() -> int:
     found = storm.run(
         options.steps, tell=lambda done: done % 10_000 or print(f"{done} steps", flush=True)
     )
-    rows = [
+    rows: list[list[object]] = [
         ["steps", found.steps, ""],
         ["pages looked at", found.looks, ""],
         ["flags held against the table", found.flags, ""],

@@ -8,6 +8,7 @@ block repeats it.
 
 import logging
 import time
+from typing import Any
 from unittest import mock
 
 from bench import _harness as harness
@@ -45,20 +46,21 @@ def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
     import hypothesis
     from hypothesis.stateful import run_state_machine_as_test
 
+    from accounts.models import User
     from feeds.tests import model
 
     done = dict.fromkeys(("lives", "steps", "feeds", "posts"), 0)
     whole = model.assert_whole
 
-    def compare(viewer: object) -> None:
-        whole(viewer)  # type: ignore[arg-type]
+    def compare(viewer: User) -> None:
+        whole(viewer)
         done["feeds"] += 1
 
     class Counted(model.FeedMachine):
         """The state machine, with counts."""
 
-        def check_invariants(self, *args: object, **kwargs: object) -> None:
-            super().check_invariants(*args, **kwargs)  # type: ignore[no-untyped-call]
+        def check_invariants(self, settings: Any, output: Any, runtimes: Any) -> None:
+            super().check_invariants(settings, output, runtimes)
             done["steps"] += 1
 
         def teardown(self) -> None:

@@ -73,7 +73,7 @@ def report(total: "Findings") -> int:
     """Print the figures of a storm; return 1 if something was wrong."""
     from bench._harness import lines
 
-    rows = [
+    rows: list[list[object]] = [
         ["operations", total.operations, ""],
         ["refused by the rules (blocked, gone)", total.refused, ""],
         ["notifications compared with the facts", total.told, ""],

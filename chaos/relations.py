@@ -67,7 +67,7 @@ def report(found: "Findings") -> int:
     from bench._harness import lines
 
     drift = found.drift()
-    rows = [
+    rows: list[list[object]] = [
         ["operations", found.operations, ""],
         ["refused by the rules (blocked, cap)", found.refused, ""],
         ["real transitions", found.transitions, ""],
