@@ -42,7 +42,8 @@ class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
     # Of usernames and nicknames; `accounts.sign_in.account_rules` has their other rules.
-    NAME_MAX, EMAIL_MAX, BIO_MAX = 16, 254, 200
+    NAME_MIN, NAME_MAX = 4, 16
+    EMAIL_MAX, BIO_MAX = 254, 200
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     username = models.CharField(max_length=NAME_MAX)

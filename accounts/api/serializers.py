@@ -42,15 +42,18 @@ class _DeviceSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         allow_null=True,
         default="",
-        help_text="8 to 40 of A-Za-z0-9_-, a constant id of the device. Ignored with CLIENT_POLICY"
-        " `type`; with `device`, a sign-in without an id counts as a new device",
+        help_text=f"{devices.ID_MIN} to {devices.ID_MAX} of A-Za-z0-9_-, a constant id of the"
+        " device. Ignored with CLIENT_POLICY `type`; with `device`, a sign-in without an id counts"
+        " as a new device",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Combine both into one `client`."""
         device = attrs.pop("device") or devices.new_id()
         if devices.per_device() and not devices.ID.fullmatch(device):
-            raise serializers.ValidationError({"device": _("8 to 40 letters, digits, - and _.")})
+            lengths = {"min": devices.ID_MIN, "max": devices.ID_MAX}
+            message = _("%(min)s to %(max)s letters, digits, - and _.") % lengths
+            raise serializers.ValidationError({"device": message})
         return attrs | {"client": devices.client_of(attrs["client"], device)}
 
 

@@ -25,9 +25,11 @@ Texts = list[str | Promise]
 # counts as one character, also above U+FFFF.
 HAN = "\u3007\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af"
 
-USERNAME = re.compile(rf"[A-Za-z0-9]{{4,{User.NAME_MAX}}}")
-PASSWORD = re.compile(r"[A-Za-z0-9@#$&.]{6,16}")
-NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{4,{User.NAME_MAX}}}")
+USERNAME = re.compile(rf"[A-Za-z0-9]{{{User.NAME_MIN},{User.NAME_MAX}}}")
+SEED_MIN, SEED_MAX = 6, 16
+PASSWORD = re.compile(rf"[A-Za-z0-9@#$&.]{{{SEED_MIN},{SEED_MAX}}}")
+NICKNAME = re.compile(rf"[A-Za-z0-9{HAN}]{{{User.NAME_MIN},{User.NAME_MAX}}}")
+NAME_LENGTHS = {"min": User.NAME_MIN, "max": User.NAME_MAX}
 DIGITS = re.compile(r"[0-9]+")
 ASVS_MIN, ASVS_MAX = 8, 128
 # Control characters, surrogates, private and unassigned characters, line and paragraph separators.
@@ -48,7 +50,7 @@ RESERVED = frozenset(_RESERVED.split())
 def username(value: str) -> Texts:
     """Return the mistakes of a username; none when it is valid."""
     if not USERNAME.fullmatch(value):
-        return [_("4 to 16 letters (A-Z, a-z) and digits.")]
+        return [_("%(min)s to %(max)s letters (A-Z, a-z) and digits.") % NAME_LENGTHS]
     if value.lower() in RESERVED:
         return [_("This name is reserved.")]
     return []
@@ -57,7 +59,7 @@ def username(value: str) -> Texts:
 def nickname(value: str) -> Texts:
     """Return the mistakes of a nickname."""
     if not NICKNAME.fullmatch(value):
-        return [_("4 to 16 Chinese characters, letters and digits.")]
+        return [_("%(min)s to %(max)s Chinese characters, letters and digits.") % NAME_LENGTHS]
     if DIGITS.fullmatch(value):
         return [_("Not only digits.")]
     return []
@@ -80,16 +82,18 @@ def normal_password(value: str) -> str:
     return unicodedata.normalize("NFKC", value)
 
 
-def password_hint() -> str | Promise:
+def password_hint() -> str:
     """Return the rule for new passwords in words."""
     if _asvs():
-        return _("8 to 128 characters of any kind, spaces too.")
-    return _("6 to 16 letters, digits and @ # $ & .")
+        lengths = {"min": ASVS_MIN, "max": ASVS_MAX}
+        return _("%(min)s to %(max)s characters of any kind, spaces too.") % lengths
+    lengths = {"min": SEED_MIN, "max": SEED_MAX}
+    return _("%(min)s to %(max)s letters, digits and @ # $ & .") % lengths
 
 
 def password_min() -> int:
     """Return the minimum length of a new password in characters."""
-    return ASVS_MIN if _asvs() else 6
+    return ASVS_MIN if _asvs() else SEED_MIN
 
 
 def _asvs() -> bool:

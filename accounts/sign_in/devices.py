@@ -18,7 +18,8 @@ from ua_parser import parse_os, parse_user_agent
 
 from accounts.models import TokenVersion
 
-ID = re.compile(r"[A-Za-z0-9_-]{8,40}")
+ID_MIN, ID_MAX = 8, 40
+ID = re.compile(rf"[A-Za-z0-9_-]{{{ID_MIN},{ID_MAX}}}")
 
 
 class Client(models.TextChoices):

@@ -73,6 +73,7 @@ def form(
         "next": next_of(request),
         "password_hint": account_rules.password_hint(),
         "password_min": account_rules.password_min(),
+        "name_lengths": account_rules.NAME_LENGTHS,
     }
     return page(request, template, context, error)
 

@@ -106,7 +106,7 @@ def _chinese(rng: Random, topic: str) -> Iterator[tuple[str, str]]:
                 f"{given_sound}{topic}",
             )
         )
-        if 4 <= len(username) <= User.NAME_MAX and 4 <= len(nickname) <= User.NAME_MAX:
+        if all(User.NAME_MIN <= len(name) <= User.NAME_MAX for name in (username, nickname)):
             yield username, nickname
 
 
@@ -124,7 +124,7 @@ def _english(rng: Random, topic: str) -> Iterator[tuple[str, str]]:
                 last + first,
             )
         ).lower()
-        if 4 <= len(username) <= User.NAME_MAX and 4 <= len(nickname) <= User.NAME_MAX:
+        if all(User.NAME_MIN <= len(name) <= User.NAME_MAX for name in (username, nickname)):
             yield username, nickname
 
 

@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from accounts import actions
 from accounts.management.ask import new_password, readable_errors
-from accounts.models import Role
+from accounts.models import Role, User
 
 
 class Command(BaseCommand):
@@ -16,7 +16,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the names; the command asks for a missing username."""
-        parser.add_argument("--username", help="4 to 16 letters and digits")
+        length = f"{User.NAME_MIN} to {User.NAME_MAX}"
+        parser.add_argument("--username", help=f"{length} letters and digits")
         parser.add_argument("--nickname", help="shown on posts; without it the username")
 
     def handle(self, *args: Any, **options: Any) -> None:

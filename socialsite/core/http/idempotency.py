@@ -69,9 +69,10 @@ def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Res
             spend()
             return view(self, request, *args, **kwargs).response
         if not (0 < len(key) <= IdempotencyKey.KEY_MAX and key.isascii() and key.isprintable()):
-            raise InvalidInput(
-                fields={"Idempotency-Key": [_("1 to 100 printable ASCII characters.")]}
-            )
+            message = _("1 to %(max)s printable ASCII characters.") % {
+                "max": IdempotencyKey.KEY_MAX
+            }
+            raise InvalidInput(fields={"Idempotency-Key": [message]})
         fingerprint = _fingerprint(request)
         kept = _kept(owner, key, fingerprint)
         if kept is not None:
