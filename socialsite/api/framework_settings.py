@@ -26,7 +26,7 @@ SCHEMA: dict[str, Any] = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "socialsite.core.http.openapi_budgets.add_budgets",
+        "socialsite.api.openapi_budgets.add_budgets",
     ],
     "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, which can declare null
     "ENUM_NAME_OVERRIDES": {
