@@ -90,10 +90,10 @@ def _empty_redis() -> None:
     from socialsite.core import redis
     from socialsite.core.rate_limits import local
 
-    prefetch.forget()
-    local.forget()
+    prefetch.clear()
+    local.reset()
     redis.breaker.reset()
-    redis.owed.clear()
+    redis.backlog.clear()
     redis.call(lambda connection: connection.flushdb())
 
 
@@ -142,7 +142,7 @@ def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextM
     """Return a context in which Redis is dead; what is owed it then, the test's thread pays."""
     from socialsite.core import redis
 
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)
 
     def refuse() -> None:
         raise RedisConnectionError("dead")

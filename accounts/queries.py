@@ -115,7 +115,7 @@ class Cards(Values[Card | None]):
             known = _unpacked.get(ident)
             if known is None or known[0] != packed:
                 known = packed, orjson.loads(packed) if packed else None
-                _unpacked.keep(ident, *known)
+                _unpacked.store(ident, *known)
             cards[ident] = known[1]
         return cards
 

@@ -311,7 +311,7 @@ def _with_keys(env: Env) -> Env:
             " (`make_key` prints one, without DATABASE_URL)"
         )
     try:
-        kept = _kept(env.DATA_DIR, missing) if missing else {}
+        stored = _stored_keys(env.DATA_DIR, missing) if missing else {}
     except OSError as error:
         raise SystemExit(
             f"Bad configuration:\n  DATA_DIR: {KEYS_FILE} cannot be read or written"
@@ -319,14 +319,14 @@ def _with_keys(env: Env) -> Env:
         ) from None
     return env.model_copy(
         update={
-            "SECRET_KEY": env.SECRET_KEY or kept["SECRET_KEY"],
-            "JWT_KEYS": env.JWT_KEYS or [kept["JWT_KEY"]],
-            "METRICS_TOKEN": env.METRICS_TOKEN or kept["METRICS_TOKEN"],
+            "SECRET_KEY": env.SECRET_KEY or stored["SECRET_KEY"],
+            "JWT_KEYS": env.JWT_KEYS or [stored["JWT_KEY"]],
+            "METRICS_TOKEN": env.METRICS_TOKEN or stored["METRICS_TOKEN"],
         }
     )
 
 
-def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
+def _stored_keys(data_dir: Path, names: list[str]) -> dict[str, str]:
     """Return the keys of DATA_DIR; generate those whose names are missing.
 
     A lock on the directory guards this: processes that start together get the same keys. A file
@@ -336,15 +336,15 @@ def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
     directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in kept}
+        stored: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in stored}
         if made:
-            kept |= made
+            stored |= made
             draft = path.with_suffix(".new")
             draft.unlink(missing_ok=True)  # left by a killed process
             draft.touch(mode=0o600)
-            draft.write_text(json.dumps(kept))
+            draft.write_text(json.dumps(stored))
             draft.replace(path)
     finally:
         os.close(directory)
-    return kept
+    return stored

@@ -83,10 +83,10 @@ def sign_in(
 
 def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
     """Activate a new refresh token of a client and return the pair. The caller holds the lock."""
-    mark = tokens.new_mark(batch.batch)
-    row.refresh_jti, row.refresh_iat, row.refresh_bat = mark
+    token_id = tokens.new_token_id(batch.batch)
+    row.refresh_jti, row.refresh_iat, row.refresh_bat = token_id
     row.previous_jti = row.oldest_jti = ""
     row.rotated_at = db.now_ms()
     row.last_seen = timezone.now()
     row.save()
-    return tokens.mint(user, row.client, row.version, batch.batch, mark)
+    return tokens.mint(user, row.client, row.version, batch.batch, token_id)

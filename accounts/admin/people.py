@@ -163,7 +163,7 @@ class UserAdmin(ReadOnlyAdmin):
     ) -> HttpResponse | None:
         """Ask for confirmation; once confirmed, act on each person and report the results."""
         if "confirmed" not in request.POST:
-            return self._ask(request, people, question)
+            return self._confirm(request, people, question)
         done = refused = 0
         for user in people:
             try:
@@ -186,7 +186,7 @@ class UserAdmin(ReadOnlyAdmin):
         back = _back(request)
         return HttpResponseRedirect(self._person(back)) if back else None
 
-    def _ask(
+    def _confirm(
         self, request: HttpRequest, people: "QuerySet[User]", question: str
     ) -> TemplateResponse:
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)

@@ -178,7 +178,7 @@ def test_every_event_of_a_person_forgets_the_card(make_user, event) -> None:
 # --- races --------------------------------------------------------------------------------------
 def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
     user, act = writer
-    cache.PEOPLE.forget([user.pk])
+    cache.PEOPLE.invalidate([user.pk])
     real = queries._packed_cards
 
     def read_then_lose(ids: Collection[int]) -> dict[int, bytes]:
@@ -197,7 +197,7 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
 ) -> None:
     user, act = writer
     old = cached(user.pk)
-    cache.PEOPLE.forget([user.pk])
+    cache.PEOPLE.invalidate([user.pk])
     assert old is not None
 
     def read_before(ids: Collection[int]) -> dict[int, bytes]:

@@ -48,7 +48,7 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
     try:
         admit(principal, cache.resolve(floors, principal.user_id, principal.client))
     except BannedAccessToken:
-        rate_limits.forget(request, asked)
+        rate_limits.refund(request, asked)
         raise
     return User.known(principal.user_id), principal
 
@@ -86,7 +86,7 @@ class ApiUser(Read[Grant]):
         try:
             admit(self._principal, floors)
         except BannedAccessToken:
-            rate_limits.forget(self._request, self._asked)
+            rate_limits.refund(self._request, self._asked)
             raise
         grant = self._asked.grant()
         grant.check()

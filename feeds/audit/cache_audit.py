@@ -27,10 +27,10 @@ def doubts(viewer_id: int, post_id: int) -> list[Reason]:
     post = Post.objects.get(pk=post_id)
     if db.in_transaction():
         return []
-    return [Reason(code, dict(params)) for code, params in _Look(viewer_id, post).doubts()]
+    return [Reason(code, dict(params)) for code, params in _CacheReading(viewer_id, post).doubts()]
 
 
-class _Look:
+class _CacheReading:
     """One look at the caches, in one round trip."""
 
     def __init__(self, viewer_id: int, post: Post) -> None:

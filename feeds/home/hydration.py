@@ -216,7 +216,7 @@ class Posts(Values[Facts | None]):
         for ident, packed in found.items():
             learned[ident] = facts = _unpack(ident, packed) if packed else None
             if facts is not None:
-                prefetch.wrote(ident, facts["author"])
+                prefetch.record_author(ident, facts["author"])
         return learned
 
 
@@ -229,7 +229,7 @@ def _unpack(ident: int, packed: bytes) -> Facts:
     if known is not None and known[0] == packed:
         return known[1]
     facts: Facts = orjson.loads(packed)
-    _unpacked.keep(ident, packed, facts)
+    _unpacked.store(ident, packed, facts)
     return facts
 
 

@@ -53,7 +53,7 @@ class HomeReading:
     ) -> None:
         self.viewer_id, self.cursor, self.size = viewer_id, cursor, size
         self._companion = companion
-        self._reader, self._mark = ReaderRead(viewer_id), cache.Mark(viewer_id)
+        self._reader, self._mark = ReaderRead(viewer_id), cache.ReadMark(viewer_id)
         self._first: Sources | None = None
         self._is_further = False
 
@@ -129,7 +129,7 @@ class HomeReading:
                 likely.append(author)
                 yield positions
             if cursor is None:
-                prefetch.published(author, run)
+                prefetch.record_newest(author, run)
             if len(run.entries) < want and not run.reaches(reach):
                 below.append(author)
         self.hydration.expect_by(likely)

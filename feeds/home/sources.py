@@ -120,10 +120,10 @@ class Pulled(Read[Any]):
     """
 
     # The epoch, and the authors; None for too many.
-    _kept: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
+    _cached: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
 
     # Of this process: whether it read them under the present epoch, and kept them.
-    _is_kept = False
+    _is_current = False
     _known: frozenset[int] | None = None
     # From the database.
     _of_follows: Sequence[Any] = ()
@@ -136,9 +136,9 @@ class Pulled(Read[Any]):
         self._epoch = cache.PULLED.ask(batch)
 
     def take(self) -> None:
-        epoch, authors = Pulled._kept  # once: another thread may keep others
+        epoch, authors = Pulled._cached  # once: another thread may keep others
         if epoch is not None and epoch == self._epoch.known:
-            self._is_kept, self._known = True, authors
+            self._is_current, self._known = True, authors
 
     @property
     def is_cached(self) -> bool:
@@ -152,13 +152,13 @@ class Pulled(Read[Any]):
         """Add the query of those among the follows, and of everybody for later pages."""
         self._known = None
         self._of_follows = union.add(_pulled_follows, self._viewer_id)
-        if self._epoch.known is not None and not self._is_kept:
+        if self._epoch.known is not None and not self._is_current:
             self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
 
     def fill(self) -> None:
         if self._everybody is not None:
             found = frozenset(author for author, *_ in self._everybody)
-            Pulled._kept = self._epoch.known, found if len(found) <= PULLED_MAX else None
+            Pulled._cached = self._epoch.known, found if len(found) <= PULLED_MAX else None
 
     def authors(self, reach: int) -> frozenset[int]:
         """Return who may have a post at or above `reach` (ms) that is not pushed to all.
@@ -211,14 +211,14 @@ class Inbox(Runs):
         opened = self._opened
         if self._is_below or (opened.is_cached and not opened.are_all):
             return
-        to_fill = cache.INBOX.held(self._lease, self.missing)
+        to_fill = cache.INBOX.leased(self._lease, self.missing)
         limit = cache.INBOX.most if to_fill else self.want + SPARE
         self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
 
     def fill(self) -> None:
         """Cache the rows with the generation that they came with."""
         rows = self._rows
-        if rows is not None and cache.INBOX.held(self._lease, self.missing):
+        if rows is not None and cache.INBOX.leased(self._lease, self.missing):
             cache.INBOX.fill(self._reader.id, self._lease, (rows.state[0], rows.entries))
             self.missing.clear()
 
@@ -235,7 +235,7 @@ class Inbox(Runs):
                 return found, reader.inbox_floor
             cursor = found[-1] if found else cursor
         elif run is not None and run.generation < reader.generation:
-            cache.INBOX.forget([self._reader.id])
+            cache.INBOX.invalidate([self._reader.id])
         rows, floor = rows_below(reader, cursor, self.want - len(found), self._rows)
         return found + rows, max(reader.inbox_floor, floor)
 
@@ -320,7 +320,7 @@ class Outboxes(Runs):
 
     def query(self, union: UnionRead) -> None:
         """Read the lists on which leases were had."""
-        authors = cache.OUTBOX.held(self._lease, self.missing)
+        authors = cache.OUTBOX.leased(self._lease, self.missing)
         self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
 
     def fill(self) -> None:

@@ -75,7 +75,7 @@ class ReaderRead(Read[Reader]):
         incomplete = {author: below for author, below in incomplete.items() if below}
         generation, floor = inbox_state(self.id, self._states)
         self.known = Reader(self.id, followed, blocked, incomplete, floor, generation)
-        if self._lease.had:
+        if self._lease.acquired:
             cache.READERS.fill(self._lease, {self.id: _pack(self.known)})
 
     @property
@@ -95,7 +95,7 @@ def reader_of(viewer_id: int | None) -> Reader:
 
 def read_uncached(viewer_id: int) -> Reader:
     """Read a reader from the database, by one statement."""
-    with redis.left_out():
+    with redis.bypassed():
         return reader_of(viewer_id)
 
 
@@ -158,7 +158,7 @@ def _unpack(viewer_id: int, packed: bytes) -> Reader:
         floor,
         generation,
     )
-    _unpacked.keep(viewer_id, packed, reader)
+    _unpacked.store(viewer_id, packed, reader)
     return reader
 
 

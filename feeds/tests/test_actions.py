@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 
 def read_first_page(reader: User, size: int = 10) -> None:
-    actions.saw_first_page(reader.pk, queries.home_feed(reader, None, size).items)
+    actions.mark_first_page_read(reader.pk, queries.home_feed(reader, None, size).items)
 
 
 def test_deleting_a_post_one_may_not_see_answers_as_if_there_were_none(

@@ -90,5 +90,5 @@ def test_who_was_asked_for_in_vain_is_met_when_their_post_is_looked_at(
     assert shown(reader, 1) == [newer.pk]
     # The process still takes it for the newest, and prefetches its author.
     actions.delete(pulled, newer.pk)
-    redis.forget([f"person:{pulled.pk}"])
+    redis.invalidate([f"person:{pulled.pk}"])
     assert shown(reader, 1) == [post.pk]

@@ -265,7 +265,7 @@ def test_a_bad_address_that_was_stored_once_is_a_link_for_nobody(
 ) -> None:
     post = make_post(author, kind="video", video_url="https://video.example/", content="a film")
     PostContent.objects.filter(pk=post.pk).update(video_url=address)
-    cache.CARDS.forget([post.pk])
+    cache.CARDS.invalidate([post.pk])
     assert address not in text_of(browser.get(f"/posts/{post.pk}"))
     assert browser.get(f"/api/v1/posts/{post.pk}").json()["video_url"] == ""
     card = queries.post(None, post.pk) | {"video_url": address}

@@ -63,7 +63,7 @@ class OpenFilter(admin.SimpleListFilter):
 class CaseAdmin(ReadOnlyAdmin):
     """Cases; staff dismiss, delete or ban through the corresponding actions."""
 
-    list_display = ("__str__", "owner", "open_count", "given", "last", "outcome")
+    list_display = ("__str__", "owner", "open_count", "open_reasons", "last", "outcome")
     list_filter = (OpenFilter, "kind")
     list_select_related = ("owner",)
     search_fields = ("=subject_id", "=owner__username_key")
@@ -71,11 +71,20 @@ class CaseAdmin(ReadOnlyAdmin):
     ordering = ("-open_count", "-reported_at")
     actions = ("dismiss", "delete_reported", "ban")
     change_form_template = "admin/interactions/case.html"
-    fields = ("what", "owner", "open_count", "given", "last", "outcome", "closed", "closed_by")
-    readonly_fields = ("what", "given", "last", "closed")
+    fields = (
+        "subject",
+        "owner",
+        "open_count",
+        "open_reasons",
+        "last",
+        "outcome",
+        "closed",
+        "closed_by",
+    )
+    readonly_fields = ("subject", "open_reasons", "last", "closed")
 
     @admin.display(description="reasons")
-    def given(self, case: Case) -> str:
+    def open_reasons(self, case: Case) -> str:
         """Return the reasons of the open reports, the most frequent first."""
         counted = sorted(case.reasons.items(), key=lambda pair: -pair[1])
         return ", ".join(f"{reason} {count}" for reason, count in counted) or "-"
@@ -91,7 +100,7 @@ class CaseAdmin(ReadOnlyAdmin):
         return "-" if case.closed_at is None else _time(case.closed_at)
 
     @admin.display(description="what")
-    def what(self, case: Case) -> SafeString:
+    def subject(self, case: Case) -> SafeString:
         """Return a link to the reported object."""
         address = reverse(PAGES[ReportedKind(case.kind)], args=[case.subject_id])
         return format_html('<a href="{}">{}</a>', address, case)
@@ -144,7 +153,7 @@ class CaseAdmin(ReadOnlyAdmin):
     ) -> HttpResponse | None:
         """Ask for confirmation, then act on each case; show how many succeeded and failed."""
         if "confirmed" not in request.POST:
-            return self._ask(request, cases, question)
+            return self._confirm(request, cases, question)
         done = refused = 0
         for ident in list(cases.values_list("pk", flat=True)):
             try:
@@ -159,7 +168,7 @@ class CaseAdmin(ReadOnlyAdmin):
             self.message_user(request, "There was nothing to do.", messages.INFO)
         return HttpResponseRedirect(reverse("admin:interactions_case_changelist"))
 
-    def _ask(
+    def _confirm(
         self, request: HttpRequest, cases: "QuerySet[Case]", question: str
     ) -> TemplateResponse:
         found = list(cases.select_related("owner")[: SHOWN + 1])

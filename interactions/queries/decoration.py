@@ -115,7 +115,7 @@ class Decoration(Values[bytes]):
             if not is_known:
                 mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
         if not is_known:
-            self._mine.learn(mine)
+            self._mine.add_found(mine)
         return found
 
     def decode(self, found: Mapping[int, bytes]) -> Mapping[int, bytes]:

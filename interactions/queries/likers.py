@@ -42,8 +42,8 @@ def likers(
         who.update({ident: user_id for _, ident, user_id in likes})
         return [Position(moment, ident) for moment, ident, _ in likes]
 
-    def look(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
+    def fetch(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
         people = relations_queries.shown_people(me, [who[ident] for ident in ids])
         return {ident: people[who[ident]] for ident in ids if who[ident] in people}
 
-    return page_filling.fill(look, page_filling.walk(run, cursor, size + 1), size)
+    return page_filling.fill(fetch, page_filling.walk(run, cursor, size + 1), size)

@@ -54,7 +54,7 @@ class Item(TypedDict):
 def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
     """Return a page of notifications, those with the newest actor first."""
     groups = _Groups(viewer.pk, Q(position__gt=0))
-    return page_filling.fill(groups.look, page_filling.walk(groups.run, cursor, size + 1), size)
+    return page_filling.fill(groups.fetch, page_filling.walk(groups.run, cursor, size + 1), size)
 
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
@@ -98,7 +98,7 @@ def count_unread(user_id: int) -> int:
     count, groups = 0, _Groups(user_id, Q(is_unread=True))
     runs = page_filling.walk(groups.run, None, UNREAD_MAX + 1)
     for run in islice(runs, page_filling.ROUNDS_MAX):
-        found = groups.look([place.id for place in run])
+        found = groups.fetch([place.id for place in run])
         count += sum(not item["read"] for item in found.values())
         if count > UNREAD_MAX:
             return UNREAD_MAX + 1
@@ -125,7 +125,7 @@ class _Groups:
         self._read = {row.pk: row for row in found}
         return [Position(row.position, row.pk) for row in found]
 
-    def look(self, ids: Sequence[int], most: int = 0) -> dict[int, Item]:
+    def fetch(self, ids: Sequence[int], most: int = 0) -> dict[int, Item]:
         return _shown(self._id, [self._read[ident] for ident in ids])
 
 

@@ -406,7 +406,7 @@ class TestThreads:
         post = make_post(author).pk
         ident = post if kind == POST else actions.comment(author, post, "hello").pk
         actions.like(first, kind, ident)
-        kept: Any = actions.counts._kept(kind, ident)
+        kept: Any = actions.counts._counts_row(kind, ident)
         with transaction.atomic():
             held = kept.select_for_update().get().like_count
             counts = self.run([partial(actions.like, p, kind, ident) for p in others])
@@ -426,7 +426,7 @@ class TestThreads:
         post = make_post(author).pk
         actions.bookmark(first, post)
         feeds_actions.repost(first, post)
-        kept: Any = actions.counts._kept(POST, post)
+        kept: Any = actions.counts._counts_row(POST, post)
         with transaction.atomic():
             kept.select_for_update().get()
             counts = self.run([partial(actions.bookmark, p, post) for p in others])

@@ -151,7 +151,7 @@ def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, 
     while relay.relay():
         pass
     rows.update(like_count=0)
-    wrong = recount._look_at_subjects(rows)
+    wrong = recount._compare_subjects(rows)
     for person in people[:3]:
         actions.unlike(person, POST, post)
     actions.fold_counts(POST, post)

@@ -209,7 +209,7 @@ def test_a_page_costs_the_same_queries_whatever_its_size(
     first = queries.LISTS[kind](hub.pk, None, 4, reader.pk)
     assert first.next is not None
     for size, cursor in ((2, None), (11, None), (4, Position.decode(first.next))):
-        redis.forget([f"person:{other.pk}" for other in others])
+        redis.invalidate([f"person:{other.pk}" for other in others])
         with django_assert_num_queries(3):
             queries.LISTS[kind](hub.pk, cursor, size, reader.pk)
         with django_assert_num_queries(2):  # the cards are cached by now

@@ -278,7 +278,7 @@ class TestAtOnce:
                 wrong.extend(
                     person
                     for range_ in recount._ranges()
-                    for person in recount._look(*range_)[0]
+                    for person in recount._read_range(*range_)[0]
                     if person.differences
                 )
                 wrong.extend(recount.run(fix=True).drift.items())

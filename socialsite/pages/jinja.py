@@ -174,22 +174,24 @@ def _bytes_of(*kept: str | bytes) -> int:
     return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
 
 
-def kept(template: str, macro: str, *args: Hashable) -> Markup:
+def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
     """Return what a macro makes of its arguments, made once for each language."""
-    return _kept(get_language(), template, macro, args)
+    return _cached_macro(get_language(), template, macro, args)
 
 
-def kept_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
+def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
     """Return the same of a macro whose last argument is the hidden fields of its form.
 
     They belong to one request, so they are put into what is kept.
     """
-    made = kept(template, macro, *args, _HIDDEN)
+    made = cached_html(template, macro, *args, _HIDDEN)
     return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
 
 
 @functools.lru_cache(KEPT)
-def _kept(_language: str | None, template: str, macro: str, args: tuple[Hashable, ...]) -> Markup:
+def _cached_macro(
+    _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
+) -> Markup:
     return Markup(_macro(template, macro)(*args))  # noqa: S704
 
 
@@ -210,7 +212,7 @@ def composer(
     if values or errors:
         make = _macro("feeds/_composer.html", "composer")
         return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    return kept_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
 
 
 def unread(request: HttpRequest) -> int:
@@ -259,8 +261,8 @@ def environment(**options: Any) -> Environment:
         post_card=post_card,
         post_cards=post_cards,
         composer=composer,
-        kept=kept,
-        kept_form=kept_form,
+        cached_html=cached_html,
+        cached_form=cached_form,
         ngettext=ngettext,
         static=functools.lru_cache(KEPT)(static),
         url=url,

@@ -117,7 +117,7 @@ def test_cookies_need_our_origin_and_a_foreign_one_opens_nothing(
     async def scenario() -> None:
         assert await opens((b"cookie", f"access={pair.access}".encode()), *extra) == cookie
         assert await opens((b"authorization", f"Bearer {pair.access}".encode()), *extra) == program
-        ticket = await in_thread(cache.keep_ticket, claims_of(pair))
+        ticket = await in_thread(cache.store_ticket, claims_of(pair))
         assert await opens(*extra, ticket=ticket) == program
 
     run(scenario)
@@ -160,9 +160,9 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
 
 
 def test_a_hundred_sockets_with_one_ticket_are_one(user) -> None:
-    ticket = cache.keep_ticket(claims_of(actions.sign_in(user)))
+    ticket = cache.store_ticket(claims_of(actions.sign_in(user)))
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(cache.take_ticket, [ticket] * 100))
+        found = list(pool.map(cache.redeem_ticket, [ticket] * 100))
     assert len([one for one in found if one is not None]) == 1
 
 
@@ -181,12 +181,12 @@ def test_a_ticket_that_opens_nothing_sends_for_a_new_one(ticket, user) -> None:
 
 def test_a_ticket_runs_out(user) -> None:
     claims, began = claims_of(actions.sign_in(user)), time.monotonic()
-    ticket = cache.keep_ticket(claims)
+    ticket = cache.store_ticket(claims)
     left = redis.call(lambda connection: connection.pttl(cache._ticket(ticket)))
     assert 29_999 - (time.monotonic() - began) * 1000 < left <= 30_000
     redis.call(lambda connection: connection.pexpire(cache._ticket(ticket), 1))
     time.sleep(0.01)
-    assert cache.take_ticket(ticket) is None
+    assert cache.redeem_ticket(ticket) is None
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_ticket_runs_out(user) -> None:
     ],
 )
 def test_a_ticket_is_worth_what_its_token_is_worth_when_it_is_shown(act, code, user) -> None:
-    ticket = cache.keep_ticket(claims_of(actions.sign_in(user, "chrome")))
+    ticket = cache.store_ticket(claims_of(actions.sign_in(user, "chrome")))
     act(user)
 
     async def scenario() -> None:

@@ -80,9 +80,9 @@ def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
     user, dead_redis, monkeypatch
 ) -> None:
     pair = actions.sign_in(user)
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(redis.owed, "LISTENERS_SECONDS", 0.05)
-    monkeypatch.setattr(redis.owed, "MESSAGES_EACH", 1)
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(redis.backlog, "LISTENERS_SECONDS", 0.05)
+    monkeypatch.setattr(redis.backlog, "MESSAGES_EACH", 1)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -102,11 +102,11 @@ def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
 
 
 def test_messages_beyond_what_can_be_owed_are_lost(monkeypatch, dead_redis) -> None:
-    monkeypatch.setattr(redis.owed, "MESSAGES_LIMIT", 3)
+    monkeypatch.setattr(redis.backlog, "MESSAGES_LIMIT", 3)
     with dead_redis():
         hints.push([1, 2], {"type": "new_posts"})
         hints.push([2, 3, 4], {"type": "new_posts"})
-    assert [channel[-1] for _, channel, _ in redis.owed._messages] == ["1", "2", "3"]
+    assert [channel[-1] for _, channel, _ in redis.backlog._messages] == ["1", "2", "3"]
 
 
 # --- kicks --------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
 def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 60)
-    look = consumers._look
+    look = consumers._check
 
     def late(principal: tokens.Principal) -> None:
         if first == "the check":
@@ -263,7 +263,7 @@ def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkey
         if first == "the revocation":
             look(principal)
 
-    monkeypatch.setattr(consumers, "_look", late)
+    monkeypatch.setattr(consumers, "_check", late)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -276,7 +276,7 @@ def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkey
 def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
     """The next regular check would be an hour later."""
     claims = claims_of(actions.sign_in(user)) | {"expires": time.time() + 1}
-    ticket = cache.keep_ticket(claims)
+    ticket = cache.store_ticket(claims)
 
     async def scenario() -> float:
         socket = Socket(ticket=ticket)
@@ -394,7 +394,7 @@ async def be_late(user: User, dead_redis: Any, monkeypatch: Any) -> None:
 
 async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     """Both devices check their token without an answer from Redis."""
-    look, unknown = consumers._look, set()
+    look, unknown = consumers._check, set()
 
     def watched(principal: tokens.Principal) -> bool | None:
         found = look(principal)
@@ -403,7 +403,7 @@ async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> Non
         return found
 
     with monkeypatch.context() as patch, dead_redis():
-        patch.setattr(consumers, "_look", watched)
+        patch.setattr(consumers, "_check", watched)
         await until(lambda: unknown == {"chrome", "android"})
 
 
@@ -447,7 +447,7 @@ def test_without_an_answer_a_socket_is_closed_not_trusted(
         if when == "later":
             assert await socket.open()
         monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.3)
-        monkeypatch.setattr(consumers, "_look", look)
+        monkeypatch.setattr(consumers, "_check", look)
         if when == "at the door":
             assert await socket.open()
         assert (await socket.end())[0] == 1013
@@ -476,10 +476,10 @@ def test_a_look_is_one_round_trip_and_no_query(
     user, monkeypatch, django_assert_num_queries
 ) -> None:
     principal = tokens.decode_access(actions.sign_in(user).access)
-    consumers._look(principal)
+    consumers._check(principal)
     seen: list[object] = []
     call = redis.call
     monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
     with django_assert_num_queries(0):
-        consumers._look(principal)
+        consumers._check(principal)
     assert len(seen) == 1

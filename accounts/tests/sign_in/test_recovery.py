@@ -261,7 +261,7 @@ def test_one_mail_lists_every_account_of_an_address(make_user, deliver) -> None:
     actions.ban(User.objects.get(username="banned1"))
     User.objects.filter(username="gone11").update(deleted_at="2026-01-01T00:00:00Z")
     deliver()
-    actions.ask_recovery("ALICE@example.org")
+    actions.request_recovery("ALICE@example.org")
     (message,) = deliver()
     assert message.to == [ADDRESS]
     assert re.findall(r"^@(\w+):", message.body, re.M) == ["alice1", "alice2"]
@@ -275,8 +275,8 @@ def test_a_mail_goes_to_the_address_as_stored_never_to_one_that_looks_like_it(
     make_user("mike11", email="mike@example.org")
     deliver()
     with pytest.raises(InvalidInput):
-        actions.ask_recovery("mıke@example.org")
-    actions.ask_recovery("MIKE@EXAMPLE.ORG")
+        actions.request_recovery("mıke@example.org")
+    actions.request_recovery("MIKE@EXAMPLE.ORG")
     (message,) = deliver()
     assert message.to == ["mike@example.org"]
 
@@ -285,7 +285,7 @@ def test_a_link_sets_the_password_ends_all_sign_ins_and_signs_nobody_in(
     alice, api_for, api, client, deliver
 ) -> None:
     phone, laptop = api_for(alice, "android"), api_for(alice, "chrome")
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     token = link_in(deliver()[0])
     body = {"token": token, "new_password": NEW}
     answer = api.post("/api/v1/auth/recover/confirm", body, format="json")
@@ -375,7 +375,7 @@ def test_asking_does_the_same_whether_or_not_somebody_has_the_address(alice, api
 
 
 def test_no_mail_where_nobody_has_the_address(alice, deliver) -> None:
-    actions.ask_recovery("nobody@example.org")
+    actions.request_recovery("nobody@example.org")
     assert deliver() == []
 
 
@@ -438,8 +438,8 @@ def test_mails_speak_the_language_of_who_asks(alice, client, deliver) -> None:
 
 def test_an_address_gets_at_most_three_mails_in_a_short_time(alice, deliver) -> None:
     for _ in range(5):
-        actions.ask_recovery(ADDRESS)
-    actions.ask_recovery("ALICE@EXAMPLE.ORG")
+        actions.request_recovery(ADDRESS)
+    actions.request_recovery("ALICE@EXAMPLE.ORG")
     assert len(deliver()) == 3
     # Mails that report a change are never held back.
     actions.set_password(alice, NEW)
@@ -465,7 +465,7 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
         raise SMTPServerDisconnected
 
     monkeypatch.setattr(mail, "send", broken)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     for tries in range(1, tasks.MAIL_TRIES + 1):
         deliver()
         assert len(calls) == tries
@@ -490,7 +490,7 @@ def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monk
         raise SMTPServerDisconnected
 
     monkeypatch.setattr(mail, "send", refuse)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     deliver()
     assert outgoing.outbox == []
     # The task ended without an error, and left the mail to the outbox.
@@ -504,14 +504,14 @@ def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monk
 
 def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None:
     monkeypatch.setattr(enqueue, "send", lambda *args: False)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     relay.relay()
     event = Event.objects.get()
     assert (event.type, event.attempts, event.dead) == ("MailWanted", 1, False)
 
 
 def test_no_link_stands_in_a_table(alice, deliver) -> None:
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     payload = Event.objects.get().payload
     names = {"type", "mailId", "kind", "userId", "address", "language", "tries", "counted"}
     assert set(payload) == names

@@ -156,13 +156,13 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
 ) -> None:
     request, user = request_from(), make_user("alice1")
     for number in range(7):
-        guarded.ask_recovery(request, f"r{number}@example.org")
+        guarded.request_recovery(request, f"r{number}@example.org")
         guarded.change_email(request, user, f"c{number}@example.org", PASSWORD)
         if number < 6:
             name = f"new{number:05}"
             flow.sign_up(request, name, "SomeNick", PASSWORD, "other", f"s{number}@example.org")
     for ask in (
-        lambda: guarded.ask_recovery(request, "x@example.org"),
+        lambda: guarded.request_recovery(request, "x@example.org"),
         lambda: guarded.change_email(request, user, "x@example.org", PASSWORD),
         lambda: flow.sign_up(request, "other1", "SomeNick", PASSWORD, "other", "x@example.org"),
     ):
@@ -170,7 +170,7 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
             ask()
     guarded.change_email(request, user, "", PASSWORD)  # this requests no mail
     clock.now += 2 * MINUTE
-    guarded.ask_recovery(request, "x@example.org")
+    guarded.request_recovery(request, "x@example.org")
 
 
 def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_user: Any) -> None:
@@ -211,9 +211,9 @@ def test_the_default_of_a_network_leaves_most_of_the_site_to_others() -> None:
 def test_what_asks_for_no_mail_after_all_uses_nothing_up(clock: Clock) -> None:
     for _ in range(30):
         with pytest.raises(InvalidInput):
-            guarded.ask_recovery(request_from(), "nonsense")
+            guarded.request_recovery(request_from(), "nonsense")
     for number in range(20):
-        guarded.ask_recovery(request_from(), f"a{number}@example.org")
+        guarded.request_recovery(request_from(), f"a{number}@example.org")
 
 
 def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
@@ -222,11 +222,11 @@ def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
     make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
     for _ in range(5):
-        actions.ask_recovery("Alice@example.org")
+        actions.request_recovery("Alice@example.org")
     assert len(deliver()) == 3
     clock.now += 15 * MINUTE
-    actions.ask_recovery("alice@EXAMPLE.org")
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@EXAMPLE.org")
+    actions.request_recovery("alice@example.org")
     assert len(deliver()) == 1
     # A stranger who requested all of these cannot block the person's other kinds of links.
     actions.change_email(make_user(), "alice@example.org", PASSWORD)
@@ -302,7 +302,7 @@ def test_notices_are_not_silenced_by_what_strangers_ask_for(
     user = make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
     for _ in range(9):
-        actions.ask_recovery("alice@example.org")
+        actions.request_recovery("alice@example.org")
     assert len(deliver()) == 3
     actions.set_password(user, "other.pass2")
     assert [message.subject for message in deliver()] == ["Your password was changed"]
@@ -346,8 +346,8 @@ def test_the_task_tries_again_when_the_site_may_send_more(
     settings.BUDGETS = {"mail_site": Rate(1, 10)}
     make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
-    actions.ask_recovery("alice@example.org")
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
     assert len(deliver()) == 1
     event = Event.objects.get()
     assert event.available_at == clock.now + 6 * MINUTE
@@ -370,7 +370,7 @@ def test_a_mail_that_is_too_much_for_the_site_is_given_up_in_the_end(
 
     monkeypatch.setattr(messages, "send", refuse)
     began = clock.now
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
     for _ in range(tasks.LATER_TRIES - 1):
         deliver()
         clock.now = Event.objects.get().available_at

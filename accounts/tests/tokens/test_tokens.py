@@ -256,7 +256,7 @@ def test_a_public_key_verifies_and_never_signs(user, settings) -> None:
 def test_each_algorithm_makes_the_same_refresh_token_again(user, settings) -> None:
     for kind in ("secret", "ed25519", "rsa"):
         settings.JWT_KEYS = keys.read([keys.new(kind)])
-        mark = tokens.new_mark(1)
+        mark = tokens.new_token_id(1)
         made = [tokens.mint(user, "chrome", 1, 1, mark).refresh for _ in range(2)]
         assert made[0] == made[1]
 
@@ -392,7 +392,7 @@ def test_the_batch_counts_before_the_version_and_floors_count_alone(pair) -> Non
 
 
 def test_a_token_of_a_client_that_never_signed_in_is_refused(user) -> None:
-    mark = tokens.new_mark(1)
+    mark = tokens.new_token_id(1)
     pair = tokens.mint(user, "edge", 1, 1, mark)
     with pytest.raises(BannedAccessToken):
         authentication.by_access(pair.access)

@@ -277,7 +277,7 @@ class ExplainMachine(FeedMachine):
 
     @rule(a=st.integers(0, 3), b=st.integers(0, 3))
     def forget_edge(self, a: int, b: int) -> None:
-        sync.forget(self.people[a].pk, self.people[b].pk)
+        sync.mark_missing(self.people[a].pk, self.people[b].pk)
         cache.changed_reader(self.people[a].pk)
 
     @invariant()

@@ -34,7 +34,7 @@ from feeds.tests.test_races import Race, settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position
-from socialsite.core.redis import call, left_out
+from socialsite.core.redis import bypassed, call
 from socialsite.tests.browser.scraper import scrape
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
@@ -129,7 +129,7 @@ def test_several_lost_rows_are_each_found_once(reader: User, posts: list[Post]) 
 def test_only_the_first_differences_are_explained_and_logged(
     reader: User, posts: list[Post], monkeypatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(verify, "TOLD_MAX", 1)
+    monkeypatch.setattr(verify, "EXPLAINED_MAX", 1)
     lose(reader, posts[6], posts[0])
     found = look(reader).differences
     assert [len(one.explanations) for one in found] == [1, 0]
@@ -400,7 +400,7 @@ def test_without_redis_the_tables_alone_are_asked(
 ) -> None:
     warm(reader)
     unlist(cache.INBOX.key(reader.pk), posts[3])
-    with left_out():
+    with bypassed():
         assert cache_audit.doubts(reader.pk, posts[3].pk) == []
         assert told(reader) == []
 

@@ -51,14 +51,14 @@ def test_a_delivery_is_seen_from_its_plan_to_its_end(author: User) -> None:
     assert deliver.run_chunk(chunks[0])
     FanOutChunk.objects.filter(pk=chunks[1]).update(lease=7, leased_until=2**60)
     FanOutChunk.objects.filter(pk=chunks[2]).update(lease=8, leased_until=1)
-    (now,) = progress.look(post.pk)
+    (now,) = progress.read(post.pk)
     assert (now.author, now.mode, now.state) == ("writer", "ALL", "RUNNING")
     assert (now.chunks_done, now.chunks, now.delivered) == (1, 3, 2)
     assert (now.held, now.expired) == (1, 1)
     FanOutChunk.objects.update(leased_until=0)
     while sweep.run():
         pass
-    (end,) = progress.look(post.pk)
+    (end,) = progress.read(post.pk)
     assert (end.state, end.chunks_done, end.delivered) == ("DONE", 3, 5)
     assert (end.held, end.expired) == (0, 0)
     row = FanOut.objects.get(pk=post.pk)

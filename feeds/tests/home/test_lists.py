@@ -113,7 +113,7 @@ def test_a_long_list_is_cached_down_to_its_floor_and_does_not_say_that_it_ends(s
     small(cap=6, size=100)
     assert len(load(PLACES[:6]).entries) == 6
     assert cached() == (down(*PLACES[:6]), True)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     read = load(PLACES[:7])
     assert (len(read.entries), read.ends) == (7, False)
     assert cached() == (down(*PLACES[1:7]), False)
@@ -124,10 +124,10 @@ def test_what_is_old_is_left_out_only_beyond_the_size(small: Any) -> None:
     small(cap=30, size=3, old=2)
     load(PLACES[:3])
     assert cached() == (down(*PLACES[:3]), True)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     load(PLACES[:9])  # the ninth alone is young
     assert cached() == (down(*PLACES[6:9]), False)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     load(PLACES[:20])
     assert cached() == (down(*PLACES[8:20]), False)
 
@@ -277,7 +277,7 @@ def test_old_entries_beyond_the_size_go_with_every_sixteenth_but_young_ones_stay
 ) -> None:
     small(cap=100, slack=10, size=5, old=3)
     load(PLACES[:12])
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     small(cap=100, slack=10, size=12, old=3)
     load(PLACES[:12])
     small(cap=100, slack=10, size=5, old=3)
@@ -322,7 +322,7 @@ def lose() -> None:
     [
         pytest.param(lambda: add(PLACES[9]), id="add"),
         pytest.param(lambda: LIST.remove([OWNER], member_of(PLACES[0].id)), id="remove"),
-        pytest.param(lambda: LIST.forget([OWNER]), id="forget"),
+        pytest.param(lambda: LIST.invalidate([OWNER]), id="invalidate"),
         pytest.param(lose, id="eviction"),
         pytest.param(lambda: (lose(), add(PLACES[9])), id="eviction and add"),
     ],
@@ -477,7 +477,7 @@ class ListMachine(RuleBasedStateMachine):
         if is_lost:
             lose()
         lease = lease_at_once(LIST.key(OWNER))
-        if lease.had:
+        if lease.acquired:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP
             run = Run([entry_of(one) for one in places], ends, self.generation)
@@ -495,7 +495,7 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule()
     def forget(self) -> None:
-        LIST.forget([OWNER])
+        LIST.invalidate([OWNER])
 
     @invariant()
     def every_read_is_right(self) -> None:

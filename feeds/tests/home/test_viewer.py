@@ -34,7 +34,7 @@ from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core import db, redis
 from socialsite.core.cache import reads
-from socialsite.core.cache.lease import Asked, _tag
+from socialsite.core.cache.lease import Lookup, _tag
 from socialsite.core.http.pagination import Position
 from socialsite.core.ids import MAX_ID
 
@@ -76,7 +76,7 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
     assert viewer._unpack(7, packed) == reader
     others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
     for token in (standing, *others):
-        asked = Asked([7])
+        asked = Lookup([7])
         asked.take_tagged([token, b"=" + _tag(standing) + packed])
         assert asked.found == ({7: packed} if token == standing else {})
 
@@ -406,7 +406,7 @@ def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
     reads.ask(opened := sources.OpenFanOuts(None))
     assert opened.is_cached
     assert not opened.are_all
-    cache.INBOX.forget([reader.pk])
+    cache.INBOX.invalidate([reader.pk])
     assert_exact(reader, 20)
     reads.ask(inbox := timeline.Runs(cache.INBOX, None, 100, [reader.pk]))
     assert inbox.known.keys() == {reader.pk}
@@ -652,7 +652,7 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
     relations_actions.unfollow(reader, left)  # no relay: the rows stay, and are passed over
     settings.INBOX_MAX = 102
     trim_it = functools.partial(trim.trim, reader.pk)
-    others_lease = mock.patch.object(cache.INBOX, "held", return_value=[])
+    others_lease = mock.patch.object(cache.INBOX, "leased", return_value=[])
     with others_lease, at_a_read_of("feeds_inboxentry", trim_it, number=2):
         page = queries.home_feed(reader, None, 20)
     assert [card["position"] for card in page.items] == list(range(8000, 0, -1000))

@@ -288,7 +288,7 @@ class Overtaken:
         if not self.busy and not self.done:
             if self.left == 0:
                 self.done = self.busy = True
-                rebuild._forget(self.reader.pk)
+                rebuild._mark_incomplete(self.reader.pk)
                 authors = sorted(relations_queries.following_ids(self.reader.pk))
                 for author in authors[: self.synced]:
                     sync.sync_inbox(self.reader.pk, author)

@@ -180,7 +180,7 @@ def test_a_long_inbox_is_trimmed_in_steps_and_exact_after_each(
     monkeypatch.setattr(trim, "BATCH", 4)
     for number, seconds in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9], start=1):
         deliver_row(author, reader, number, seconds)
-    assert trim._trim_some(reader.pk) == (6, True)
+    assert trim._trim_batch(reader.pk) == (6, True)
     assert (kept(reader), state(reader)[0]) == ([5, 6, 7, 8, 9], 6)
     assert_exact(reader)
     assert trim.trim(reader.pk) == 2

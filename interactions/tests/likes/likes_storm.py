@@ -98,7 +98,7 @@ class Storm:
         person, post = self.dice.choice(self.people), self.dice.choice(self.posts)
         thread = self.dice.choice(self.threads)
         keys = [cache._mine(person.pk), cache._liked(person.pk, thread), cache.COUNTS.key(post)]
-        redis.forget([self.dice.choice(keys)])
+        redis.invalidate([self.dice.choice(keys)])
 
     def flush(self) -> None:
         redis.call(lambda connection: connection.flushdb())
@@ -114,7 +114,7 @@ class Storm:
 
     def die(self) -> None:
         """Click, and die between the commit and what follows it; the event makes up for that."""
-        with mock.patch.multiple(cache, forget=mock.DEFAULT, forget_liked=mock.DEFAULT):
+        with mock.patch.multiple(cache, invalidate=mock.DEFAULT, invalidate_liked=mock.DEFAULT):
             self.click()
         self.drain()
 
@@ -161,6 +161,6 @@ class Storm:
         with (
             mock.patch.object(cache, "_fill", late),
             mock.patch.object(cache.COUNTS, "fill", late_counts),
-            mock.patch.object(redis.owed, "PAUSE_SECONDS", 3600),
+            mock.patch.object(redis.backlog, "PAUSE_SECONDS", 3600),
         ):
             yield

@@ -133,7 +133,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     try:
         for picture, text in zip(pictures, texts, strict=True):
             with no_orphans(picture):
-                kept.append(keep(owner_id, picture, text))
+                kept.append(store(owner_id, picture, text))
     except BaseException:
         # Otherwise each retry on a full disk leaves pictures there until the sweep.
         for item in kept:
@@ -143,7 +143,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     return kept
 
 
-def keep(owner_id: int, picture: Picture, alt: str) -> Media:
+def store(owner_id: int, picture: Picture, alt: str) -> Media:
     """Write the files of a picture, then its row; safe to repeat with the same picture."""
     with space.room():
         files.write(picture.name, picture.data)

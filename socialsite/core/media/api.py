@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from socialsite.core import media
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.media import space
 from socialsite.core.models import Media
@@ -97,9 +97,9 @@ class MediaView(APIView):
         picture = media.encode(file, _owner(request))
         file.seek(0)
         with media.no_orphans(picture):
-            return self._keep(request, picture, alt)
+            return self._store(request, picture, alt)
 
     @idempotent(_show)
-    def _keep(self, request: Request, picture: media.Picture, alt: str) -> Made:
-        item = media.keep(_owner(request), picture, alt)
-        return Made(item.pk, Response(shape(item), status=201))
+    def _store(self, request: Request, picture: media.Picture, alt: str) -> Created:
+        item = media.store(_owner(request), picture, alt)
+        return Created(item.pk, Response(shape(item), status=201))

@@ -61,13 +61,13 @@ def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
     def another() -> None:
         others.append(redis.call(lambda connection: connection.ping()))
 
-    with redis.left_out():
+    with redis.bypassed():
         batch = redis.Batch()
         asked: Promise[Any] = batch.add("GET", "x")
         batch.run()
         with pytest.raises(redis.RedisDown):
             asked.value  # noqa: B018
-        with pytest.raises(redis.RedisDown, match="left out"):
+        with pytest.raises(redis.RedisDown, match="bypassed"):
             redis.call(lambda connection: connection.ping())
         thread = threading.Thread(target=another)
         thread.start()
@@ -244,10 +244,10 @@ def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, mon
         assert cleared.wait(60)
 
     monkeypatch.setattr(redis, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    redis.owed.add(["a"])
-    thread = redis.owed._thread
+    redis.backlog.add(["a"])
+    thread = redis.backlog._thread
     assert sleeps.wait(60)
-    redis.owed.clear()
+    redis.backlog.clear()
     cleared.set()
     assert thread is not None
     thread.join(60)

@@ -18,7 +18,7 @@ from accounts.tests.browsers import browser_of
 from socialsite.core import db, redis
 from socialsite.core.http.pagination import Position
 from socialsite.core.rate_limits import allowances, buckets, budgets
-from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Kept, Rate
+from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Rate, Store
 from socialsite.core.runtime import service_keys
 from socialsite.tests.blocks.test_block_matrix import PER_MODEL, addresses
 
@@ -35,7 +35,7 @@ UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 def token_rows() -> list[str]:
     """Return the rows of the docs' table of budgets."""
     return [
-        f"| `{row.name}` | {row.capacity} | {row.hourly or ''} | {row.per} | {row.kept}"
+        f"| `{row.name}` | {row.capacity} | {row.hourly or ''} | {row.per} | {row.store}"
         f" | {row.about} |"
         for row in TABLE.values()
         if not isinstance(row, Guesses)
@@ -109,7 +109,7 @@ BODIES = {
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """A set that gets the name of each budget that is taken from."""
     found: set[str] = set()
-    ask, take, enter = buckets.Asked.__init__, allowances._take, attempts._take
+    ask, take, enter = buckets.PendingTakes.__init__, allowances._take, attempts._take
 
     def asked(self: Any, batch: Any, takes: Any) -> None:
         ask(self, batch, takes)
@@ -123,7 +123,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         found.update(one.name for one in keys.values())
         enter(keys)
 
-    monkeypatch.setattr(buckets.Asked, "__init__", asked)
+    monkeypatch.setattr(buckets.PendingTakes, "__init__", asked)
     monkeypatch.setattr(allowances, "_take", taken_there)
     monkeypatch.setattr(attempts, "_take", entered)
     return found
@@ -367,7 +367,7 @@ def test_every_row_is_tried() -> None:
 
 def an_hour_passes(monkeypatch: pytest.MonkeyPatch, row: Budget) -> None:
     """Let tokens flow back for an hour: by the database's clock, or in all buckets in Redis."""
-    if row.kept is Kept.DATABASE:
+    if row.store is Store.DATABASE:
         now = db.now_ms
         monkeypatch.setattr(db, "now_ms", lambda: now() + HOUR * 1000)
         return
@@ -408,4 +408,4 @@ def test_without_redis_those_hold_that_the_database_counts(
     settings.BUDGETS = {name: Rate(2, 2)}
     with dead_redis():
         refused = [HOW[name](world).status_code == 429 for _ in range(3)]
-    assert refused == [False, False, TABLE[name].kept is Kept.DATABASE]
+    assert refused == [False, False, TABLE[name].store is Store.DATABASE]

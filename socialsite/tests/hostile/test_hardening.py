@@ -220,7 +220,7 @@ def test_hashes_of_passwords_are_argon2id_with_a_salt_of_their_own(real_hasher: 
 
 
 def test_tokens_carry_128_random_bits() -> None:
-    marks = {tokens.new_mark(1).jti for _ in range(100)}
+    marks = {tokens.new_token_id(1).jti for _ in range(100)}
     assert len(marks) == 100
     assert all(re.fullmatch(r"[0-9a-f]{32}", mark) for mark in marks)
 

@@ -77,7 +77,7 @@ def is_stale_after_a_write_before(stage: str, cache: LeaseCache) -> bool:
         if cache is TAGGED:
             EPOCH.renew()
         else:
-            cache.forget([1, 2])
+            cache.invalidate([1, 2])
 
     with before(stage, write) as waiting:
         run(values(cache, table, 1, 2))
@@ -179,9 +179,9 @@ class Site:
     def deliver(self) -> None:
         """Commit the inbox, and tell its cache; then take the post from the open fan-outs."""
         self.rows["inbox"].add(b"post")
-        OTHER.forget([1])
+        OTHER.invalidate([1])
         self.rows["open"].clear()
-        CACHE.forget([1])
+        CACHE.invalidate([1])
 
 
 class Union:

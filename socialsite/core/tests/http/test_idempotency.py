@@ -15,7 +15,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
 from socialsite.core.http.errors import NotFound
-from socialsite.core.http.idempotency import REPLAYED, Made, idempotent
+from socialsite.core.http.idempotency import REPLAYED, Created, idempotent
 from socialsite.core.http.json import OrjsonParser
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event, IdempotencyKey
@@ -38,12 +38,12 @@ class Make(APIView):
     parser_classes = [OrjsonParser, MultiPartParser]
 
     @idempotent(show)
-    def post(self, request: Request) -> Made:
+    def post(self, request: Request) -> Created:
         """Create a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
         if isinstance(request.data, dict) and request.data.get("fail"):
             raise NotFound
-        return Made(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
+        return Created(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
 
 
 def send(body=None, key: str | None = "k1", user: int = 1, path: str = "/make", **kwargs):
@@ -149,14 +149,14 @@ def test_a_key_that_another_request_took_meanwhile_answers_as_that_one(monkeypat
     from socialsite.core.http import idempotency
 
     first = send({"a": 1})
-    real = idempotency._kept
+    real = idempotency._stored
     calls = []
 
     def late(owner: int, key: str, fingerprint: str):
         calls.append(key)
         return None if len(calls) == 1 else real(owner, key, fingerprint)
 
-    monkeypatch.setattr(idempotency, "_kept", late)
+    monkeypatch.setattr(idempotency, "_stored", late)
     assert send({"a": 1}).data == first.data
     assert made() == 1
 

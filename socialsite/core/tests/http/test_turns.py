@@ -81,7 +81,7 @@ def test_places_are_shared_between_kinds_and_owners() -> None:
     assert [taken(places, turns.UPLOAD, "ann") for _ in range(4)] == [""] * 3 + [share]
     assert [taken(places, turns.UPLOAD, "bob") for _ in range(2)] == ["", none]
     assert [taken(places, turns.PASSWORD) for _ in range(5)] == [""] * 4 + [none]
-    places.give_back(turns.UPLOAD, "ann")
+    places.release(turns.UPLOAD, "ann")
     assert [taken(places, turns.UPLOAD, "ann") for _ in range(2)] == ["", share]
 
 
@@ -107,9 +107,9 @@ def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
         time.sleep(0.01)
     assert Counter(done) == {"": 7, "RATE_LIMITED": 13}
     assert taken(places, turns.PASSWORD, "other") == ""
-    places.give_back(turns.PASSWORD, "other")
+    places.release(turns.PASSWORD, "other")
     for _ in range(7):
-        places.give_back(turns.PASSWORD, "one")
+        places.release(turns.PASSWORD, "one")
     for thread in crowd:
         thread.join(turns.WAIT_SECONDS)
     assert Counter(done) == {"": 14, "RATE_LIMITED": 13}

@@ -12,14 +12,14 @@ from socialsite.core.http.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits import allowances
 from socialsite.core.rate_limits.buckets import Take
-from socialsite.core.rate_limits.budgets import Budget, Kept, Per, Rate
+from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 from socialsite.core.tasks import purge_allowances
 from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db
 
-FIVE = Budget("five", 5, 60, Per.ADDRESS, Kept.DATABASE, "Of these tests.")
-TWO = Budget("two", 2, 7, Per.NETWORK, Kept.DATABASE, "Of these tests.")
+FIVE = Budget("five", 5, 60, Per.ADDRESS, Store.DATABASE, "Of these tests.")
+TWO = Budget("two", 2, 7, Per.NETWORK, Store.DATABASE, "Of these tests.")
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 
 
@@ -83,7 +83,7 @@ def test_what_was_not_done_after_all_is_given_back(clock: Clock) -> None:
     with allowances.spent([Take(FIVE, "a")]):
         pass
     assert given(9) == 4
-    allowances.give_back([Take(FIVE, "a", cost=99)])
+    allowances.refund([Take(FIVE, "a", cost=99)])
     assert given(9) == 5
 
 
@@ -131,8 +131,8 @@ def test_rows_of_full_budgets_are_purged_and_none_tells_whose_it_was(clock: Cloc
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_of_fifty_at_once_exactly_the_capacity_gets_through() -> None:
-    slow = Budget("slow", 5, 1, Per.ADDRESS, Kept.DATABASE, "Of these tests.")
-    other = Budget("other", 1000, 1, Per.NETWORK, Kept.DATABASE, "Of these tests.")
+    slow = Budget("slow", 5, 1, Per.ADDRESS, Store.DATABASE, "Of these tests.")
+    other = Budget("other", 1000, 1, Per.NETWORK, Store.DATABASE, "Of these tests.")
     start, found = threading.Barrier(50), []
 
     def run() -> None:

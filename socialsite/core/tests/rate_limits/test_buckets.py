@@ -9,10 +9,10 @@ from socialsite.core import redis
 from socialsite.core.http.errors import RateLimited
 from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.buckets import Grant, Take
-from socialsite.core.rate_limits.budgets import Budget, Kept, Per, Rate
+from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 
-BUCKET = Budget("test", 100, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
-SMALL = Budget("small", 2, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
+BUCKET = Budget("test", 100, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
+SMALL = Budget("small", 2, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
 
 
 def take(owner: int = 1, cost: int = 1) -> Grant:
@@ -157,7 +157,7 @@ def test_of_several_the_one_is_told_that_matters_most() -> None:
     assert [(grant.limit, grant.remaining) for grant in told] == [(2, 1), (2, 0), (2, 0)]
     assert 0 < told[-1].retry_after <= 1
     take(cost=98)
-    buckets.give_back([Take(SMALL, 1, cost=2)])
+    buckets.refund([Take(SMALL, 1, cost=2)])
     assert buckets.take_all(both[::-1]).limit == 100
 
 
@@ -170,9 +170,9 @@ def test_several_budgets_are_asked_in_one_round_trip(round_trips: list[int]) -> 
 
 def test_what_is_given_back_fills_no_bucket_above_its_size() -> None:
     take(cost=3)
-    buckets.give_back([Take(BUCKET, 1, cost=2)])
+    buckets.refund([Take(BUCKET, 1, cost=2)])
     assert take().remaining == 98
-    buckets.give_back([Take(BUCKET, 1, cost=50)])
+    buckets.refund([Take(BUCKET, 1, cost=50)])
     assert take().remaining == 99
 
 
