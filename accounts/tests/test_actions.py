@@ -65,7 +65,7 @@ def can_refresh(refresh: str) -> bool:
 
 
 # --- people -------------------------------------------------------------------------------------
-def test_registering_makes_a_person_whose_password_is_hashed_and_tells_it(db) -> None:
+def test_registering_makes_a_person_with_a_hashed_password_and_publishes_it(db) -> None:
     user = actions.register("Alice1", "爱丽丝们", PASSWORD, email="a@example.org")
     user.refresh_from_db()
     assert (user.username, user.username_key, user.nickname) == ("Alice1", "alice1", "爱丽丝们")
@@ -84,7 +84,7 @@ def test_a_username_is_taken_in_any_case(name, make_user) -> None:
     assert User.objects.count() == 1
 
 
-def test_the_constraint_holds_when_the_look_before_saw_nothing(make_user, monkeypatch) -> None:
+def test_the_constraint_refuses_a_name_taken_after_the_check(make_user, monkeypatch) -> None:
     make_user("alice1")
     monkeypatch.setattr(queries, "any_by_name", lambda username: None)
     with pytest.raises(DuplicatedUser):
@@ -103,7 +103,7 @@ def test_a_registration_that_breaks_rules_writes_nothing(db) -> None:
     assert (User.objects.count(), told()) == (0, [])
 
 
-def test_editing_a_profile_changes_what_is_given_and_tells_it_once(user) -> None:
+def test_editing_a_profile_changes_the_given_fields_and_publishes_it_once(user) -> None:
     actions.edit_profile(user, nickname="NewNick")
     changed = actions.edit_profile(user, bio="I am here.")
     assert (changed.nickname, changed.nickname_key, changed.bio) == (
@@ -160,7 +160,7 @@ def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_n
         assert timezone.now() - row.last_seen < timedelta(seconds=5)
 
 
-def test_of_a_person_who_is_known_by_token_one_query_reads_the_rest(
+def test_one_query_reads_the_rest_of_a_person_known_by_token(
     user, django_assert_num_queries
 ) -> None:
     person = User.known(user.pk)
@@ -228,7 +228,7 @@ def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
     assert max(most) == passwords.CONCURRENT_HASHES
 
 
-def test_whoever_waits_too_long_for_a_hash_is_told_to_come_back(monkeypatch) -> None:
+def test_a_wait_too_long_for_a_hash_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
     with passwords._slot(), pytest.raises(Unavailable):
@@ -329,7 +329,7 @@ def test_a_refresh_trusts_no_cache(user) -> None:
 
 
 # --- revocation ---------------------------------------------------------------------------------
-def test_a_ban_ends_everything_and_is_told_only_to_who_knows_the_password(make_user) -> None:
+def test_a_ban_ends_all_sign_ins_and_is_revealed_only_after_the_right_password(make_user) -> None:
     user = make_user("alice1")
     pairs = [actions.sign_in(user, client) for client in ("chrome", "android")]
     actions.ban(user)
@@ -499,14 +499,14 @@ class TestAtOnce:
 
     ROUNDS = 20
 
-    def test_of_two_first_logins_of_a_client_one_lives(self, make_user) -> None:
+    def test_two_first_logins_of_a_client_leave_one_alive(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
             pairs = at_once(*[lambda user=user: actions.sign_in(user, "chrome")] * 3)
             assert sorted(lives(pair.access) for pair in pairs) == [False, False, True]
             assert sorted(can_refresh(pair.refresh) for pair in pairs) == [False, False, True]
 
-    def test_of_two_registrations_of_a_name_one_is_made(self, db) -> None:
+    def test_two_registrations_of_a_name_create_one(self, db) -> None:
         for number in range(self.ROUNDS):
             names = [f"alice{number}", f"ALICE{number}", f"Alice{number}"]
             found = at_once(

@@ -285,7 +285,7 @@ def test_open_sockets_are_closed_and_the_others_stay(
     assert run(scenario) == wanted
 
 
-def test_a_ban_is_told_only_after_a_right_password(world: World) -> None:
+def test_a_ban_is_revealed_only_after_a_right_password(world: World) -> None:
     actions.ban(world.user)
     body = {"username": world.user.username, "password": PASSWORD}
     assert _code(APIClient().post("/api/v1/auth/login", body, format="json")) == (403, 3)

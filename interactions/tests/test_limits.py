@@ -75,7 +75,7 @@ def test_an_api_that_writes_has_a_budget(make_user, make_post, api_for, name: st
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_writes_has_the_same_and_keeps_what_was_typed(
+def test_a_page_that_writes_has_the_same_and_shows_the_input(
     make_user, make_post, name: str
 ) -> None:
     bucket, path, fields, is_form = PAGES[name]
@@ -117,7 +117,7 @@ def test_pins_and_settings_have_the_budget_of_marks(make_user, make_post, api_fo
         assert send().status_code == 429
 
 
-def test_an_answer_that_was_lost_is_told_again_without_a_budget(make_user, api_for) -> None:
+def test_a_lost_response_is_repeated_without_a_budget(make_user, api_for) -> None:
     me = make_user()
     client = api_for(me)
 

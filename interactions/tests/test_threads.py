@@ -173,9 +173,7 @@ def test_the_author_closes_and_opens_again(author, reader, other, post) -> None:
         queries.comment_status(other, post)
 
 
-def test_featured_shows_what_the_author_picked_and_to_each_their_own(
-    author, reader, other, post
-) -> None:
+def test_featured_shows_picked_comments_and_the_reader_s_own(author, reader, other, post) -> None:
     picked = actions.comment(other, post, "picked").pk
     mine = actions.comment(reader, post, "mine").pk
     theirs = actions.comment(other, post, "theirs").pk
@@ -220,7 +218,7 @@ def test_featured_shows_what_the_author_picked_and_to_each_their_own(
     assert drift() == []
 
 
-def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
+def test_the_author_of_a_reply_below_an_unpicked_comment_sees_both(
     author, reader, other, post
 ) -> None:
     """Everybody sees their own replies and the answered comment, but no more of others."""
@@ -291,7 +289,7 @@ def test_reply_counts_are_the_readers_own_whoever_is_banned_or_blocked(
     assert [counts(v) for v in (staff, None)] == [(4, 3)] * 2
 
 
-def test_what_is_taken_off_replies_is_cached_and_forgotten_in_time(
+def test_counts_of_hidden_replies_are_cached_and_invalidated_in_time(
     author, other, post, django_assert_num_queries
 ) -> None:
     root = actions.comment(author, post, "root").pk
@@ -416,7 +414,7 @@ def test_pins_likes_answers_and_deletions_at_once_lose_no_bit(make_user, make_po
     assert drift() == []
 
 
-def test_what_a_reply_to_somebody_hidden_answers_is_not_told(author, reader, other, post) -> None:
+def test_a_reply_to_somebody_hidden_does_not_name_them(author, reader, other, post) -> None:
     root = actions.comment(author, post, "root").pk
     hidden = actions.comment(other, post, "of somebody", root).pk
     answer = actions.comment(author, post, "an answer", hidden).pk

@@ -54,7 +54,7 @@ def test_a_further_page_for_htmx_is_the_rows_alone(make_user) -> None:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_a_list_is_hidden_from_whom_its_owner_blocks(make_user, kind) -> None:
+def test_a_list_is_hidden_from_people_its_owner_blocks(make_user, kind) -> None:
     owner, reader = make_user(), make_user()
     actions.block(owner, reader)
     assert browser_of(reader).get(f"/@{owner.username}/{kind}").status_code == 404
@@ -96,7 +96,7 @@ def test_htmx_gets_the_button_in_its_new_state(make_user) -> None:
     assert 'aria-pressed="false"' in response.content.decode()
 
 
-def test_what_the_button_cannot_do_is_said_on_a_page(make_user) -> None:
+def test_an_error_of_the_button_shows_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     assert browser.get(f"/@{b.username}/follow").status_code == 405
@@ -196,7 +196,7 @@ def test_block_and_unblock_return_to_where_they_were_pressed(make_user) -> None:
     assert pair(a, b) == (None, None)
 
 
-def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(make_user, make_post) -> None:
+def test_a_blocked_profile_shows_the_name_and_the_unblock_button(make_user, make_post) -> None:
     me, other = make_user(), make_user("Otherone", nickname="昵称在此")
     accounts_actions.edit_profile(other, bio="words of theirs")
     make_post(other, content="a post of theirs")
@@ -239,7 +239,7 @@ def test_an_address_to_return_to_that_cannot_be_parsed_is_ignored(make_user, wan
     assert f'name="next" value="/@{b.username}"' in response.content.decode()
 
 
-def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) -> None:
+def test_with_mutual_blocks_the_profile_is_reached_by_the_list_of_blocks(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(b, a)
     browser = browser_of(a)
@@ -256,7 +256,7 @@ def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) ->
     assert pair(a, b) == (Relation.BLACKLISTED, Relation.BLACKLISTING)
 
 
-def test_without_javascript_a_page_asks_before_the_block(make_user) -> None:
+def test_without_javascript_a_page_confirms_the_block(make_user) -> None:
     a, b = make_user(), make_user("Otherone")
     browser = browser_of(a)
     page = browser.get("/@otherone/block?next=/search%3Fq%3Dx").content.decode()
@@ -269,7 +269,7 @@ def test_without_javascript_a_page_asks_before_the_block(make_user) -> None:
     assert browser.get("/@Otherone/block")["Location"] == "/settings/blocked"
 
 
-def test_what_a_block_cannot_do_is_said_on_a_page(make_user) -> None:
+def test_an_error_of_a_block_shows_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     for data in ({}, {"block": "2"}, {"block": ""}):
@@ -308,7 +308,7 @@ def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user) -> None:
     assert "Whoblocks" not in page + rest
 
 
-def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user) -> None:
+def test_an_empty_blocked_page_has_a_text_and_guests_log_in(make_user) -> None:
     assert (
         "You have blocked nobody"
         in browser_of(make_user()).get("/settings/blocked").content.decode()
@@ -332,7 +332,7 @@ def test_an_unblock_there_can_be_taken_back(make_user) -> None:
     assert browser.post(address, data | {"block": "0"})["Location"] == "/settings/blocked"
 
 
-def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user) -> None:
+def test_somebody_with_a_hidden_profile_is_blocked_by_name(make_user) -> None:
     me, other = make_user("Myself01"), make_user("Otherone")
     actions.block(other, me)
     browser = browser_of(me)

@@ -35,7 +35,7 @@ def test_nothing_expires_and_no_bucket_refills_during_a_test(make_user) -> None:
     assert not is_refilled()
 
 
-def test_what_is_about_time_sees_it_go_on(make_user, real_lifetimes) -> None:
+def test_tests_of_time_see_it_advance(make_user, real_lifetimes) -> None:
     user = make_user()
     assert {f"fence:{user.pk}", f"reader:{user.pk}"} <= set(after_a_request(user))
     assert is_refilled()

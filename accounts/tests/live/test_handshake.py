@@ -33,7 +33,7 @@ def user(make_user):
         ("other roles", "", 4002),
     ],
 )
-def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to_do(
+def test_a_socket_without_a_live_token_is_closed_with_the_right_code(
     access, refresh, code, user
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -70,7 +70,7 @@ def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to
     ],
 )
 @pytest.mark.parametrize("access", ["", "expired"])
-def test_of_a_browser_whose_access_is_over_the_refresh_token_says_what_to_do(
+def test_an_expired_browser_session_is_closed_by_the_state_of_its_refresh_token(
     access, state, code, reason, user
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -123,7 +123,7 @@ def test_cookies_need_our_origin_and_a_foreign_one_opens_nothing(
     run(scenario)
 
 
-def test_an_origin_is_compared_with_a_host_of_ours_only_and_said_once(user) -> None:
+def test_an_origin_is_compared_with_our_hosts_only_and_logged_once(user) -> None:
     cookie = (b"cookie", f"access={actions.sign_in(user).access}".encode())
     evil = (b"host", b"evil.example"), (b"origin", b"http://evil.example")
 
@@ -196,7 +196,7 @@ def test_a_ticket_runs_out(user) -> None:
         (lambda user: actions.promote(user, 3), 4002),
     ],
 )
-def test_a_ticket_is_worth_what_its_token_is_worth_when_it_is_shown(act, code, user) -> None:
+def test_a_ticket_is_valid_only_while_its_token_is(act, code, user) -> None:
     ticket = cache.store_ticket(claims_of(actions.sign_in(user, "chrome")))
     act(user)
 

@@ -156,7 +156,7 @@ def test_zero_lifts_each_of_them(access: str, settings: Any) -> None:
     run(scenario)
 
 
-def test_owners_that_rest_are_forgotten_before_they_are_too_many(
+def test_idle_owners_are_dropped_before_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch, later: Any
 ) -> None:
     monkeypatch.setattr(local, "OWNERS_MAX", 3)

@@ -76,9 +76,7 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
     assert hints.online([user.pk]) == hints.all_online() == set()
 
 
-def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
-    user, dead_redis, monkeypatch
-) -> None:
+def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monkeypatch) -> None:
     pair = actions.sign_in(user)
     monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(redis.backlog, "LISTENERS_SECONDS", 0.05)
@@ -101,7 +99,7 @@ def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
     run(scenario)
 
 
-def test_messages_beyond_what_can_be_owed_are_lost(monkeypatch, dead_redis) -> None:
+def test_messages_beyond_the_backlog_limit_are_dropped(monkeypatch, dead_redis) -> None:
     monkeypatch.setattr(redis.backlog, "MESSAGES_LIMIT", 3)
     with dead_redis():
         hints.push([1, 2], {"type": "new_posts"})
@@ -154,7 +152,7 @@ def change_password(user: User, client: str) -> tokens.TokenPair:
 
 
 @pytest.mark.parametrize("way", ["by a message", "by its own look", "at the door"])
-def test_who_changes_the_password_only_comes_back_with_the_new_pair(way, user, monkeypatch) -> None:
+def test_the_changer_of_a_password_reconnects_with_the_new_pair(way, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "android")
     if way != "by a message":
         monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
@@ -217,7 +215,7 @@ def test_new_roles_make_the_socket_come_back_with_a_new_token(user) -> None:
         (lambda user: actions.promote(user, 3), 4002),
     ],
 )
-def test_without_any_message_the_socket_looks_itself(act, code, user, quick, deaf) -> None:
+def test_without_messages_the_socket_polls(act, code, user, quick, deaf) -> None:
     pair = actions.sign_in(user, "chrome")
 
     async def scenario() -> None:
@@ -229,7 +227,7 @@ def test_without_any_message_the_socket_looks_itself(act, code, user, quick, dea
     run(scenario)
 
 
-def test_a_socket_looks_at_least_every_five_seconds(real_lifetimes) -> None:
+def test_a_socket_polls_at_least_every_five_seconds(real_lifetimes) -> None:
     assert consumers.RECHECK_SECONDS <= 5
 
 
@@ -288,7 +286,7 @@ def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
     assert claims["expires"] <= run(scenario)
 
 
-def test_what_the_browser_says_is_ignored_and_much_of_it_refused(user) -> None:
+def test_frames_from_the_browser_are_ignored_and_many_are_refused(user) -> None:
     pair = actions.sign_in(user)
 
     async def scenario() -> None:
@@ -319,7 +317,7 @@ def test_presence_is_noted_and_runs_out(user, make_user, monkeypatch) -> None:
     assert hints.all_online() == hints.online([user.pk, other.pk]) == set()
 
 
-def test_presence_is_kept_while_the_socket_is_open(user, quick) -> None:
+def test_presence_lasts_while_the_socket_is_open(user, quick) -> None:
     pair = actions.sign_in(user)
 
     async def scenario() -> None:
@@ -342,7 +340,7 @@ async def hang(*args: Any) -> None:
 
 
 @pytest.mark.parametrize("trouble", [refuse, hang])
-def test_without_a_channel_layer_a_socket_lives_by_its_own_looks(
+def test_without_a_channel_layer_a_socket_polls_the_token_state(
     trouble, user, quick, monkeypatch
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -408,7 +406,7 @@ async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> Non
 
 
 @pytest.mark.parametrize("loss", [forget_presence, be_late, do_without_redis])
-def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
+def test_pages_fetch_news_once_after_a_gap_in_presence(
     loss, user, quick, dead_redis, monkeypatch
 ) -> None:
     """On each device, also on the one that finds the presence recorded by the other."""
@@ -458,7 +456,7 @@ def test_without_an_answer_a_socket_is_closed_not_trusted(
     run(scenario)
 
 
-def test_who_cannot_be_told_why_is_told_to_come_back(user, quick, monkeypatch) -> None:
+def test_without_a_known_reason_the_client_reconnects(user, quick, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
 
     async def scenario() -> None:
@@ -472,7 +470,7 @@ def test_who_cannot_be_told_why_is_told_to_come_back(user, quick, monkeypatch) -
     run(scenario)
 
 
-def test_a_look_is_one_round_trip_and_no_query(
+def test_a_poll_is_one_round_trip_and_no_query(
     user, monkeypatch, django_assert_num_queries
 ) -> None:
     principal = tokens.decode_access(actions.sign_in(user).access)

@@ -70,7 +70,7 @@ def test_a_change_ends_all_sign_ins_and_gives_the_changer_alone_a_new_pair(alice
         log_in("alice1", OLD)
 
 
-def test_the_event_says_why_from_where_and_who_is_spared(alice) -> None:
+def test_the_event_has_reason_address_and_exception(alice) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", OLD, NEW, by="Chrome, Linux")
     told = revocations()[-1]
@@ -80,7 +80,7 @@ def test_the_event_says_why_from_where_and_who_is_spared(alice) -> None:
     assert TokenBatch.objects.get().ended == "password"
 
 
-def test_the_change_is_noted_and_holds_no_secret(alice) -> None:
+def test_the_change_is_noted_without_secrets(alice) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", OLD, NEW, address="198.51.100.7")
     entry = AuditEntry.objects.get(action="password")
@@ -189,7 +189,7 @@ def test_the_api_answers_with_the_new_pair(alice) -> None:
         ({"old_password": "x" * 9000, "new_password": NEW}, 400, 13, {"old_password"}),
     ],
 )
-def test_the_api_says_what_is_wrong(body, status, code, fields, alice, api_for) -> None:
+def test_the_api_names_the_error(body, status, code, fields, alice, api_for) -> None:
     answer = api_for(alice).post(ADDRESS, body, format="json")
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert set(answer.json()["fields"]) == fields
@@ -257,7 +257,7 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
         (f"{NEW}\n", "nobody1", "nobody named"),
     ],
 )
-def test_the_command_says_what_is_wrong(typed, name, text, alice, monkeypatch) -> None:
+def test_the_command_names_the_error(typed, name, text, alice, monkeypatch) -> None:
     with pytest.raises(CommandError, match=text):
         run(monkeypatch, typed, "changepassword", name)
     assert log_in("alice1", OLD)

@@ -99,7 +99,7 @@ def revocations() -> list[tuple]:
         ("edge", "", "Edge"),
     ],
 )
-def test_a_device_is_called_what_people_call_it(client, user_agent, name) -> None:
+def test_a_device_has_its_common_name(client, user_agent, name) -> None:
     assert devices.name_of(client, user_agent) == name
 
 
@@ -147,7 +147,7 @@ def test_the_list_shows_who_is_signed_in_and_which_device_asks(alice) -> None:
     ],
     ids=["logout", "kick", "password", "expired"],
 )
-def test_who_is_signed_out_is_not_listed(end, alice) -> None:
+def test_signed_out_devices_are_not_listed(end, alice) -> None:
     actions.sign_in(alice, "ios")
     actions.sign_in(alice, "chrome")
     end(alice)
@@ -181,7 +181,7 @@ def test_nobody_sees_the_devices_of_others(alice, make_user, api) -> None:
 # --- kicks --------------------------------------------------------------------------------------
 
 
-def test_a_kick_ends_one_device_and_says_by_which(alice) -> None:
+def test_a_kick_ends_one_device_and_names_the_other(alice) -> None:
     phone, tablet = actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")
     here = actions.sign_in(alice, "chrome")
     answer = bearer(here).delete(f"{DEVICES}/ios", HTTP_USER_AGENT=CHROME_MAC)
@@ -216,7 +216,7 @@ def test_a_sign_in_after_all_were_ended_has_a_number_of_its_own(end, alice) -> N
 
 
 @pytest.mark.parametrize("client", ["edge", "ios:abcdefgh", "nothing", "ios ", "IOS", "ios\n", "é"])
-def test_where_nobody_is_signed_in_there_is_nobody_to_kick(client, alice) -> None:
+def test_a_kick_without_a_sign_in_finds_nobody(client, alice) -> None:
     phone = actions.sign_in(alice, "ios")
     answer = bearer(actions.sign_in(alice, "chrome")).delete(f"{DEVICES}/{quote(client)}")
     assert (answer.status_code, answer.json()["code"]) == (404, 17)
@@ -365,7 +365,7 @@ def browse(client: Client) -> str:
     return decode_access(client.cookies[cookies.ACCESS].value).client
 
 
-def test_by_device_a_browser_keeps_its_id_over_a_log_out(alice, per_device) -> None:
+def test_by_device_a_browser_has_the_same_id_after_a_log_out(alice, per_device) -> None:
     one, other = Client(), Client()
     first = browse(one)
     cookie = one.cookies[cookies.DEVICE]
@@ -448,7 +448,7 @@ def test_the_rows_of_a_person_are_bounded(alice, make_user, few) -> None:
     assert lives(bob) == ALIVE
 
 
-def test_old_tokens_of_a_forgotten_device_never_live_again(alice, few) -> None:
+def test_old_tokens_of_a_deleted_device_stay_invalid(alice, few) -> None:
     """The client returns with its old id and gets numbers above all of its old ones."""
     old = []
     for _ in range(4):
@@ -464,7 +464,7 @@ def test_old_tokens_of_a_forgotten_device_never_live_again(alice, few) -> None:
     assert decode_access(new.access).version > max(versions)
 
 
-def test_a_device_that_only_the_batch_ended_is_forgotten_as_safely(alice, few) -> None:
+def test_a_device_ended_by_its_batch_is_deleted_as_safely(alice, few) -> None:
     old = [sign_in(alice, number) for number in range(3)]
     actions.force_offline(alice)
     for number in range(3, 9):
@@ -476,13 +476,13 @@ def test_a_device_that_only_the_batch_ended_is_forgotten_as_safely(alice, few) -
     assert batch.forgotten >= max(decode_access(pair.access).version for pair in old)
 
 
-def test_nobody_who_is_signed_in_is_forgotten(alice, few, monkeypatch) -> None:
+def test_signed_in_devices_are_never_deleted(alice, few, monkeypatch) -> None:
     monkeypatch.setattr(clients, "LIVE_MAX", 9)
     pairs = [sign_in(alice, number) for number in range(8)]
     assert [lives(pair) for pair in pairs] == [ALIVE] * 8
 
 
-def test_a_warm_cache_knows_no_forgotten_device_as_alive(alice, few) -> None:
+def test_a_warm_cache_never_revives_a_deleted_device(alice, few) -> None:
     """Redis may have the floors of a deleted row for seconds; new numbers lie above them."""
     old = sign_in(alice, 0)
     assert lives(old)[0]  # its floors are cached
@@ -577,7 +577,7 @@ def test_signing_this_browser_out_is_a_log_out(browser, alice) -> None:
 
 
 @pytest.mark.parametrize("data", [{}, {"client": ""}, {"user": "1", "version": "9"}])
-def test_a_form_that_says_nothing_is_refused(data, browser, alice) -> None:
+def test_an_empty_form_is_refused(data, browser, alice) -> None:
     phone = actions.sign_in(alice, "ios")
     assert browser.post(PAGE, data).status_code == 400
     assert lives(phone) == ALIVE

@@ -82,7 +82,7 @@ def test_a_budget_of_a_person_costs_no_round_trip(
     assert costs[0] == costs[1]
 
 
-def test_answers_of_the_api_tell_the_budget_that_has_the_smallest_part_left(
+def test_api_responses_name_the_budget_that_is_nearest_to_empty(
     api_for, make_user, settings
 ) -> None:
     user = make_user()
@@ -118,7 +118,7 @@ def test_guests_have_the_budget_of_their_address_and_members_their_own(
     assert api_for(make_user()).get(path).status_code == 200
 
 
-def test_deep_pages_are_refused_in_words_where_htmx_asks_for_them(make_user, settings) -> None:
+def test_deep_pages_are_refused_with_a_text_for_htmx(make_user, settings) -> None:
     settings.BUDGETS = {"deep_read": Rate(1, 60)}
     browser = browser_of(make_user())
     for page in ("/", "/recommended", "/bookmarks", "/notifications"):
@@ -139,7 +139,7 @@ def test_deep_pages_are_refused_in_words_where_htmx_asks_for_them(make_user, set
         ("account", "/settings/two-factor/confirm", {"otp": "1"}, ""),
     ],
 )
-def test_a_form_says_to_wait_and_keeps_what_was_typed(
+def test_a_form_shows_the_wait_and_the_input(
     make_user, settings, name: str, path: str, fields: dict[str, str], kept: str
 ) -> None:
     settings.BUDGETS = {name: Rate(1, 60)}
@@ -170,7 +170,7 @@ def test_the_composer_takes_from_the_budget_of_uploads_for_each_picture(
     assert publish(1).status_code == 303
 
 
-def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, settings) -> None:
+def test_exchanging_tokens_too_often_is_refused_by_page_and_api(make_user, settings) -> None:
     settings.BUDGETS = {"refresh": Rate(2, 60)}
     user = make_user()
     browser = Client()
@@ -192,7 +192,7 @@ def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, sett
 
 
 @pytest.mark.parametrize("before", [None, "staff", "mark"])
-def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
+def test_a_budget_counts_even_if_the_visitor_was_read_before(
     rf, make_user, settings, before: str | None
 ) -> None:
     """The admin identifies the visitor before its page declares its budgets."""

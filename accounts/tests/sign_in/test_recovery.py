@@ -102,7 +102,7 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
 @pytest.mark.parametrize(
     "address", [ADDRESS, " a.b+c@example.co.uk ", "Alice@EXAMPLE.org", "a@b.cn", "x@例子.中国"]
 )
-def test_these_are_addresses(address) -> None:
+def test_valid_addresses_are_accepted(address) -> None:
     assert account_rules.email(address) == []
 
 
@@ -125,7 +125,7 @@ def test_these_are_addresses(address) -> None:
         "\x00@example.org",
     ],
 )
-def test_these_are_not(address) -> None:
+def test_other_texts_are_no_addresses(address) -> None:
     assert account_rules.email(address)
 
 
@@ -190,7 +190,7 @@ def test_no_link_is_good_for_the_other_thing(alice) -> None:
 @pytest.mark.parametrize(
     "token", ["", "-", "x", "1-", "zzzzzzzzzzzzzz-1-2", "zzzzzzzzzzzzzzzz-x", "é-1", "a" * 4000]
 )
-def test_what_is_no_link_is_wrong(token, alice) -> None:
+def test_an_invalid_link_is_refused(token, alice) -> None:
     with pytest.raises(WrongLink):
         actions.recover(token, NEW)
     with pytest.raises(WrongLink):
@@ -205,7 +205,7 @@ def test_another_persons_link_changed_to_mine_is_wrong(alice, make_user) -> None
         actions.recover(crossed, NEW)
 
 
-def test_the_old_address_hears_of_a_change_and_of_a_removal(alice, deliver) -> None:
+def test_the_old_address_gets_a_mail_about_change_and_removal(alice, deliver) -> None:
     actions.change_email(alice, "new@example.org", PASSWORD)
     actions.confirm_email(link_in(deliver()[0]))
     (message,) = deliver()
@@ -231,7 +231,7 @@ def test_setting_and_removing_need_the_password(alice, deliver) -> None:
         actions.change_email(alice, ADDRESS, PASSWORD)
 
 
-def test_who_signs_up_with_an_address_gets_a_link(api, client, deliver) -> None:
+def test_signing_up_with_an_address_sends_a_link(api, client, deliver) -> None:
     body = {"username": "alice1", "nickname": "爱丽丝们", "password": PASSWORD, "email": ADDRESS}
     assert api.post("/api/v1/auth/register", body, format="json").status_code == 201
     body["username"] = "alice2"
@@ -269,9 +269,7 @@ def test_one_mail_lists_every_account_of_an_address(make_user, deliver) -> None:
     assert message.extra_headers["Auto-Submitted"] == "auto-generated"
 
 
-def test_a_mail_goes_to_the_address_as_stored_never_to_one_that_looks_like_it(
-    make_user, deliver
-) -> None:
+def test_a_mail_goes_to_the_address_as_stored_never_to_a_lookalike(make_user, deliver) -> None:
     make_user("mike11", email="mike@example.org")
     deliver()
     with pytest.raises(InvalidInput):
@@ -342,7 +340,7 @@ def test_a_broken_rule_does_not_use_the_link_up(alice) -> None:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_many_uses_of_a_link_at_once_one_wins(make_user) -> None:
+def test_one_of_many_uses_of_a_link_at_once_succeeds(make_user) -> None:
     user = make_user("alice1", email=ADDRESS)
     token = links.for_recovery(user)
     results = at_once([lambda n=n: actions.recover(token, f"other.pass{n}") for n in range(8)])
@@ -354,7 +352,7 @@ def test_of_many_uses_of_a_link_at_once_one_wins(make_user) -> None:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_two_addresses_confirmed_at_once_one_counts(make_user) -> None:
+def test_two_addresses_confirmed_at_once_store_one(make_user) -> None:
     user = make_user()
     tokens = [links.for_email(user, f"a{number}@example.org") for number in range(6)]
     results = at_once([lambda one=one: actions.confirm_email(one) for one in tokens])
@@ -379,9 +377,7 @@ def test_no_mail_where_nobody_has_the_address(alice, deliver) -> None:
     assert deliver() == []
 
 
-def test_a_password_change_is_told_by_mail_if_there_is_an_address(
-    alice, make_user, api_for, deliver
-) -> None:
+def test_a_password_change_sends_a_mail_to_the_address(alice, make_user, api_for, deliver) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", PASSWORD, NEW)
     actions.set_password(make_user("bobby1"), NEW)
@@ -393,7 +389,7 @@ def test_a_password_change_is_told_by_mail_if_there_is_an_address(
 
 
 # --- mails --------------------------------------------------------------------------------------
-def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_address(
+def test_changes_of_two_factor_send_a_mail_to_the_address(
     alice, make_user, deliver, monkeypatch
 ) -> None:
     now = time.time()
@@ -423,7 +419,7 @@ def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_addres
         assert not set(codes) & set(message.body.split())
 
 
-def test_mails_speak_the_language_of_who_asks(alice, client, deliver) -> None:
+def test_mails_are_in_the_language_of_the_requester(alice, client, deliver) -> None:
     client.cookies["django_language"] = "zh-hans"
     client.post("/recover", {"email": ADDRESS})
     client.cookies["django_language"] = "en"
@@ -446,7 +442,7 @@ def test_an_address_gets_at_most_three_mails_in_a_short_time(alice, deliver) -> 
     assert len(deliver()) == 1
 
 
-def test_who_asks_too_often_is_told_to_wait(api, client, clock) -> None:
+def test_too_many_requests_for_mails_are_refused(api, client, clock) -> None:
     for number in range(budgets.MAIL_ASKER.capacity):
         body = {"email": f"a{number}@example.org"}
         assert api.post("/api/v1/auth/recover", body, format="json").status_code == 204
@@ -483,7 +479,7 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
     assert ADDRESS not in caplog.text
 
 
-def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monkeypatch) -> None:
+def test_a_postponed_mail_survives_the_worker(alice, clock, deliver, monkeypatch) -> None:
     send = mail.send
 
     def refuse(*args: object, **kwargs: object) -> int:
@@ -568,7 +564,7 @@ def test_the_api_of_ones_address(make_user, api_for, api, deliver) -> None:
         ({"email": 7, "password": PASSWORD}, 400, ["email"]),
     ],
 )
-def test_what_the_api_of_ones_address_refuses(body, status, fields, make_user, api_for) -> None:
+def test_the_email_api_refuses_bad_requests(body, status, fields, make_user, api_for) -> None:
     answer = api_for(make_user()).post("/api/v1/auth/email", body, format="json")
     assert (answer.status_code, list(answer.json()["fields"])) == (status, fields)
 
@@ -671,7 +667,7 @@ def test_the_pages_of_the_recovery(client, alice) -> None:
         ("email", "/email/confirm", {}),
     ],
 )
-def test_a_link_leads_to_a_page_whose_address_holds_no_secret(
+def test_a_link_redirects_to_a_page_without_the_secret_in_its_address(
     browser, alice, kind: str, page: str, form: dict[str, str]
 ) -> None:
     token = (
@@ -705,9 +701,7 @@ def test_the_page_of_a_link_is_void_without_its_cookie_or_later(
     assert client.get("/recover/choose").status_code == 400
 
 
-def test_of_two_links_the_form_of_the_first_changes_nothing_of_the_second(
-    client, alice, make_user
-) -> None:
+def test_the_form_of_one_link_does_not_affect_another_link(client, alice, make_user) -> None:
     other = make_user("other1", email=ADDRESS)
     for user in (alice, other):
         client.get(f"/recover/{links.for_recovery(user)}")

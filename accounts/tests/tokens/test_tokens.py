@@ -270,9 +270,7 @@ def test_a_padded_token_is_another_spelling_and_refused(user, settings) -> None:
                 tokens.decode_access(access + padding)
 
 
-def test_what_is_remembered_of_a_token_is_not_its_time_nor_its_key(
-    pair, monkeypatch, settings
-) -> None:
+def test_cached_tokens_are_still_checked_for_time_and_key(pair, monkeypatch, settings) -> None:
     principal = tokens.decode_access(pair.access)
     assert tokens.decode_access(pair.access) is principal
     settings.JWT_KEYS = [OTHER_KEY]
@@ -344,7 +342,7 @@ def test_a_cached_floor_is_never_lowered(user, pair) -> None:
     assert floors[:2] == (5, 7)
 
 
-def test_a_reader_that_is_late_does_not_bring_back_an_old_floor(user, pair) -> None:
+def test_a_late_reader_does_not_restore_an_old_floor(user, pair) -> None:
     old = cache.stored_floors(user.pk, "chrome")
     assert old is not None
     assert old[:2] == (0, 0)

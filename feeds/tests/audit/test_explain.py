@@ -57,7 +57,7 @@ def reader(make_user: Make, author: User, drain: Make) -> User:
 
 
 # --- hidden -------------------------------------------------------------------------------------
-def test_ids_that_nobody_has_are_told_and_not_shown(reader: User, make_post: Make) -> None:
+def test_unknown_ids_are_reported_and_not_shown(reader: User, make_post: Make) -> None:
     post = make_post(reader)
     assert explain.explain(None, post.pk).codes == [Code.NO_READER]
     assert explain.explain(12345, post.pk).codes == [Code.NO_READER]
@@ -66,7 +66,7 @@ def test_ids_that_nobody_has_are_told_and_not_shown(reader: User, make_post: Mak
     assert not explain.explain(None, 12345).shown
 
 
-def test_a_deleted_post_is_told_with_the_row_that_is_left(
+def test_a_deleted_post_is_reported_with_its_remaining_row(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -78,7 +78,7 @@ def test_a_deleted_post_is_told_with_the_row_that_is_left(
     assert codes(author, post) == ["deleted"]
 
 
-def test_somebody_not_followed_is_told_with_the_row_that_is_left(
+def test_an_unfollowed_author_is_reported_with_the_remaining_row(
     reader: User, author: User, make_user: Make, make_post: Make, drain: Make
 ) -> None:
     post, closed = make_post(author), make_post(author, visibility="followers")
@@ -95,7 +95,7 @@ def test_somebody_not_followed_is_told_with_the_row_that_is_left(
     assert not explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_banned_and_closed_accounts_are_told(
+def test_banned_and_closed_accounts_are_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post, own = make_post(author), make_post(reader)
@@ -112,7 +112,7 @@ def test_banned_and_closed_accounts_are_told(
 
 
 @pytest.mark.parametrize("who", ["reader", "author", "both"])
-def test_it_is_told_who_blocks_whom(
+def test_both_directions_of_a_block_are_reported(
     reader: User, author: User, make_post: Make, drain: Make, who: str
 ) -> None:
     post = make_post(author)
@@ -151,7 +151,7 @@ def test_a_fan_out_is_followed_from_the_plan_to_the_row(
     assert explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_the_chunk_is_the_one_whose_range_has_the_reader(
+def test_the_chunk_is_the_one_that_covers_the_reader(
     reader: User, author: User, make_user: Make, make_post: Make, settings: LazySettings
 ) -> None:
     settings.FANOUT_CHUNK = 1
@@ -172,7 +172,7 @@ def test_the_chunk_is_the_one_whose_range_has_the_reader(
     assert "pushed_chunk" not in codes(reader, post)
 
 
-def test_a_row_from_a_backfill_is_told_from_one_by_the_fan_out(
+def test_rows_of_a_backfill_and_of_the_fan_out_are_distinguished(
     author: User, reader: User, make_user: Make, make_post: Make, drain: Make
 ) -> None:
     alone = make_user()
@@ -189,7 +189,7 @@ def test_a_row_from_a_backfill_is_told_from_one_by_the_fan_out(
     assert codes(later, unheard) == ["followed", "pushed_backfill"]
 
 
-def test_a_plan_that_is_forgotten_is_told(
+def test_a_purged_plan_is_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -217,7 +217,7 @@ def test_posts_not_pushed_to_all_are_pulled_by_their_frozen_mode(
     assert not explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_what_the_inbox_lacks_is_pulled(
+def test_posts_missing_in_the_inbox_are_pulled(
     author: User, make_user: Make, make_post: Make, drain: Make, settings: LazySettings
 ) -> None:
     settings.BACKFILL_MAX = 1
@@ -236,7 +236,7 @@ def test_what_the_inbox_lacks_is_pulled(
     assert codes(reader, new) == ["followed", "pulled_below_floor", "pushed_backfill"]
 
 
-def test_a_row_that_is_missing_or_wrong_is_told(
+def test_a_missing_or_wrong_row_is_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -384,7 +384,7 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
         (("reader1", "77"), "There is no post 77."),
     ],
 )
-def test_the_command_fails_clearly_for_what_is_not_known(
+def test_the_command_fails_clearly_for_unknown_people_and_posts(
     reader: User, arguments: tuple[str, str], told: str
 ) -> None:
     with pytest.raises(CommandError) as failed:
@@ -449,7 +449,7 @@ def test_staff_see_the_reasons_on_a_page_that_is_linked(
         ({"viewer": "<b>x</b>", "post": "1"}, "There is nobody of this name or id."),
     ],
 )
-def test_the_page_says_what_is_not_known(
+def test_the_page_names_unknown_people_and_posts(
     make_staff: Make, reader: User, query: dict[str, str], told: str
 ) -> None:
     response = make_staff(Role.ADMIN).get(PAGE, query)
@@ -477,7 +477,7 @@ def test_nobody_but_staff_sees_the_page_and_none_but_admins_rebuild(
     assert not AuditEntry.objects.filter(action="rebuild_inbox").exists()
 
 
-def test_an_admin_rebuilds_an_inbox_and_the_trail_says_so(
+def test_an_admin_rebuilds_an_inbox_and_it_is_noted(
     make_staff: Make, reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)

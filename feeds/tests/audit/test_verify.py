@@ -253,7 +253,7 @@ def test_rows_that_nobody_counts_on_are_not_missed(
     assert sync.missing(reader.pk, 9) == []
 
 
-def test_an_entry_that_the_cached_inbox_lacks_is_found(reader: User, posts: list[Post]) -> None:
+def test_an_entry_missing_in_the_cached_inbox_is_found(reader: User, posts: list[Post]) -> None:
     warm(reader)
     assert told(reader) == []
     unlist(cache.INBOX.key(reader.pk), posts[3])
@@ -273,7 +273,7 @@ def pulled(author: User, make_post: Make, reader: User, drain: Make, monkeypatch
     return post
 
 
-def test_a_pulled_post_that_the_cached_outbox_lacks_is_found(
+def test_a_pulled_post_missing_in_the_cached_outbox_is_found(
     reader: User, author: User, pulled: Post
 ) -> None:
     warm(reader)
@@ -283,7 +283,7 @@ def test_a_pulled_post_that_the_cached_outbox_lacks_is_found(
 
 
 @pytest.mark.parametrize("is_warm", [False, True])
-def test_a_head_that_does_not_say_that_its_author_is_pulled_is_found(
+def test_a_head_without_the_flag_of_a_pulled_author_is_found(
     reader: User, author: User, pulled: Post, *, is_warm: bool
 ) -> None:
     if is_warm:
@@ -292,7 +292,7 @@ def test_a_head_that_does_not_say_that_its_author_is_pulled_is_found(
     assert told(reader) == [("from the tables", "missing", pulled.pk, ["followed", "head_behind"])]
 
 
-def test_an_open_fan_out_that_the_cached_list_lacks_is_found(
+def test_an_open_fan_out_missing_in_the_cached_list_is_found(
     reader: User, author: User, make_post: Make
 ) -> None:
     post = make_post(author)
@@ -328,7 +328,7 @@ def _deaf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_deaf")
-def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
+def test_a_cached_reader_without_a_follow_is_found(
     reader: User, author: User, make_user: Make, make_post: Make
 ) -> None:
     other = make_user()
@@ -351,7 +351,7 @@ def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
 
 
 @pytest.mark.usefixtures("_deaf")
-def test_a_cached_reader_who_does_not_know_of_a_block_is_found(
+def test_a_cached_reader_without_a_block_is_found(
     reader: User, author: User, posts: list[Post]
 ) -> None:
     warm(reader)
@@ -395,7 +395,7 @@ def test_caches_that_are_right_raise_no_doubt(
             assert cache_audit.doubts(viewer.pk, post.pk) == []
 
 
-def test_without_redis_the_tables_alone_are_asked(
+def test_without_redis_only_the_tables_are_read(
     reader: User, author: User, posts: list[Post]
 ) -> None:
     warm(reader)
@@ -569,14 +569,14 @@ def test_nothing_is_found_while_people_post_and_follow(
 
 
 # --- whom it looks at ---------------------------------------------------------------------------
-def test_a_small_site_is_looked_at_whole_but_for_closed_accounts(make_user: Make) -> None:
+def test_a_small_site_is_verified_whole_except_closed_accounts(make_user: Make) -> None:
     people = [make_user() for _ in range(5)]
     accounts_actions.ban(people[2])
     everybody = [person.pk for person in people if person is not people[2]]
     assert verify.choose(4) == verify.choose(100) == everybody
 
 
-def test_of_a_large_site_mostly_people_who_were_there_lately_are_chosen(
+def test_on_a_large_site_mostly_recently_active_people_are_chosen(
     make_user: Make, django_assert_max_num_queries: Make, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(verify, "_dice", random.Random(7))
@@ -600,7 +600,7 @@ def test_of_a_large_site_mostly_people_who_were_there_lately_are_chosen(
     assert chosen.count(late) > chosen.count(early)
 
 
-def test_of_a_large_site_where_nobody_was_lately_anybody_is_chosen(make_user: Make) -> None:
+def test_on_a_large_site_without_recent_activity_anybody_is_chosen(make_user: Make) -> None:
     people = [make_user() for _ in range(8)]
     User.objects.update(last_seen=timezone.now() - timedelta(days=400))
     found = verify.choose(2)
@@ -620,7 +620,7 @@ def command(*arguments: str) -> tuple[str, int]:
     return out.getvalue(), 0
 
 
-def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
+def test_the_command_prints_differences_and_reasons_and_exits_with_1(
     reader: User, posts: list[Post]
 ) -> None:
     assert command() == ("people 2, pages 2, wrong posts 0\n", 0)
@@ -640,7 +640,7 @@ def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
 @pytest.mark.parametrize(
     "arguments", [("--user", "nobody9"), ("--sample", "0"), ("--pages", "x"), ("--size", "-1")]
 )
-def test_the_command_refuses_what_makes_no_sense(db: None, arguments: tuple[str, ...]) -> None:
+def test_the_command_refuses_invalid_options(db: None, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command(*arguments)
     assert not FeedCheck.objects.exists()
@@ -652,7 +652,7 @@ def figures() -> dict[str, float]:
     return {name: float(value) for name, value in pairs}
 
 
-def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
+def test_the_nightly_check_reports_in_the_metrics_and_the_log(
     reader: User, posts: list[Post], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert figures() == {}
@@ -673,7 +673,7 @@ def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
     assert figures()["socialsite_feed_differences"] == 0
 
 
-def test_only_the_newest_checks_are_kept(reader: User, monkeypatch: Any) -> None:
+def test_only_the_newest_checks_are_stored(reader: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(verify, "KEPT_CHECKS", 2)
     for _ in range(4):
         verify.run(pages=1)

@@ -123,7 +123,7 @@ class TestAllWays(TestCase):
         size=st.integers(1, 60),
         numbers=NUMBERS,
     )
-    def test_every_way_finds_what_the_oracle_does(
+    def test_every_method_finds_the_posts_of_the_oracle(
         self,
         posts: Sequence[tuple[int, int, bool]],
         too_high: Sequence[int],
@@ -208,7 +208,7 @@ def test_a_deletion_between_two_statements_loses_no_other_post(
 
 
 @pytest.mark.django_db
-def test_posts_of_followed_people_who_were_not_asked_for_stay_out(
+def test_posts_of_followed_people_outside_the_selection_stay_out(
     make_user: Make, make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A banned author is still followed; the visibility check would hide their posts row by row."""
@@ -407,7 +407,7 @@ def test_busy_authors_are_scanned_and_quiet_ones_are_not(make_user: Make) -> Non
 @pytest.mark.parametrize(
     ("life", "most"), [("only strangers write", 512), ("many at first, then none", 5000)]
 )
-def test_a_scan_looks_at_few_rows_for_nothing_and_never_at_more_than_the_other_way_costs(
+def test_a_scan_reads_few_useless_rows_and_never_costs_more_than_reading_by_author(
     make_user: Make, monkeypatch: pytest.MonkeyPatch, life: str, most: int
 ) -> None:
     viewer = make_user().pk

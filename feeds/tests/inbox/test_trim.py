@@ -54,7 +54,7 @@ def state(reader: User) -> tuple[int, int]:
     return found.inbox_floor // 1000, found.generation
 
 
-def test_what_is_beyond_the_size_goes_and_is_pulled(
+def test_rows_beyond_the_size_are_trimmed_and_pulled(
     author: User, reader: User, settings: LazySettings
 ) -> None:
     settings.INBOX_MAX = 3
@@ -133,7 +133,7 @@ def test_posts_of_one_moment_stay_or_go_together(
     assert_exact(reader, 2)
 
 
-def test_the_floor_never_falls_and_what_comes_in_below_it_does_no_harm(
+def test_the_floor_never_falls_and_entries_below_it_are_harmless(
     author: User, reader: User, settings: LazySettings
 ) -> None:
     """A slow chunk and a backfill insert rows below the floor: these count, and are removed."""

@@ -250,14 +250,14 @@ def look(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Show
     return [read(viewer, [post]) for viewer in viewers]
 
 
-def test_whoever_changes_a_count_or_a_like_forgets_it(writer) -> None:
+def test_each_change_of_a_count_or_a_like_invalidates_it(writer) -> None:
     post, viewers, act = writer
     before = look(viewers, post, shown)
     act()
     assert look(viewers, post, shown) == look(viewers, post, true) != before
 
 
-def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_num_queries) -> None:
+def test_a_rollback_leaves_the_cache_unchanged(writer, django_assert_num_queries) -> None:
     post, viewers, act = writer
     before = look(viewers, post, shown)
     with transaction.atomic():
@@ -268,7 +268,7 @@ def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_nu
         assert look(viewers, post, shown) == before
 
 
-def test_what_is_read_in_a_transaction_is_not_cached(writer) -> None:
+def test_reads_in_a_transaction_are_not_cached(writer) -> None:
     post, viewers, act = writer
     redis.call(lambda connection: connection.flushdb())
     with transaction.atomic():
@@ -278,7 +278,7 @@ def test_what_is_read_in_a_transaction_is_not_cached(writer) -> None:
     assert redis.call(lambda connection: connection.dbsize()) == 0
 
 
-def test_the_event_forgets_what_a_process_that_died_after_the_commit_left(
+def test_the_event_invalidates_the_cache_of_a_process_that_died_after_the_commit(
     writer, django_capture_on_commit_callbacks
 ) -> None:
     post, viewers, act = writer
@@ -301,7 +301,7 @@ def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypat
         assert look(viewers, post, shown) == look(viewers, post, true)
 
 
-def test_a_fill_between_commit_and_forgetting_does_not_last(
+def test_a_fill_between_commit_and_invalidation_does_not_last(
     writer, monkeypatch, django_capture_on_commit_callbacks
 ) -> None:
     post, viewers, act = writer
@@ -314,7 +314,7 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
     assert look(viewers, post, shown) == look(viewers, post, true)
 
 
-def test_without_redis_all_is_right_and_no_change_is_forgotten_about(writer, dead_redis) -> None:
+def test_without_redis_all_is_right_and_a_later_redis_has_nothing_old(writer, dead_redis) -> None:
     post, viewers, act = writer
     with dead_redis():
         act()
@@ -323,7 +323,7 @@ def test_without_redis_all_is_right_and_no_change_is_forgotten_about(writer, dea
 
 
 @pytest.mark.parametrize("event", [Liked, Unliked])
-def test_the_event_of_a_like_forgets_the_counts_and_the_likes_of_its_person(
+def test_the_event_of_a_like_invalidates_the_counts_and_the_likes_of_its_person(
     event, author, reader, posts
 ) -> None:
     post, other = posts(2)
@@ -339,7 +339,7 @@ def test_the_event_of_a_like_forgets_the_counts_and_the_likes_of_its_person(
 
 
 @pytest.mark.parametrize("event", [Bookmarked, Unbookmarked])
-def test_the_event_of_a_bookmark_forgets_the_count_and_what_its_person_did(
+def test_the_event_of_a_bookmark_invalidates_the_count_and_the_actions_of_its_person(
     event, reader, posts
 ) -> None:
     (post,) = posts(1)
@@ -349,7 +349,7 @@ def test_the_event_of_a_bookmark_forgets_the_count_and_what_its_person_did(
 
 
 @pytest.mark.parametrize("event", [PostReposted, RepostDeleted])
-def test_the_event_of_a_repost_forgets_the_count_and_what_its_person_did(
+def test_the_event_of_a_repost_invalidates_the_count_and_the_actions_of_its_person(
     event, reader, posts
 ) -> None:
     (post,) = posts(1)
@@ -360,7 +360,7 @@ def test_the_event_of_a_repost_forgets_the_count_and_what_its_person_did(
 
 
 @pytest.mark.parametrize("event", WORDS)
-def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None:
+def test_the_event_of_a_comment_invalidates_the_counts(event, reader, posts) -> None:
     (post,) = posts(1)
     shown(reader, [post])
     tell(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
@@ -368,7 +368,7 @@ def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None
     assert liked_hash(reader)
 
 
-def test_a_like_of_a_comment_forgets_the_likes_of_its_thread_alone(
+def test_a_like_of_a_comment_invalidates_only_the_likes_of_its_thread(
     author, reader, posts, round_trips
 ) -> None:
     (post,) = posts(1)
@@ -399,7 +399,7 @@ def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
         assert found == true(viewer, ids)
 
 
-def test_what_a_feed_has_the_leases_of_is_cached(reader, posts, django_assert_num_queries) -> None:
+def test_a_feed_caches_the_lists_it_leased(reader, posts, django_assert_num_queries) -> None:
     ids = posts(4)
     actions.like(reader, POST, ids[0])
     for viewer, most in ((reader, 2), (None, 1)):
@@ -410,7 +410,7 @@ def test_what_a_feed_has_the_leases_of_is_cached(reader, posts, django_assert_nu
             assert found == true(viewer, ids)
 
 
-def test_what_is_not_cached_costs_two_queries_at_most(
+def test_a_cache_miss_costs_two_queries_at_most(
     author, reader, posts, monkeypatch, django_assert_num_queries, dead_redis
 ) -> None:
     ids = posts(12)
@@ -434,7 +434,7 @@ def test_what_is_not_cached_costs_two_queries_at_most(
         shown(None, ids)
 
 
-def test_posts_are_asked_for_in_several_batches_or_never(
+def test_posts_are_read_in_several_batches_or_none(
     author, reader, posts, round_trips, django_assert_num_queries
 ) -> None:
     first, second, never, inside = posts(4)
@@ -468,7 +468,7 @@ def test_a_like_costs_one_round_trip(reader, posts, round_trips) -> None:
 
 
 # --- the threshold ------------------------------------------------------------------------------
-def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
+def test_likes_are_complete_above_the_threshold_and_queried_below(
     reader, posts, monkeypatch, django_assert_num_queries
 ) -> None:
     monkeypatch.setattr(cache, "MINE_MAX", 3)
@@ -565,7 +565,7 @@ def test_a_late_fill_does_not_replace_the_likes_of_a_later_reader(
     assert shown(reader, ids) == true(reader, ids)
 
 
-def test_what_was_read_before_redis_was_emptied_is_not_cached(reader, posts, monkeypatch) -> None:
+def test_values_read_before_redis_was_emptied_are_not_cached(reader, posts, monkeypatch) -> None:
     ids = posts(2)
     actions.like(reader, POST, ids[1])
     with monkeypatch.context() as patch:
@@ -587,9 +587,7 @@ def test_a_redis_that_dies_before_the_fill_does_no_harm(
     assert shown(reader, ids) == true(reader, ids)
 
 
-def test_what_is_cached_and_every_lease_runs_out(
-    reader, posts, monkeypatch, real_lifetimes
-) -> None:
+def test_cached_values_and_leases_expire(reader, posts, monkeypatch, real_lifetimes) -> None:
     (post,) = posts(1)
     keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]
 
@@ -701,7 +699,7 @@ class World:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(st.one_of(DOES, READS), min_size=4, max_size=25), kept=st.integers(0, 4))
-def test_any_history_shows_what_the_tables_have(
+def test_any_history_shows_the_state_of_the_tables(
     make_user: Any, make_post: Any, steps: list[Any], kept: int
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -717,7 +715,7 @@ def test_any_history_shows_what_the_tables_have(
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user, make_post) -> None:
+def test_each_of_many_writers_sees_its_own_writes_at_once(make_user, make_post) -> None:
     people = [make_user() for _ in range(4)]
     ids = [make_post(people[0]).pk for _ in range(3)]
     stale: list[Any] = []

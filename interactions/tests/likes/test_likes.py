@@ -103,7 +103,7 @@ def test_flags_cost_no_query_when_all_likes_of_the_thread_are_cached(
             assert asked.value == set(comments[:count])
 
 
-def test_a_page_of_comments_asks_once_for_people_and_likes(
+def test_a_page_of_comments_reads_people_and_likes_once(
     reader, post, comments, round_trips
 ) -> None:
     actions.like(reader, COMMENT, comments[0])
@@ -130,7 +130,7 @@ def test_likes_of_another_thread_or_person_are_not_mixed_in(
     assert queries.replies(reader, comments[1]).items == []
 
 
-def test_any_history_tells_everybody_what_they_like(make_user, make_post, monkeypatch) -> None:
+def test_any_history_shows_everybody_their_likes(make_user, make_post, monkeypatch) -> None:
     monkeypatch.setattr(cache, "LIKED_MAX", 2)
     monkeypatch.setattr(cache, "MINE_MAX", 2)
     people = [make_user() for _ in range(3)]

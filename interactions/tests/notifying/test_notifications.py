@@ -56,7 +56,7 @@ def post(me: Any, make_post: Any) -> Any:
     return make_post(me, content="my words")
 
 
-def test_each_kind_is_told_to_whom_it_is_for(
+def test_each_kind_notifies_its_readers(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -99,7 +99,7 @@ def test_many_actors_are_one_notification_and_three_are_named(
     assert unread(me) == 1
 
 
-def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, drain: Any) -> None:
+def test_an_undone_action_notifies_no_longer(me: Any, people: Any, post: Any, drain: Any) -> None:
     anna, bert, *_ = people
     said = [actions.comment(anna, post.pk, "one"), actions.comment(anna, post.pk, "two")]
     actions.like(anna, POST, post.pk)
@@ -122,7 +122,7 @@ def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, d
     assert unread(me) == 0
 
 
-def test_who_is_named_in_the_words_of_a_repost_of_their_own_post_is_told_once(
+def test_an_author_mentioned_in_a_repost_of_their_post_is_notified_once(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -135,7 +135,7 @@ def test_who_is_named_in_the_words_of_a_repost_of_their_own_post_is_told_once(
     assert told(me) == told(bert) == []
 
 
-def test_a_repost_is_told_once_without_words_and_each_time_with_them(
+def test_a_plain_repost_notifies_once_and_a_quote_each_time(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -156,7 +156,7 @@ def test_a_repost_is_told_once_without_words_and_each_time_with_them(
     assert told(me) == [("reposted", ["anna"], 1, True)]
 
 
-def test_liking_again_and_again_tells_once_and_a_further_comment_tells_again(
+def test_repeated_likes_notify_once_and_a_further_comment_notifies_again(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -266,7 +266,7 @@ def test_a_block_takes_back_the_place_too(me: Any, people: Any, post: Any, drain
     assert queries.notifications(me).items == [{**item, "read": True} for item in before]
 
 
-def test_what_the_reader_may_not_see_any_more_is_not_told_of(
+def test_hidden_content_notifies_no_longer(
     me: Any, people: Any, make_post: Any, post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -295,9 +295,7 @@ def test_what_the_reader_may_not_see_any_more_is_not_told_of(
     assert unread(me) == len(told(me)) == 0
 
 
-def test_of_a_deleted_comment_nobody_is_told_any_more(
-    me: Any, people: Any, post: Any, drain: Any
-) -> None:
+def test_a_deleted_comment_notifies_nobody(me: Any, people: Any, post: Any, drain: Any) -> None:
     anna = people[0]
     mine = actions.comment(me, post.pk, "mine")
     actions.comment(anna, post.pk, "answer", mine.pk)
@@ -311,7 +309,7 @@ def test_of_a_deleted_comment_nobody_is_told_any_more(
     assert (unread(me), unread(anna)) == (0, 0)
 
 
-def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
+def test_content_deleted_before_the_fold_leaves_nothing_unread(
     me: Any, people: Any, make_post: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -326,7 +324,7 @@ def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
     assert not Notification.objects.filter(user=me, is_unread=True).exists()
 
 
-def test_a_mention_is_told_only_to_who_may_see_the_post(
+def test_a_mention_notifies_only_people_who_may_see_the_post(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -337,7 +335,7 @@ def test_a_mention_is_told_only_to_who_may_see_the_post(
     assert not NotificationCause.objects.filter(user=me).exists()
 
 
-def test_who_is_answered_and_named_is_told_once(
+def test_a_person_answered_and_mentioned_is_notified_once(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     mine = actions.comment(me, post.pk, "mine")
@@ -346,7 +344,7 @@ def test_who_is_answered_and_named_is_told_once(
     assert told(me) == [("replied", ["anna"], 1, False)]
 
 
-def test_what_a_featured_post_does_not_show_is_not_told(
+def test_comments_hidden_below_a_featured_post_notify_nobody(
     me: Any, people: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(causes, "STEP", 1)
@@ -373,7 +371,7 @@ def test_what_a_featured_post_does_not_show_is_not_told(
     assert told(me) == [("replied", ["bert", "anna"], 2, False), *everything[:1]]
 
 
-def test_the_badge_knows_when_a_pin_shows_or_hides_what_is_below_it(
+def test_the_badge_knows_when_a_pin_shows_or_hides_replies(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -412,7 +410,7 @@ def test_preferences_count_from_then_on(
     assert told(me) == [("liked", ["bert", "anna"], 2, False)]
 
 
-def test_staff_tell_why_and_not_who(
+def test_notices_by_staff_have_a_reason_and_no_name(
     me: Any, people: Any, post: Any, make_user: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
@@ -436,7 +434,7 @@ def test_staff_tell_why_and_not_who(
     assert told(boss) == []
 
 
-def test_reading_marks_what_was_there_and_never_what_comes_later(
+def test_reading_marks_present_items_and_never_later_ones(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     """Two devices, old pages, a time in the future: nothing becomes read unseen."""
@@ -494,7 +492,7 @@ def test_redelivery_and_reordering_change_nothing(
     assert unread(me) == 2
 
 
-def test_old_groups_are_forgotten_when_read_and_only_then(
+def test_only_read_groups_are_pruned(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, settings: Any
 ) -> None:
     anna = people[0]
@@ -568,7 +566,7 @@ def test_the_count_is_bounded(
     assert queries.unread_count(me) == (3, True)
 
 
-def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
+def test_a_reader_with_endless_causes_delays_nobody(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     other = make_post(people[0])
@@ -583,7 +581,7 @@ def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
     assert told(me)[0][2] == told(people[0])[0][2] == 4
 
 
-def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
+def test_a_failed_fold_of_one_reader_does_not_stop_the_next(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, caplog: Any
 ) -> None:
     anna, bert, *_ = people
@@ -619,7 +617,7 @@ def short_steps(monkeypatch: Any) -> None:
     monkeypatch.setattr(causes, "STEP", 2)
 
 
-def test_what_a_ban_hides_from_many_is_done_in_steps(
+def test_a_ban_that_affects_many_readers_is_processed_in_steps(
     short_steps: None, me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, *others = people
@@ -637,7 +635,7 @@ def test_what_a_ban_hides_from_many_is_done_in_steps(
     assert sum(deliver_one_by_one(due)) == 2  # the follow by its own event
 
 
-def test_a_post_that_is_deleted_is_no_longer_told_of_in_steps(
+def test_notifications_of_a_deleted_post_are_removed_in_steps(
     short_steps: None, me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     for person in people:

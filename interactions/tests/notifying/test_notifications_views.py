@@ -45,7 +45,7 @@ def badge(html: str) -> str | None:
     return None if "hidden" in tag else rest.partition("<")[0]
 
 
-def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
+def test_the_list_shows_actors_and_actions_and_a_form_marks_it_as_read(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
     assert "Nothing to tell you yet" in page(browser)
@@ -102,7 +102,7 @@ def test_further_pages_come_as_parts_for_htmx_and_whole_without(
     assert "<html" in whole
 
 
-def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
+def test_a_removal_by_staff_is_shown_with_the_reason_and_without_a_link(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
@@ -151,7 +151,7 @@ def test_the_badge_costs_no_round_trip_of_its_own(
 
 
 @pytest.mark.parametrize("hide", ["i block", "they block", "both block", "banned"])
-def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
+def test_hidden_people_are_in_no_page_no_response_and_no_count(
     me: Any,
     browser: Client,
     api_for: Any,
@@ -216,7 +216,7 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
         drain()
 
 
-def test_staff_look_at_them_only(make_user: Any, make_post: Any, drain: Any) -> None:
+def test_staff_see_them_read_only(make_user: Any, make_post: Any, drain: Any) -> None:
     boss, fan = make_user("bossy"), make_user()
     accounts_actions.promote(boss, Role.ADMIN)
     actions.like(fan, POST, make_post(boss).pk)

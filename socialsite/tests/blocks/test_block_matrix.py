@@ -100,7 +100,7 @@ def test_every_method_is_called_and_proves_something() -> None:
                 assert call.method != "get" or call.sees, f"{call.path} proves nothing"
 
 
-def test_only_the_addresses_of_relations_tell_who_blocks_whom() -> None:
+def test_only_the_addresses_of_relations_reveal_blocks() -> None:
     """For all other addresses somebody who blocks the reader does not exist."""
     told = {
         address

@@ -101,7 +101,7 @@ def block(crowd: Crowd) -> None:
     relations_actions.block(users["mutual"], crowd.hidden)
 
 
-def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
+def test_sockets_get_nothing_across_a_block_or_from_somebody_banned(
     make_user: Any, api_for: Any, drain: Any
 ) -> None:
     crowd = Crowd(make_user)

@@ -157,9 +157,7 @@ def test_a_picture_is_for_those_who_may_see_a_post_with_it(
 
 
 @pytest.mark.django_db
-def test_what_one_may_not_see_is_answered_as_what_does_not_exist(
-    world: World, author: User
-) -> None:
+def test_hidden_objects_get_the_response_of_missing_ones(world: World, author: User) -> None:
     hidden = world.pictures["followers"].name
     for role in (GUEST, "stranger", "blocked"):
         for method in ("get", "head"):
@@ -177,7 +175,7 @@ def test_what_one_may_not_see_is_answered_as_what_does_not_exist(
 
 
 @pytest.mark.django_db
-def test_only_public_pictures_may_be_kept_by_caches(world: World) -> None:
+def test_only_public_pictures_may_be_cached(world: World) -> None:
     for what, role, kept in (
         ("public", GUEST, PUBLIC),
         ("followers", "follower", PRIVATE),
@@ -248,7 +246,7 @@ def test_a_person_who_is_unfollowed_or_blocked_loses_the_pictures_at_once(
 
 # --- public links -------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_a_public_picture_gets_its_link_by_its_event_or_when_it_is_asked_for(
+def test_a_public_picture_gets_its_link_by_its_event_or_its_first_request(
     author: User, drain: Make
 ) -> None:
     asked, waits = posted(author, "public")[1], posted(author, "public")[1]
@@ -319,7 +317,7 @@ def test_posts_from_before_are_found_by_the_migration(author: User, fan: User, d
 
 
 @pytest.mark.django_db
-def test_the_nightly_look_takes_away_what_should_not_be_public(
+def test_the_nightly_check_removes_links_that_should_not_be_public(
     author: User, drain: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usage, "STEP", 2)

@@ -224,7 +224,7 @@ def test_every_address_that_is_read_takes_from_a_budget(admin: Any, taken: set[s
     assert lacks == FREE_READS
 
 
-def test_no_key_in_redis_holds_an_address(admin: Any) -> None:
+def test_no_key_in_redis_contains_an_address(admin: Any) -> None:
     guest = APIClient(REMOTE_ADDR="203.0.113.9")
     for path in ("/recommended", "/search?q=ali", "/api/schema/"):
         guest.get(path)
@@ -324,7 +324,7 @@ ELSEWHERE = {
         "test_many_accounts_together_send_ten_mails_of_a_kind_to_an_address_then_ten_an_hour",
     ),
     "mail_site": (OF_MAILS, SITE),
-    "notice": (OF_MAILS, "test_of_one_kind_of_notice_an_account_gets_five_at_once"),
+    "notice": (OF_MAILS, "test_an_account_gets_five_notices_of_one_kind_at_once"),
     "notice_site": (OF_MAILS, SITE),
     "mentions": (
         "interactions/tests/notifying/test_mentions.py",
@@ -402,7 +402,7 @@ def test_every_row_refuses_until_tokens_flow_back_and_zero_lifts_it(
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", HOW)
-def test_without_redis_those_hold_that_the_database_counts(
+def test_without_redis_budgets_of_the_database_are_enforced(
     name: str, world: World, settings: Any, dead_redis: Any
 ) -> None:
     settings.BUDGETS = {name: Rate(2, 2)}

@@ -74,7 +74,7 @@ def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, mon
     assert read == [brackets(MOST)]
 
 
-def test_a_list_of_posts_full_of_at_signs_costs_what_other_posts_cost(make_user, make_post) -> None:
+def test_posts_full_of_at_signs_cost_no_more_than_others(make_user, make_post) -> None:
     author = make_user()
 
     def cost(text: str) -> float:

@@ -28,7 +28,7 @@ def reads(**values: bytes):
     return read
 
 
-def test_what_was_loaded_is_found() -> None:
+def test_loaded_values_are_cached() -> None:
     assert load(CACHE, [1, 2], reads(v1=b"one")) == {1: b"one", 2: b""}
     assert found(1, 2, 3) == {1: b"one", 2: b""}
 
@@ -95,7 +95,7 @@ def test_without_redis_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert load(CACHE, [1], reads(v1=b"one")) == {1: b"one"}
 
 
-def test_what_could_not_be_forgotten_is_forgotten_before_anything_else(
+def test_a_deletion_in_the_backlog_comes_before_any_other_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)  # this process asks first
@@ -133,7 +133,7 @@ def test_an_epoch_that_was_wiped_never_comes_back() -> None:
     assert start(EPOCH) not in (None, first)
 
 
-def test_without_redis_there_is_no_epoch_and_the_renewal_is_owed(
+def test_without_redis_there_is_no_epoch_and_the_renewal_is_in_the_backlog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)

@@ -99,7 +99,7 @@ def test_a_write_between_two_stages_would_leave_one_if_leases_came_second(
         assert any(is_stale_after_a_write_before(stage, cache) for stage in STAGES)
 
 
-def test_all_reads_share_two_round_trips_and_what_is_cached_is_not_read(
+def test_all_reads_share_two_round_trips_and_cached_values_are_not_queried(
     round_trips: list[int],
 ) -> None:
     table = Table()
@@ -117,7 +117,7 @@ def test_all_reads_share_two_round_trips_and_what_is_cached_is_not_read(
     assert again.value == one.value
 
 
-def test_what_is_asked_and_leased_ahead_is_finished_later_without_asking_again(
+def test_reads_asked_and_leased_ahead_finish_later_without_asking_again(
     round_trips: list[int],
 ) -> None:
     table = Table()
@@ -257,7 +257,7 @@ def test_a_post_would_be_lost_if_an_inbox_were_older_than_the_open_fan_outs() ->
     assert any(is_lost(stage, warm, rule=False) for stage, warm in itertools.product(STAGES, WARM))
 
 
-def test_a_read_is_asked_for_after_those_that_must_not_be_newer() -> None:
+def test_a_read_is_asked_after_the_reads_that_must_not_be_newer() -> None:
     order: list[str] = []
 
     class Noted(Read[None]):

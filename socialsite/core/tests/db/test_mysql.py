@@ -35,7 +35,7 @@ def pings() -> Iterator[mock.Mock]:
         yield pings
 
 
-def test_a_connection_in_use_is_kept_without_a_ping(pings: mock.Mock) -> None:
+def test_a_connection_in_use_is_reused_without_a_ping(pings: mock.Mock) -> None:
     before = asked_who()
     for _ in range(3):
         begin_a_request()
@@ -54,7 +54,7 @@ def test_a_connection_that_the_server_ended_is_replaced(pings: mock.Mock) -> Non
     assert pings.called
 
 
-def test_a_connection_not_looked_at_for_long_is_asked(
+def test_a_connection_idle_for_long_is_pinged(
     pings: mock.Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "UNSEEN_SECONDS", 0)
@@ -63,7 +63,7 @@ def test_a_connection_not_looked_at_for_long_is_asked(
     assert pings.call_count == 1
 
 
-def test_a_connection_on_which_something_failed_is_asked(pings: mock.Mock) -> None:
+def test_a_connection_after_an_error_is_pinged(pings: mock.Mock) -> None:
     with pytest.raises(OperationalError), connection.cursor() as cursor:
         cursor.execute("KILL QUERY CONNECTION_ID()")
     begin_a_request()
@@ -71,7 +71,7 @@ def test_a_connection_on_which_something_failed_is_asked(pings: mock.Mock) -> No
     assert pings.call_count == 1
 
 
-def test_of_a_connection_that_was_closed_from_this_side_nothing_is_expected() -> None:
+def test_nothing_is_expected_of_a_connection_closed_by_this_side() -> None:
     asked_who()
     connection.connection.close()
     assert not connection.is_usable()

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.once
         ("cookie", "\\" * 9000, ""),
     ],
 )
-def test_what_is_read_of_a_header(name: str, value: str, read: str) -> None:
+def test_header_values_are_bounded(name: str, value: str, read: str) -> None:
     assert header_limits.bounded(name, value) == read
 
 

@@ -68,14 +68,14 @@ def test_a_repeat_gets_the_first_answer_and_has_no_effect() -> None:
     assert made() == 1
 
 
-def test_a_repeat_shows_what_was_made_as_it_is_now() -> None:
+def test_a_repeat_shows_the_object_as_it_is_now() -> None:
     first = send()
     Event.objects.update(type="changed")
     second = send()
     assert (second.status_code, second.data) == (201, first.data | {"type": "changed"})
 
 
-def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothing() -> None:
+def test_a_repeat_for_a_deleted_object_responds_like_a_read_and_creates_nothing() -> None:
     send()
     Event.objects.all().delete()
     again = send()
@@ -83,7 +83,7 @@ def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothin
     assert made() == 0
 
 
-def test_a_key_keeps_no_text() -> None:
+def test_a_key_stores_no_text() -> None:
     """Otherwise a text that is deleted everywhere would remain in it."""
     send({"content": "secret"})
     row = IdempotencyKey.objects.values().get()
@@ -119,7 +119,7 @@ def test_keys_belong_to_their_person() -> None:
     assert made() == 2
 
 
-def test_a_refused_request_keeps_neither_key_nor_effect() -> None:
+def test_a_refused_request_stores_neither_key_nor_effect() -> None:
     assert send({"fail": 1}).status_code == 404
     assert made() == 0
     assert not IdempotencyKey.objects.exists()

@@ -15,7 +15,7 @@ from socialsite.core.http.turns import Places, Turns
 pytestmark = pytest.mark.once
 
 
-def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() -> None:
+def test_the_number_of_requests_at_once_is_bounded_and_slow_clients_use_no_turn() -> None:
     inside, most, answered = [0], [0], [0]
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -92,7 +92,7 @@ def test_no_address_has_all_places() -> None:
     assert taken(places, turns.PASSWORD, "other") == ""
 
 
-def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
+def test_waiting_requests_queue_and_no_address_fills_the_queue() -> None:
     places, done = Places(8, line=8), list[str]()
 
     def work(owner: str) -> None:
@@ -116,7 +116,7 @@ def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
     assert not places._waiting
 
 
-def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WAIT_SECONDS", 0.05)
     places = Places(1, line=1)
     assert [taken(places, turns.PASSWORD) for _ in range(2)] == ["", "UNAVAILABLE"]
@@ -135,7 +135,7 @@ def test_work_within_slow_work_takes_no_second_place() -> None:
             assert taken(places, turns.PASSWORD) == "UNAVAILABLE"
 
 
-def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
+def test_requests_that_write_leave_half_of_the_turns_to_reads() -> None:
     async def main() -> None:
         inside: list[str] = []
 

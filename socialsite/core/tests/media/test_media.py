@@ -101,7 +101,7 @@ def png_of_size(width: int, height: int) -> bytes:
 
 # --- stored pictures ----------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
-def test_the_four_formats_are_kept_with_a_thumbnail(kind: str) -> None:
+def test_the_four_formats_are_stored_with_a_thumbnail(kind: str) -> None:
     item = store(picture((1000, 500), kind))
     assert (item.width, item.height) == (1000, 500)
     assert near(kept(item).convert("RGB").getpixel((10, 10)), RED)
@@ -139,7 +139,7 @@ def test_files_are_readable_for_the_web_server_alone_and_no_draft_is_left(
     assert files()[0].parent.stat().st_mode & 0o7777 == directory
 
 
-def test_a_long_picture_is_scaled_down_and_keeps_its_shape() -> None:
+def test_a_long_picture_is_scaled_down_in_proportion() -> None:
     item = store(picture((6000, 1500), "JPEG"))
     assert (item.width, item.height) == (2048, 512)
     assert kept(item).size == (2048, 512)
@@ -161,7 +161,7 @@ def test_a_small_picture_is_not_scaled_up() -> None:
     assert kept(item, thumb=True).size == (7, 5)
 
 
-def test_transparency_is_kept_and_opaque_pictures_become_jpeg() -> None:
+def test_transparency_is_preserved_and_opaque_pictures_become_jpeg() -> None:
     image = Image.new("RGBA", (20, 20), (10, 200, 10, 0))
     image.paste((10, 200, 10, 255), (0, 0, 10, 20))
     see_through = store(encoded(image))
@@ -184,14 +184,14 @@ def test_sixteen_bit_greys_are_scaled_and_not_clipped() -> None:
     assert near(kept(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
 
 
-def test_transparency_by_palette_or_by_colour_key_is_kept() -> None:
+def test_transparency_by_palette_or_by_colour_key_is_preserved() -> None:
     keyed = encoded(Image.new("RGB", (8, 8), RED), transparency=RED)
     palette = encoded(Image.new("P", (8, 8), 3), "GIF", transparency=3)
     for data in (keyed, palette):
         assert kept(store(data)).convert("RGBA").getchannel("A").getpixel((4, 4)) == 0
 
 
-def test_of_an_animation_the_first_frame_is_kept() -> None:
+def test_an_animation_is_stored_as_its_first_frame() -> None:
     frames = [Image.new("RGB", (30, 20), colour) for colour in (RED, BLUE)]
     item = store(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))
     assert near(kept(item).convert("RGB").getpixel((5, 5)), RED)
@@ -212,7 +212,7 @@ def test_of_an_animation_the_first_frame_is_kept() -> None:
         (99, "left"),
     ],
 )
-def test_a_picture_is_turned_as_the_camera_was_held(orientation: int, red_at: str) -> None:
+def test_a_picture_is_rotated_by_its_exif_orientation(orientation: int, red_at: str) -> None:
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     item = store(encoded(two_colours(), "JPEG", exif=exif, quality=95))
@@ -301,7 +301,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
+def test_a_file_that_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
     with pytest.raises(errors.UnsupportedMedia):
         store(REFUSED[name])
     assert not files()
@@ -408,7 +408,7 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert most == [media.DECODERS]
 
 
-def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_waits_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(media, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(media, "_decoders", threading.BoundedSemaphore(1))
     with media._decoders, pytest.raises(errors.Unavailable):
@@ -417,7 +417,7 @@ def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyP
 
 
 # --- reading ------------------------------------------------------------------------------------
-def test_by_ids_gives_ones_own_pictures_in_the_order_asked() -> None:
+def test_by_ids_returns_ones_own_pictures_in_the_given_order() -> None:
     first, second = store(picture()), store(picture())
     assert media.by_ids(1, [second.pk, first.pk]) == [second, first]
     assert media.by_ids(1, []) == []
@@ -444,7 +444,7 @@ def upload(client: Any, data: bytes, name: str = "x.png", **fields: Any) -> Any:
     )
 
 
-def test_an_upload_answers_with_the_kept_picture(make_user: Any, api_for: Any) -> None:
+def test_an_upload_responds_with_the_stored_picture(make_user: Any, api_for: Any) -> None:
     me = make_user()
     answer = upload(api_for(me), picture((600, 300)), alt=" a red\nfield ")
     assert answer.status_code == 201
@@ -504,7 +504,7 @@ def test_a_description_that_is_a_file_is_taken_as_none(make_user: Any, api_for: 
     assert (answer.status_code, answer.json()["alt"]) == (201, "")
 
 
-def test_an_upload_repeated_with_its_key_is_kept_once(make_user: Any, api_for: Any) -> None:
+def test_an_upload_repeated_with_its_key_is_stored_once(make_user: Any, api_for: Any) -> None:
     client, headers = api_for(make_user()), {"Idempotency-Key": "k1"}
     first = upload(client, picture(), headers=headers)
     again = upload(client, picture(), headers=headers)
@@ -517,7 +517,7 @@ def test_an_upload_repeated_with_its_key_is_kept_once(make_user: Any, api_for: A
     assert len(files()) == 2
 
 
-def test_no_file_is_left_when_the_key_cannot_be_kept(
+def test_no_file_remains_when_the_key_cannot_be_stored(
     make_user: Any, api_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: object, **kwargs: object) -> None:
@@ -556,7 +556,7 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     assert len(files()) == 2 * len(left)
 
 
-def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_never(
+def test_unused_pictures_are_swept_and_used_ones_never(
     make_user: Any,
 ) -> None:
     owner, other = make_user(), make_user()
@@ -604,7 +604,7 @@ def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
     assert (Media.objects.count(), files()) == (0, [])
 
 
-def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
+def test_deleting_a_post_locks_the_head_before_its_pictures(make_user: Any) -> None:
     """In the same order as publishing; otherwise the two would deadlock."""
     owner = make_user()
     post = feeds_actions.publish(owner, images=[store(picture(), owner.pk).pk])
@@ -624,7 +624,7 @@ def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) ->
     assert Media.objects.count() == 1
 
 
-def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
+def test_pictures_swept_while_a_post_was_written_are_not_added_to_it(
     make_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = make_user()

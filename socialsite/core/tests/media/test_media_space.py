@@ -88,7 +88,7 @@ def test_a_new_account_has_less_room_until_it_is_a_week_old(
     assert Media.objects.count() == 3
 
 
-def test_whoever_just_registered_has_a_new_account(
+def test_a_just_registered_account_counts_as_new(
     make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 0)
@@ -181,7 +181,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_nothing_half_written(
 
 
 @pytest.mark.parametrize("written", [2, 3])
-def test_of_several_pictures_none_stays_when_the_disk_is_full_at_the_second(
+def test_no_picture_stays_when_the_disk_is_full_at_the_second(
     media_root: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     full_after(monkeypatch, written)
@@ -202,7 +202,7 @@ def test_other_errors_of_the_disk_are_not_taken_for_a_full_one(
         store(1)
 
 
-def test_an_upload_that_finds_no_room_on_its_way_is_told_so(
+def test_an_upload_that_fills_the_disk_is_refused(
     make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object) -> None:

@@ -47,7 +47,7 @@ def test_the_capacity_is_given_at_once_and_the_rest_in_the_course_of_an_hour(clo
     assert given(9) == 5
 
 
-def test_parts_of_a_token_are_kept(clock: Clock) -> None:
+def test_parts_of_a_token_are_stored(clock: Clock) -> None:
     take = Take(TWO, "a")  # one flows back in 514 and two seventh seconds
     assert given(2, take) == 2
     found = 0
@@ -68,7 +68,7 @@ def test_owners_have_budgets_of_their_own(clock: Clock) -> None:
     assert given(9) == given(9, Take(FIVE, "b")) == 5
 
 
-def test_of_several_budgets_all_give_or_none_does(clock: Clock) -> None:
+def test_several_budgets_all_grant_or_none_does(clock: Clock) -> None:
     both = [Take(FIVE, "a"), Take(TWO, "a")]
     assert given(9, *both) == 2
     assert wait(*both) == 515
@@ -76,7 +76,7 @@ def test_of_several_budgets_all_give_or_none_does(clock: Clock) -> None:
     assert [denial.budget for denial in allowances.take_all(both)] == [FIVE, TWO]
 
 
-def test_what_was_not_done_after_all_is_given_back(clock: Clock) -> None:
+def test_tokens_of_undone_work_are_refunded(clock: Clock) -> None:
     for _ in range(9):
         with pytest.raises(ZeroDivisionError), allowances.spent([Take(FIVE, "a")]):
             raise ZeroDivisionError
@@ -116,7 +116,7 @@ def test_losing_redis_opens_nothing(clock: Clock, dead_redis: Callable[[], Any])
         assert given(9, Take(FIVE, "b")) == 5
 
 
-def test_rows_of_full_budgets_are_purged_and_none_tells_whose_it_was(clock: Clock) -> None:
+def test_rows_of_full_budgets_are_purged_and_none_reveals_its_owner(clock: Clock) -> None:
     given(2, Take(FIVE, "192.0.2.7"))
     given(1, Take(FIVE, "198.51.100.9"))
     assert "192.0.2" not in str(list(Allowance.objects.values()))
@@ -130,7 +130,7 @@ def test_rows_of_full_budgets_are_purged_and_none_tells_whose_it_was(clock: Cloc
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_fifty_at_once_exactly_the_capacity_gets_through() -> None:
+def test_with_fifty_at_once_exactly_the_capacity_gets_through() -> None:
     slow = Budget("slow", 5, 1, Per.ADDRESS, Store.DATABASE, "Of these tests.")
     other = Budget("other", 1000, 1, Per.NETWORK, Store.DATABASE, "Of these tests.")
     start, found = threading.Barrier(50), []
