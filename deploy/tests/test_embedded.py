@@ -232,7 +232,7 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
     app = proxy._get_current_object()
 
     @app.task(name="test.told")
-    def told() -> None:
+    def check() -> None:
         done.set()
 
     @app.task(name="test.scheduled")
@@ -251,7 +251,7 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
         for _ in range(5):
             done.clear()
             began = time.monotonic()
-            told.delay()
+            check.delay()
             assert done.wait(60)
             waits.append(time.monotonic() - began)
         assert min(waits) < 0.5

@@ -22,7 +22,7 @@ from interactions.models import (
     Subject,
     SubjectType,
 )
-from interactions.tests.helpers import drift, told
+from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
@@ -70,13 +70,13 @@ def test_a_like_counts_once_however_often_it_is_repeated(post, reader, other) ->
     assert actions.like(other, POST, post.pk) == 2
     assert [actions.unlike(reader, POST, post.pk) for _ in range(3)] == [1, 1, 1]
     assert Like.objects.count() == 1
-    assert told() == ["Liked", "Liked", "Unliked"]
+    assert pending_events() == ["Liked", "Liked", "Unliked"]
     assert drift() == []
 
 
 def test_an_unlike_without_a_like_changes_nothing(post, reader) -> None:
     assert actions.unlike(reader, POST, post.pk) == 0
-    assert told() == []
+    assert pending_events() == []
 
 
 def test_likes_of_a_comment_are_counted_on_the_comment(post, reader, other) -> None:
@@ -158,7 +158,7 @@ def test_a_comment_is_stored_with_its_text_and_counted(post, reader) -> None:
     assert (row.pk, row.root_id, row.parent_id, row.author_id) == (made.pk, None, None, reader.pk)
     assert CommentContent.objects.get(pk=made.pk).content == "two\nlines"
     assert subject_of(post).comment_count == 1
-    assert told() == ["Commented"]
+    assert pending_events() == ["Commented"]
 
 
 def test_replies_are_below_the_root_and_name_the_answered_comment(post, reader, other) -> None:
@@ -272,7 +272,7 @@ def test_a_comment_is_deleted_once_by_its_author(post, reader) -> None:
         assert actions.delete_comment(reader, comment.pk).subject.subj_id == post.pk
     assert Comment.objects.get().deleted
     assert subject_of(post).comment_count == 0
-    assert told() == ["Commented", "CommentDeleted"]
+    assert pending_events() == ["Commented", "CommentDeleted"]
 
 
 def test_a_wrong_count_does_not_prevent_deleting(post, author, reader) -> None:
@@ -533,7 +533,7 @@ class TestThreads:
             root = actions.comment(person, post, "root").pk
             self.run([partial(actions.delete_comment, person, root)] * THREADS)
         assert drift() == []
-        assert told().count("CommentDeleted") == ROUNDS
+        assert pending_events().count("CommentDeleted") == ROUNDS
 
     def test_nobody_slips_in_after_the_subject_was_closed(self, make_user, make_post) -> None:
         person = make_user()

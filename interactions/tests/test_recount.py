@@ -81,7 +81,7 @@ def spoiled(name: str, post: int) -> tuple[Any, str]:
     return model.objects.filter(**which, **{ident: post}), column
 
 
-def kept(rows: Any, column: str) -> int:
+def stored(rows: Any, column: str) -> int:
     return rows.values_list(column, flat=True).get()
 
 
@@ -109,13 +109,13 @@ def test_each_wrong_counter_is_found_reported_and_repaired(post, name, caplog, m
     monkeypatch.setattr(recount, "STEP", 2)
     rows, column = spoiled(name, post)
     for more in (40, -PLACES[name][3]):  # the second with folded likes
-        before, off = kept(rows, column), abs(more)
+        before, off = stored(rows, column), abs(more)
         wrong = before + more
         rows.update(**{column: wrong})
         printed, code = command()
         assert "wrong 1\n" in printed
         assert f"\n{name:14}off by {off}\n" in printed
-        assert (code, kept(rows, column)) == (1, wrong)
+        assert (code, stored(rows, column)) == (1, wrong)
         with caplog.at_level(logging.WARNING):
             tasks.check_counts()
         assert f"{{'{name}': {more}}}" in caplog.text
@@ -127,7 +127,7 @@ def test_each_wrong_counter_is_found_reported_and_repaired(post, name, caplog, m
     while relay.relay():
         pass
     assert drift() == []
-    assert kept(rows, column) == PLACES[name][3]
+    assert stored(rows, column) == PLACES[name][3]
 
 
 def test_reasons_and_counts_of_a_missing_row_are_repaired(post, people) -> None:
@@ -226,7 +226,7 @@ def test_repairing_while_people_write_is_never_wrong(post, people, monkeypatch) 
                 case 5:
                     actions.fold_counts(POST, post)
 
-    def mend() -> None:
+    def repair() -> None:
         recount.run(fix=True)
         while not over.is_set():
             wrong.extend(recount.run(fix=True).drift.items())
@@ -239,5 +239,5 @@ def test_repairing_while_people_write_is_never_wrong(post, people, monkeypatch) 
         finally:
             over.set()
 
-    assert at_once([mend, write_all]) == [None, None]
+    assert at_once([repair, write_all]) == [None, None]
     assert wrong == []

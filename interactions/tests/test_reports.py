@@ -295,7 +295,7 @@ def test_an_object_deleted_while_it_is_reported_opens_no_case(
     reports = import_module("interactions.actions.reports")
     keep = reports._report
 
-    def keep_late(*args: Any) -> bool:
+    def store_late(*args: Any) -> bool:
         ends: dict[str, Any] = {
             "post": lambda: feeds_actions.delete(author, things["post"]),
             "comment": lambda: actions.delete_comment(author, things["comment"]),
@@ -305,7 +305,7 @@ def test_an_object_deleted_while_it_is_reported_opens_no_case(
         drain()
         return keep(*args)
 
-    monkeypatch.setattr(reports, "_report", keep_late)
+    monkeypatch.setattr(reports, "_report", store_late)
     with pytest.raises(errors.AppError):
         actions.report(me, ReportedKind[kind.upper()], things[kind], "spam")
     assert not Case.objects.exists()
@@ -332,7 +332,7 @@ def test_many_reports_at_once_open_one_for_each_person(make_user, make_post) -> 
     post = make_post(make_user()).pk
     staff = accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
 
-    def tell(person: Any) -> None:
+    def report(person: Any) -> None:
         for _ in range(10):
             actions.report(person, POST, post, "spam")
 
@@ -341,8 +341,8 @@ def test_many_reports_at_once_open_one_for_each_person(make_user, make_post) -> 
             for found in Case.objects.all():
                 actions.dismiss_reports(staff, found.pk)
 
-    results = at_once([*(lambda person=person: tell(person) for person in people * 2), dismiss])
+    results = at_once([*(lambda person=person: report(person) for person in people * 2), dismiss])
     assert not any(isinstance(result, Exception) for result in results), results
-    tell(people[0])
+    report(people[0])
     assert all(kept == true for kept, true in open_counts())
     assert Report.objects.filter(reporter=people[0], is_open=True).count() == 1

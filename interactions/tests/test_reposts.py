@@ -43,7 +43,7 @@ def post(author, make_post):
     return make_post(author, content=MARK)
 
 
-def told() -> list[str]:
+def pending_events() -> list[str]:
     rows = Event.objects.filter(type__in=("PostReposted", "RepostDeleted")).order_by("pk")
     return list(rows.values_list("type", flat=True))
 
@@ -68,13 +68,13 @@ def test_a_repost_without_words_is_there_once_and_can_be_undone(client, post, dr
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
     seen = card(client, post.pk)
     assert (seen["repost_count"], seen["reposted"]) == (1, True)
-    assert told() == ["PostReposted"]
+    assert pending_events() == ["PostReposted"]
     for _ in range(2):
         assert client.delete(address).status_code == 204
         seen = card(client, post.pk)
         assert (seen["repost_count"], seen["reposted"]) == (0, False)
     assert client.get(f"{V1}posts/{made['id']}").status_code == 404
-    assert told() == ["PostReposted", "RepostDeleted"]
+    assert pending_events() == ["PostReposted", "RepostDeleted"]
     assert client.post(address, format="json").status_code == 201
     drain()
     assert drift() == []

@@ -12,7 +12,7 @@ from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Like, Subject, SubjectType
 from interactions.queries import Sort
-from interactions.tests.helpers import drift, told
+from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
@@ -83,7 +83,7 @@ def test_pinned_comments_stand_first_in_both_sorts_and_never_twice(author, reade
     ] * 4
     actions.unpin(author, made[4])
     assert listed(reader, post, "new", 2) == [made[n] for n in (1, 0, 6, 5, 4, 3, 2)]
-    assert told().count("CommentPinned") == 3
+    assert pending_events().count("CommentPinned") == 3
 
 
 def test_pinning_again_changes_nothing_and_deleting_unpins(author, reader, post) -> None:
@@ -98,7 +98,7 @@ def test_pinning_again_changes_nothing_and_deleting_unpins(author, reader, post)
     assert [card["pinned"] for card in queries.comments(reader, post).items] == [False]
     with pytest.raises(NotFound):
         actions.pin(author, comment)
-    assert told() == ["Commented", "CommentPinned", "Commented", "CommentDeleted"]
+    assert pending_events() == ["Commented", "CommentPinned", "Commented", "CommentDeleted"]
 
 
 def test_only_the_author_of_the_post_pins_and_only_so_many(
@@ -160,7 +160,7 @@ def test_the_author_closes_and_opens_again(author, reader, other, post) -> None:
         actions.comment(author, post, "hello")
     actions.set_comment_status(author, post, "open")
     actions.comment(reader, post, "hello")
-    assert told().count("Commented") == 1
+    assert pending_events().count("Commented") == 1
     with pytest.raises(Forbidden):
         actions.set_comment_status(reader, post, "closed")
     for status in ("deleted", "", "Open"):

@@ -17,7 +17,16 @@ from relations import actions
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.pairs import locks, states
 from relations.pairs.states import Action
-from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, stored, told
+from relations.tests.helpers import (
+    ROUTES,
+    at_once,
+    bring,
+    counted,
+    pair,
+    pending_events,
+    row,
+    stored,
+)
 from relations.tests.test_states import CELLS, REFUSED
 from socialsite.core.http.errors import (
     Blacklisted,
@@ -66,7 +75,7 @@ def test_each_cell_changes_both_rows_and_publishes_only_real_transitions(
         assert act(a, b) is after[0]
     assert pair(a, b) == after
     changed = after != before
-    assert bool(told()) == changed
+    assert bool(pending_events()) == changed
     assert RelationLog.objects.count() - log == changed
     if row(a, b):
         assert stored(a, b).version == stored(b, a).version == version + changed
@@ -77,7 +86,7 @@ def test_a_block_between_friends_ends_two_follows(people) -> None:
     bring(a, b, Relation.BI_FOLLOWING)
     Event.objects.all().delete()
     actions.block(a, b)
-    assert sorted(told()) == sorted(
+    assert sorted(pending_events()) == sorted(
         [
             ("FollowCanceled", a.pk, b.pk),
             ("FollowCanceled", b.pk, a.pk),
@@ -120,7 +129,11 @@ def test_following_again_reuses_the_row_and_publishes_it_again(people) -> None:
     assert stored(a, b).version == 3
     events = Event.objects.order_by("pk").values_list("aggregate_id", "payload__id")
     assert list(events) == [(first, first)] * 3
-    assert [name for name, _, _ in told()] == ["FollowCreated", "FollowCanceled", "FollowCreated"]
+    assert [name for name, _, _ in pending_events()] == [
+        "FollowCreated",
+        "FollowCanceled",
+        "FollowCreated",
+    ]
 
 
 def test_unfollowing_a_stranger_leaves_nothing_behind(people) -> None:
@@ -231,7 +244,7 @@ def test_following_someone_i_block_changes_nothing_and_returns_the_state(people)
     actions.block(a, b)
     Event.objects.all().delete()
     assert actions.follow(a, b) is Relation.BLACKLISTING
-    assert told() == []
+    assert pending_events() == []
 
 
 def test_the_cap_refuses_the_next_follow_and_an_unfollow_makes_room(make_user, monkeypatch) -> None:
@@ -273,7 +286,7 @@ def test_a_rolled_back_follow_stores_and_publishes_nothing(people) -> None:
         actions.follow(a, b)
         transaction.set_rollback(True)
     assert pair(a, b) == (None, None)
-    assert told() == []
+    assert pending_events() == []
 
 
 @pytest.mark.parametrize("act", [actions.follow, actions.block])
@@ -327,7 +340,7 @@ def test_a_change_between_the_read_and_the_lock_counts(
         return
     assert actions.follow(a, b) is after
     changes = RelationLog.objects.count()
-    assert stored(a, b).version == stored(b, a).version == changes == len(told())
+    assert stored(a, b).version == stored(b, a).version == changes == len(pending_events())
     assert counted(a)["following"] == (after is not Relation.BLACKLISTING)
 
 
@@ -411,7 +424,7 @@ class TestAtOnce:
         results = at_once([lambda: actions.follow(a, b), lambda: actions.follow(b, a)])
         assert set(results) == {Relation.BI_FOLLOWING, Relation.FOLLOWING}
         assert pair(a, b) == (Relation.BI_FOLLOWING, Relation.BI_FOLLOWING)
-        assert sorted(told()) == sorted(
+        assert sorted(pending_events()) == sorted(
             [("FollowCreated", a.pk, b.pk), ("FollowCreated", b.pk, a.pk)]
         )
 
@@ -419,7 +432,7 @@ class TestAtOnce:
         a, b = people
         results = at_once([lambda: actions.follow(a, b)] * 6)
         assert results == [Relation.FOLLOWING] * 6
-        assert told() == [("FollowCreated", a.pk, b.pk)]
+        assert pending_events() == [("FollowCreated", a.pk, b.pk)]
         assert counted(a)["following"] == 1
 
     def test_the_cap_is_never_exceeded(self, make_user, monkeypatch) -> None:

@@ -272,7 +272,7 @@ class TestAtOnce:
             while not over.is_set():
                 relay.relay(20)
 
-        def mend() -> None:
+        def repair() -> None:
             recount.run(fix=True)
             while not over.is_set():
                 wrong.extend(
@@ -291,7 +291,7 @@ class TestAtOnce:
         writers = [threading.Thread(target=write_and_close, args=(write, n)) for n in range(3)]
         for writer in writers:
             writer.start()
-        results = at_once([run_relay, mend, lambda: end(writers)])
+        results = at_once([run_relay, repair, lambda: end(writers)])
         assert [result for result in results if isinstance(result, Exception)] == []
         assert wrong == []
         Event.objects.update(available_at=0)

@@ -144,7 +144,7 @@ SHOWN = {
 }
 
 
-def said(page: str) -> tuple[str, str, bool]:
+def state_of(page: str) -> tuple[str, str, bool]:
     """Return the words beside the name, the button's label, and whether there is a block menu."""
     words = re.search(r'data-testid="relation"[^>]*>(.*?)</span>(?:</span>)?', page)
     button = re.search(r"<button class=\"button[^>]*>\s*(.*?)<span", page)
@@ -160,7 +160,7 @@ def test_the_state_is_shown_both_ways(make_user, state) -> None:
     browser = browser_of(me)
     for address in ("/@Otherone", "/search?q=otherone"):
         page = browser.get(address).content.decode()
-        assert said(page[page.index("<main") :]) == (*SHOWN[state], True), address
+        assert state_of(page[page.index("<main") :]) == (*SHOWN[state], True), address
 
 
 def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user) -> None:
@@ -180,7 +180,7 @@ def test_htmx_gets_the_words_beside_the_name_too(make_user) -> None:
     text = response.content.decode()
     assert f'id="relation-{b.username}"' in text
     assert 'hx-swap-oob="true"' in text
-    assert said(text) == ("Friends", "Following", True)
+    assert state_of(text) == ("Friends", "Following", True)
 
 
 # --- block --------------------------------------------------------------------------------------
@@ -220,10 +220,10 @@ def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(make_user)
     response = browser.post(address, {"block": "1", "next": "/search?q=x"}, headers=HTMX)
     text = response.content.decode()
     assert "<html" not in text
-    assert said(text) == ("Blocked", "Unblock", False)
+    assert state_of(text) == ("Blocked", "Unblock", False)
     assert 'name="next" value="/search?q=x"' in text
     response = browser.post(address, {"block": "0", "next": "/search?q=x"}, headers=HTMX)
-    assert said(response.content.decode()) == ("", "Follow", True)
+    assert state_of(response.content.decode()) == ("", "Follow", True)
     for wanted in (f"/@{b.username.upper()}", ""):
         response = browser.post(address, {"block": "1", "next": wanted}, headers=HTMX)
         assert response["HX-Redirect"].lower() == f"/@{b.username}"
@@ -326,9 +326,9 @@ def test_an_unblock_there_can_be_taken_back(make_user) -> None:
     data = {"next": "/settings/blocked"}
     address = f"/@{b.username}/block"
     text = browser.post(address, data | {"block": "0"}, headers=HTMX).content.decode()
-    assert said(text) == ("", "Block again", False)
+    assert state_of(text) == ("", "Block again", False)
     text = browser.post(address, data | {"block": "1"}, headers=HTMX).content.decode()
-    assert said(text) == ("Blocked", "Unblock", False)
+    assert state_of(text) == ("Blocked", "Unblock", False)
     assert browser.post(address, data | {"block": "0"})["Location"] == "/settings/blocked"
 
 

@@ -149,7 +149,7 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
         socket = Socket(ticket=ticket)
         assert await socket.open()
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
         again = Socket(ticket=ticket)
         assert await again.open()
         assert await again.code() == (4002, "")

@@ -49,8 +49,8 @@ def test_a_push_arrives_at_every_socket_of_the_person_and_nobody_else(way, user,
             assert await socket.open()
         await in_thread(hints.push, [user.pk, 1], {"type": "new_posts", "count": 1})
         for socket in mine:
-            assert await socket.hears() == {"type": "new_posts", "count": 1}
-        assert await theirs.hears_nothing()
+            assert await socket.receive() == {"type": "new_posts", "count": 1}
+        assert await theirs.is_silent()
         for socket in (*mine, theirs):
             await socket.leave()
 
@@ -90,10 +90,10 @@ def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monk
             assert hints.perhaps_online([user.pk, 5]) == {user.pk, 5}
             for count in (1, 1, 2):
                 await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": count})
-            assert await socket.hears_nothing()
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
-        assert await socket.hears() == {"type": "new_posts", "count": 2}
-        assert await socket.hears_nothing()
+            assert await socket.is_silent()
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 2}
+        assert await socket.is_silent()
         await socket.leave()
 
     run(scenario)
@@ -141,7 +141,7 @@ def test_a_socket_is_closed_with_the_reason(way, act, reason, by, user, monkeypa
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         await in_thread(act, user)
-        assert await socket.hears() == {"type": "kicked", "reason": reason, "by": by}
+        assert await socket.receive() == {"type": "kicked", "reason": reason, "by": by}
         assert await socket.code() == (4001, reason)
 
     run(scenario)
@@ -187,8 +187,8 @@ def test_a_kick_of_one_device_leaves_the_others_and_a_newer_sign_in_alone(user) 
         assert await new.open()
         assert (await old.code())[0] == 4001
         await in_thread(hints.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
-        assert await new.hears_nothing()
-        assert await other.hears_nothing()
+        assert await new.is_silent()
+        assert await other.is_silent()
         await new.leave()
         await other.leave()
 
@@ -242,7 +242,7 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
         await in_thread(actions.log_out, user, "chrome")
         monkeypatch.setattr(hints, "_send", send)
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "kicked", "reason": "logout", "by": ""}
+        assert await socket.receive() == {"type": "kicked", "reason": "logout", "by": ""}
         assert (await socket.code())[0] == 4001
 
     run(scenario)
@@ -293,9 +293,9 @@ def test_frames_from_the_browser_are_ignored_and_many_are_refused(user) -> None:
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         for text in ("{", "null", '{"type":"session.kick"}', "x" * 1024):
-            await socket.says(text)
-        assert await socket.hears_nothing()
-        await socket.says("x" * 1025)
+            await socket.send(text)
+        assert await socket.is_silent()
+        await socket.send("x" * 1025)
         assert (await socket.code())[0] == 1009
 
     run(scenario)
@@ -352,7 +352,7 @@ def test_without_a_channel_layer_a_socket_polls_the_token_state(
             monkeypatch.setattr(layer, name, trouble)
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
-        assert await socket.hears_nothing()
+        assert await socket.is_silent()
         await in_thread(actions.log_out, user, "chrome")
         assert await socket.code() == (4001, "logout")
         assert layer.channels == {}
@@ -371,21 +371,21 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
             socket = Socket.by_cookie(pair.access)
             assert await socket.open()
         # Hints in the meantime are lost, so the page fetches what is new.
-        assert await socket.hears() == {"type": "new_posts", "count": 0}
-        assert await socket.hears() == {"type": "notification"}
-        assert await socket.hears_nothing()
+        assert await socket.receive() == {"type": "new_posts", "count": 0}
+        assert await socket.receive() == {"type": "notification"}
+        assert await socket.is_silent()
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
         await socket.leave()
 
     run(scenario)
 
 
-async def forget_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+async def clear_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     await in_thread(redis.call, lambda connection: connection.delete(hints.ONLINE))
 
 
-async def be_late(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+async def let_presence_expire(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     long_ago = {str(user.pk): time.time() * 1000 - hints.ONLINE_MS - 1}
     await in_thread(redis.call, lambda connection: connection.zadd(hints.ONLINE, long_ago))
 
@@ -405,7 +405,7 @@ async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> Non
         await until(lambda: unknown == {"chrome", "android"})
 
 
-@pytest.mark.parametrize("loss", [forget_presence, be_late, do_without_redis])
+@pytest.mark.parametrize("loss", [clear_presence, let_presence_expire, do_without_redis])
 def test_pages_fetch_news_once_after_a_gap_in_presence(
     loss, user, quick, dead_redis, monkeypatch
 ) -> None:
@@ -416,13 +416,13 @@ def test_pages_fetch_news_once_after_a_gap_in_presence(
         mine = [Socket.by_cookie(pair.access) for pair in pairs]
         for socket in mine:
             assert await socket.open()
-        assert await mine[0].hears_nothing()
+        assert await mine[0].is_silent()
         await loss(user, dead_redis, monkeypatch)
         for socket in mine:
-            assert await socket.hears() == {"type": "new_posts", "count": 0}
-            assert await socket.hears() == {"type": "notification"}
+            assert await socket.receive() == {"type": "new_posts", "count": 0}
+            assert await socket.receive() == {"type": "notification"}
         for socket in mine:
-            assert await socket.hears_nothing()
+            assert await socket.is_silent()
             await socket.leave()
 
     run(scenario)

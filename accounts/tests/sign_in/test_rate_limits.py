@@ -30,7 +30,7 @@ def client_of(access: str) -> APIClient:
     return found
 
 
-def left(budget: budgets.Budget, user: Any) -> int:
+def remaining(budget: budgets.Budget, user: Any) -> int:
     """Return the rest of a person's budget."""
     return buckets.take(budget, user.pk, cost=0).remaining
 
@@ -47,11 +47,11 @@ def test_a_token_that_was_revoked_takes_nothing_from_its_person(make_user, cooki
     for path in ("/api/v1/users/me", "/api/v1/feed?max_time=1", "/bookmarks?max_time=1"):
         for _ in range(3):
             assert thief.get(path).status_code in (401, 302)
-    assert left(budgets.READ, user) == 3000
-    assert left(budgets.DEEP_READ, user) == 600
+    assert remaining(budgets.READ, user) == 3000
+    assert remaining(budgets.DEEP_READ, user) == 600
     mine = client_of(actions.sign_in(user, "android").access)
     assert mine.get("/api/v1/users/me").status_code == 200
-    assert left(budgets.READ, user) == 2999
+    assert remaining(budgets.READ, user) == 2999
 
 
 def test_a_budget_of_a_person_costs_no_round_trip(
@@ -101,7 +101,8 @@ def test_api_responses_name_the_budget_that_is_nearest_to_empty(
         assert (answer.status_code, answer.json()["code"]) == (429, 11)
         assert answer["Retry-After"] == "1"
         assert client.get(path).status_code == 200
-    assert left(budgets.READ, user) == 100 - 3  # a request that one budget refuses takes from none
+    # A request that one budget refuses takes from none.
+    assert remaining(budgets.READ, user) == 100 - 3
 
 
 def test_guests_have_the_budget_of_their_address_and_members_their_own(
@@ -211,6 +212,6 @@ def test_a_budget_counts_even_if_the_visitor_was_read_before(
         rate_limits.spend(request)
 
     page()
-    assert left(budgets.STAFF, user) == 0
+    assert remaining(budgets.STAFF, user) == 0
     with pytest.raises(RateLimited):
         page()

@@ -73,7 +73,7 @@ def turn_on(user: User) -> tuple[App, list[str]]:
     return app, actions.confirm_two_factor(user, app.code(-1), "linux")
 
 
-def forget_failures() -> None:
+def clear_failures() -> None:
     Failures.objects.all().delete()
 
 
@@ -311,7 +311,7 @@ def test_wrong_codes_use_up_a_budget_that_a_stranger_does_not_reach(alice, api) 
     refused = log_in(api, app.code())
     assert (refused.status_code, refused.json()["code"]) == (429, 11)
     assert int(refused.headers["Retry-After"]) > 0
-    forget_failures()
+    clear_failures()
     for _ in range(4):
         log_in(api, "000000", password="wrong.pass1")
     assert log_in(api, app.code()).status_code == 200

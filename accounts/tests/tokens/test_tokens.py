@@ -365,20 +365,20 @@ def test_behind_a_fence_the_database_answers_and_nothing_is_filled_in(user, pair
 
 @pytest.mark.django_db(transaction=True)
 def test_fences_stand_until_the_last_revocation_has_ended(user) -> None:
-    def stands() -> bool:
+    def is_valid() -> bool:
         return bool(redis.call(lambda c: c.exists(f"fence:{user.pk}")))
 
     with cache.fenced(user.pk):
         with cache.fenced(user.pk):
-            assert stands()
-        assert stands()
+            assert is_valid()
+        assert is_valid()
         redis.call(lambda c: c.flushdb())
-    assert not stands()
+    assert not is_valid()
     with pytest.raises(ZeroDivisionError), cache.fenced(user.pk):
         raise ZeroDivisionError
-    assert not stands()
+    assert not is_valid()
     actions.log_out(user, "chrome")
-    assert not stands()
+    assert not is_valid()
 
 
 def test_the_batch_counts_before_the_version_and_floors_count_alone(pair) -> None:

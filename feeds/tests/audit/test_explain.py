@@ -266,7 +266,7 @@ class ExplainMachine(FeedMachine):
             rows.filter(publish_time__lte=state.inbox_floor).delete()
 
     @rule()
-    def forget_plans(self) -> None:
+    def purge_plans(self) -> None:
         done = FanOut.objects.filter(state=FanOut.State.DONE)
         done.update(position=1)
         sweep.purge()
@@ -276,7 +276,7 @@ class ExplainMachine(FeedMachine):
         rebuild.rebuild([self.people[a].pk])
 
     @rule(a=st.integers(0, 3), b=st.integers(0, 3))
-    def forget_edge(self, a: int, b: int) -> None:
+    def mark_edge_missing(self, a: int, b: int) -> None:
         sync.mark_missing(self.people[a].pk, self.people[b].pk)
         cache.changed_reader(self.people[a].pk)
 

@@ -260,10 +260,10 @@ def test_a_slow_worker_does_not_close_the_chunk_of_the_next(
 ) -> None:
     post, (chunk,) = planned(author)
 
-    def somebody_else_takes_it() -> None:
+    def take_by_another_worker() -> None:
         FanOutChunk.objects.filter(pk=chunk).update(lease=1)
 
-    at_point(monkeypatch, "chunk-delivered", somebody_else_takes_it)
+    at_point(monkeypatch, "chunk-delivered", take_by_another_worker)
     deliver.run_chunk(chunk)
     assert plan.open_chunks(post.pk) == [chunk]
     assert state(post) == FanOut.State.RUNNING
@@ -334,7 +334,7 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
 
 # --- hints --------------------------------------------------------------------------------------
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def hinted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids of those who got a live hint, in order."""
     found: list[int] = []
     monkeypatch.setattr(hints, "push", lambda people, message: found.extend(people))
@@ -352,7 +352,7 @@ def test_connected_followers_get_one_hint_of_a_post_despite_repeats(
     author: User,
     fans: list[User],
     make_user: Make,
-    told: list[int],
+    hinted: list[int],
     settings: LazySettings,
     drain: Make,
 ) -> None:
@@ -360,15 +360,15 @@ def test_connected_followers_get_one_hint_of_a_post_despite_repeats(
     come_online(author, make_user(), *fans[:4])
     post = actions.publish(author, content="hello")
     drain()
-    assert sorted(told) == ids(fans[:4])
+    assert sorted(hinted) == ids(fans[:4])
     FanOutChunk.objects.filter(fanout_id=post.pk).update(done=False, leased_until=0)
     FanOut.objects.filter(pk=post.pk).update(state=FanOut.State.RUNNING)
     drain()
-    assert len(told) == 4
+    assert len(hinted) == 4
 
 
 def test_readers_with_a_backfilled_post_get_no_hint(
-    author: User, fans: list[User], make_user: Make, told: list[int], drain: Make
+    author: User, fans: list[User], make_user: Make, hinted: list[int], drain: Make
 ) -> None:
     """T29: only rows that were really inserted cause a hint."""
     post, (chunk,) = planned(author)
@@ -377,42 +377,42 @@ def test_readers_with_a_backfilled_post_get_no_hint(
     sync.sync_inbox(joined.pk, author.pk)
     come_online(joined, fans[0])
     assert deliver.run_chunk(chunk)
-    assert told == [fans[0].pk]
+    assert hinted == [fans[0].pk]
     assert receivers(post) == ids([*fans, joined])
 
 
 def test_an_uncommitted_or_resumed_chunk_sends_no_hint(
-    author: User, fans: list[User], told: list[int], monkeypatch: pytest.MonkeyPatch
+    author: User, fans: list[User], hinted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, (chunk,) = planned(author)
     come_online(*fans)
     at_point(monkeypatch, "chunk-inserted", die)
     with pytest.raises(Killed):
         deliver.run_chunk(chunk)
-    assert told == []
+    assert hinted == []
     FanOutChunk.objects.update(leased_until=0)
     assert deliver.run_chunk(chunk)
-    assert sorted(told) == ids(fans)
+    assert sorted(hinted) == ids(fans)
 
 
 def test_readers_of_unknown_presence_get_one_hint(
-    author: User, fans: list[User], told: list[int], dead_redis: Make
+    author: User, fans: list[User], hinted: list[int], dead_redis: Make
 ) -> None:
     _, (chunk,) = planned(author)
     with dead_redis():
         deliver.run_chunk(chunk)
-    assert sorted(told) == ids(fans)
+    assert sorted(hinted) == ids(fans)
     FanOutChunk.objects.update(leased_until=0)
     come_online(*fans)
     assert deliver.run_chunk(chunk)
-    assert len(told) == len(fans)
+    assert len(hinted) == len(fans)
 
 
 @pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
 def test_connected_followers_without_a_row_get_a_hint_at_once(
     author: User,
     fans: list[User],
-    told: list[int],
+    hinted: list[int],
     settings: LazySettings,
     drain: Make,
     mode: Mode,
@@ -425,9 +425,9 @@ def test_connected_followers_without_a_row_get_a_hint_at_once(
     post = actions.publish(author, content="hello")
     while relay.relay():
         pass
-    assert sorted(told) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
+    assert sorted(hinted) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
     drain()
-    assert sorted(told) == ids(fans[:3])
+    assert sorted(hinted) == ids(fans[:3])
     assert post.mode == mode
 
 

@@ -405,7 +405,7 @@ class ListMachine(RuleBasedStateMachine):
         redis.call(lambda connection: connection.flushdb())
         self.table: set[Position] = set()
         self.generation = 0
-        self.untold: list[tuple[str, Position]] = []
+        self.unsent: list[tuple[str, Position]] = []
         self.may_stay: set[Position] = set()
         self.fills: list[tuple[Lease, Run]] = []
 
@@ -418,7 +418,7 @@ class ListMachine(RuleBasedStateMachine):
     def publish(self, place: Position, now: bool) -> None:
         if place not in self.table | self.may_stay:  # an id is never used again
             self.table.add(place)
-            self.tell("add", place, now)
+            self.write("add", place, now)
 
     @rule(data=st.data(), now=st.booleans())
     def delete(self, data: st.DataObject, now: bool) -> None:
@@ -426,34 +426,34 @@ class ListMachine(RuleBasedStateMachine):
             place = data.draw(st.sampled_from(sorted(self.table)))
             self.table.remove(place)
             self.may_stay.add(place)
-            self.tell("remove", place, now)
+            self.write("remove", place, now)
 
-    def tell(self, what: str, place: Position, now: bool) -> None:
-        self.untold.append((what, place))
+    def write(self, what: str, place: Position, now: bool) -> None:
+        self.unsent.append((what, place))
         if now:
-            self.tell_one(-1)
+            self.send(-1)
 
-    def tell_one(self, number: int) -> None:
-        what, place = self.untold.pop(number)
+    def send(self, number: int) -> None:
+        what, place = self.unsent.pop(number)
         if what == "add":
             add(place)
         else:
             LIST.remove([OWNER], member_of(place.id))
-            if ("add", place) not in self.untold:
+            if ("add", place) not in self.unsent:
                 # A fill that read before is refused, so nothing can bring it back.
                 self.may_stay.discard(place)
 
     @rule(data=st.data())
-    def tell_late(self, data: st.DataObject) -> None:
-        if self.untold:
-            self.tell_one(data.draw(st.integers(0, len(self.untold) - 1)))
+    def send_late(self, data: st.DataObject) -> None:
+        if self.unsent:
+            self.send(data.draw(st.integers(0, len(self.unsent) - 1)))
 
     @rule(data=st.data())
-    def tell_again(self, data: st.DataObject) -> None:
+    def send_again(self, data: st.DataObject) -> None:
         """The event of the change tells once more; of what is deleted it does not."""
         if self.table:
             place = data.draw(st.sampled_from(sorted(self.table)))
-            if ("add", place) not in self.untold:
+            if ("add", place) not in self.unsent:
                 add(place)
 
     @rule(data=st.data())
@@ -463,7 +463,7 @@ class ListMachine(RuleBasedStateMachine):
         gone = {place for place in self.table if place.ts_ms <= floor}
         self.table -= gone
         self.may_stay -= gone
-        self.untold = [one for one in self.untold if one[1] not in gone]
+        self.unsent = [one for one in self.unsent if one[1] not in gone]
         self.generation += 1
 
     @rule()
@@ -494,12 +494,12 @@ class ListMachine(RuleBasedStateMachine):
         lose()
 
     @rule()
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         LIST.invalidate([OWNER])
 
     @invariant()
     def every_read_is_right(self) -> None:
-        certain = self.table - {place for what, place in self.untold if what == "add"}
+        certain = self.table - {place for what, place in self.unsent if what == "add"}
         cursors: list[Position | None] = [None, PLACES[5], PLACES[18], Position(7, 0)]
         for cursor, want in itertools.product(cursors, [2, 100]):
             run = ask(cursor, want)

@@ -308,7 +308,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
         post = actions.publish(dice.choice(authors), content="x", at_ms=at_ms)
         committed.append(Position(post.position, post.pk))
 
-    def look(dice: random.Random) -> None:
+    def compare(dice: random.Random) -> None:
         known = set(committed)
         assert posts_above_their_heads() == 0
         for read in (pull.newest, pull.by_author):
@@ -318,7 +318,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
             low = page[-1] if len(page) == 10 else Position(0, 0)
             assert {one for one in known if one > low} <= set(page), read.__name__
 
-    threads = [run(publish, seed) for seed in range(4)] + [run(look, 9)]
+    threads = [run(publish, seed) for seed in range(4)] + [run(compare, 9)]
     for thread in threads:
         thread.join()
     assert not errors, errors[0]

@@ -233,7 +233,7 @@ def test_reading_between_any_two_steps_is_exact(
     seen: list[set[Row]] = []
     real, remove = sync.sync_inbox, rebuild._remove
 
-    def looked_at(step: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(step: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             result = step(*args)
             seen.append(rows(reader))
@@ -242,8 +242,8 @@ def test_reading_between_any_two_steps_is_exact(
 
         return run
 
-    monkeypatch.setattr(sync, "sync_inbox", looked_at(real))
-    monkeypatch.setattr(rebuild, "_remove", looked_at(remove))
+    monkeypatch.setattr(sync, "sync_inbox", checked(real))
+    monkeypatch.setattr(rebuild, "_remove", checked(remove))
     InboxEntry.objects.create(user=reader, publish_time=5, post_id=77, author=reader)
     rebuild.rebuild([reader.pk])
     assert len(seen) == 5  # one removal, the authors, and the wrong row's
@@ -415,7 +415,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
         found = walk(toggler, dice.choice([3, 20]))
         assert not (wanted - found if follow else wanted & found)
 
-    def make_anew(dice: random.Random) -> None:
+    def build(dice: random.Random) -> None:
         rebuild.rebuild([dice.choice(readers).pk])
 
     def damage(dice: random.Random) -> None:
@@ -429,7 +429,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
     race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
     race.add("read", read)
     for _ in range(2):
-        race.add("rebuild", make_anew)
+        race.add("rebuild", build)
     race.add("toggle", toggle)
     race.add("damage", damage, pause=0.1)
     race.run()

@@ -55,7 +55,7 @@ class Storm:
 
     def run(self, steps: int, tell: Callable[[int], Any] = lambda done: None) -> Found:
         """Take so many steps, then drain."""
-        kinds = [self.click] * 8 + [self.look] * 8 + [self.look_while_things_change] * 4
+        kinds = [self.click] * 8 + [self.compare] * 8 + [self.compare_during_changes] * 4
         kinds += [self.evict, self.die] * 3 + [self.flush, self.click_without_redis, self.drain]
         with self._fills_interrupted():
             for step in range(1, steps + 1):
@@ -67,7 +67,7 @@ class Storm:
             self.drain()
         self.found.drift += [*drift(), *CountChange.objects.all()]
         for person in self.people:
-            self.look(person)
+            self.compare(person)
         return self.found
 
     # --- steps --------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Storm:
         act = self.dice.choice([actions.like, actions.like, actions.unlike])
         act(person or self.dice.choice(self.people), *self.dice.choice(self.subjects))
 
-    def look(self, person: Any = None) -> None:
+    def compare(self, person: Any = None) -> None:
         reader = person or self.dice.choice([*self.people, None])
         shown = self._shown(reader)
         rows = Like.objects.none() if reader is None else Like.objects.filter(user_id=reader.pk)
@@ -86,7 +86,7 @@ class Storm:
             if flag != (subject in liked):
                 self.found.wrong.append((self.found.steps, reader, subject, flag))
 
-    def look_while_things_change(self) -> None:
+    def compare_during_changes(self) -> None:
         reader = self.dice.choice(self.people)
         who = (reader, reader, None)
         clicks = [partial(self.click, self.dice.choice(who)) for _ in range(3)]
@@ -109,7 +109,7 @@ class Storm:
 
         with mock.patch.object(redis, "client", refuse):
             self.click()
-            self.look()
+            self.compare()
         redis.breaker.reset()
 
     def die(self) -> None:

@@ -132,7 +132,7 @@ def pack(post_id: int) -> bytes | None:
     return asked.found.get(post_id)
 
 
-def tell(event: Any) -> None:
+def run_after_handlers(event: Any) -> None:
     """Let those hear an event who act after the commit of its database effects."""
     for handler in handlers(type(event), Stage.AFTER):
         handler(event)
@@ -170,7 +170,7 @@ def like(scene: Scene) -> Any:
     return actions.like(scene["actor"], POST, scene["post"])
 
 
-def keep(scene: Scene) -> Any:
+def bookmark(scene: Scene) -> Any:
     return actions.bookmark(scene["actor"], scene["post"])
 
 
@@ -198,16 +198,16 @@ def delete_as(role: str) -> Act:
 WRITERS: dict[str, tuple[Act, Act]] = {
     "like": (lambda scene: None, like),
     "unlike": (like, lambda scene: actions.unlike(scene["actor"], POST, scene["post"])),
-    "bookmark": (lambda scene: None, keep),
-    "bookmark what is liked": (like, keep),
+    "bookmark": (lambda scene: None, bookmark),
+    "bookmark what is liked": (like, bookmark),
     "unlike what is kept": (
-        lambda scene: (like(scene), keep(scene)),
+        lambda scene: (like(scene), bookmark(scene)),
         lambda scene: actions.unlike(scene["actor"], POST, scene["post"]),
     ),
-    "unbookmark": (keep, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
+    "unbookmark": (bookmark, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
     "repost": (lambda scene: None, share),
     "repost with words": (lambda scene: None, quote),
-    "repost what is liked and kept": (lambda scene: (like(scene), keep(scene)), share),
+    "repost what is liked and kept": (lambda scene: (like(scene), bookmark(scene)), share),
     "undo a repost": (
         share,
         lambda scene: feeds_actions.undo_repost(scene["actor"], scene["post"]),
@@ -246,26 +246,26 @@ def writer(request, make_user, author, posts) -> tuple[int, list[Any], Callable[
     return post, viewers, partial(act, scene)
 
 
-def look(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Shown]:
+def read_all(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Shown]:
     return [read(viewer, [post]) for viewer in viewers]
 
 
 def test_each_change_of_a_count_or_a_like_invalidates_it(writer) -> None:
     post, viewers, act = writer
-    before = look(viewers, post, shown)
+    before = read_all(viewers, post, shown)
     act()
-    assert look(viewers, post, shown) == look(viewers, post, true) != before
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true) != before
 
 
 def test_a_rollback_leaves_the_cache_unchanged(writer, django_assert_num_queries) -> None:
     post, viewers, act = writer
-    before = look(viewers, post, shown)
+    before = read_all(viewers, post, shown)
     with transaction.atomic():
         act()
-        assert look(viewers, post, shown) == look(viewers, post, true) != before
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true) != before
         transaction.set_rollback(True)
     with django_assert_num_queries(0):
-        assert look(viewers, post, shown) == before
+        assert read_all(viewers, post, shown) == before
 
 
 def test_reads_in_a_transaction_are_not_cached(writer) -> None:
@@ -273,7 +273,7 @@ def test_reads_in_a_transaction_are_not_cached(writer) -> None:
     redis.call(lambda connection: connection.flushdb())
     with transaction.atomic():
         act()
-        look(viewers, post, shown)
+        read_all(viewers, post, shown)
         transaction.set_rollback(True)
     assert redis.call(lambda connection: connection.dbsize()) == 0
 
@@ -284,9 +284,9 @@ def test_the_event_invalidates_the_cache_of_a_process_that_died_after_the_commit
     post, viewers, act = writer
     with django_capture_on_commit_callbacks():  # nothing runs on commit
         act()
-    assert look(viewers, post, shown) != look(viewers, post, true)
+    assert read_all(viewers, post, shown) != read_all(viewers, post, true)
     deliver()
-    assert look(viewers, post, shown) == look(viewers, post, true)
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
 def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
@@ -298,7 +298,7 @@ def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypat
             after_reading(patch, lambda waiting=waiting: waiting and waiting.pop()())
             shown_in_a_feed(viewer, [post])
         assert waiting == []
-        assert look(viewers, post, shown) == look(viewers, post, true)
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
 def test_a_fill_between_commit_and_invalidation_does_not_last(
@@ -310,16 +310,18 @@ def test_a_fill_between_commit_and_invalidation_does_not_last(
         waiting = [act]
         with monkeypatch.context() as patch:
             after_reading(patch, lambda: waiting and waiting.pop()())
-            look(viewers, post, shown)
-    assert look(viewers, post, shown) == look(viewers, post, true)
+            read_all(viewers, post, shown)
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
 def test_without_redis_all_is_right_and_a_later_redis_has_nothing_old(writer, dead_redis) -> None:
     post, viewers, act = writer
     with dead_redis():
         act()
-        assert look(viewers, post, shown) == look(viewers, post, true)
-    assert look(viewers, post, shown) == look(viewers, post, true)  # Redis is back, with old values
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true)
+    assert read_all(viewers, post, shown) == read_all(
+        viewers, post, true
+    )  # Redis is back, with old values
 
 
 @pytest.mark.parametrize("event", [Liked, Unliked])
@@ -330,9 +332,9 @@ def test_the_event_of_a_like_invalidates_the_counts_and_the_likes_of_its_person(
     for viewer in (author, reader):
         shown(viewer, [post, other])
 
-    tell(event(id=1, subj_type=COMMENT, subj_id=post, user_id=reader.pk))
+    run_after_handlers(event(id=1, subj_type=COMMENT, subj_id=post, user_id=reader.pk))
     assert pack(post) is not None
-    tell(event(id=1, subj_type=POST, subj_id=post, user_id=reader.pk))
+    run_after_handlers(event(id=1, subj_type=POST, subj_id=post, user_id=reader.pk))
     assert (pack(post), liked_hash(reader)) == (None, {})
     assert pack(other) is not None
     assert liked_hash(author)
@@ -344,7 +346,7 @@ def test_the_event_of_a_bookmark_invalidates_the_count_and_the_actions_of_its_pe
 ) -> None:
     (post,) = posts(1)
     shown(reader, [post])
-    tell(event(post_id=post, user_id=reader.pk))
+    run_after_handlers(event(post_id=post, user_id=reader.pk))
     assert (pack(post), liked_hash(reader)) == (None, {})
 
 
@@ -363,7 +365,7 @@ def test_the_event_of_a_repost_invalidates_the_count_and_the_actions_of_its_pers
 def test_the_event_of_a_comment_invalidates_the_counts(event, reader, posts) -> None:
     (post,) = posts(1)
     shown(reader, [post])
-    tell(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
+    run_after_handlers(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
     assert pack(post) is None
     assert liked_hash(reader)
 
@@ -684,7 +686,7 @@ class World:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cache, "post_changed", lambda *args: None)
             act(person, POST, post)
-        tell(told(id=1, subj_type=POST, subj_id=post, user_id=person.pk))
+        run_after_handlers(told(id=1, subj_type=POST, subj_id=post, user_id=person.pk))
 
     def check(self) -> None:
         for person in self.people:

@@ -51,7 +51,7 @@ def set_likes(comment: int, number: int) -> None:
     actions.fold_counts(COMMENT, comment)
 
 
-def kept(reader: Any, post: int) -> dict[str, int]:
+def stored(reader: Any, post: int) -> dict[str, int]:
     thread = Subject.objects.get(subj_id=post).pk
     key = cache._liked(reader.pk, thread)
     found: Any = redis.call(lambda connection: connection.hgetall(key))
@@ -69,11 +69,11 @@ def test_a_comment_liked_at_80_is_still_liked_when_it_has_more_likes_than_the_th
             actions.like(reader, COMMENT, comment)
         set_likes(comment, number)
     assert liked(reader, post) == {low, high, higher}
-    found = kept(reader, post)
+    found = stored(reader, post)
     assert (found.pop("threshold_like"), found.pop("threshold_id")) == (100, high)
     assert set(found) == {str(high), str(higher)}
     Comment.objects.filter(pk=low).update(like_count=180)  # the likes of others touch nothing here
-    assert kept(reader, post)
+    assert stored(reader, post)
     assert liked(reader, post) == {low, high, higher}
     Comment.objects.filter(pk=high).update(like_count=3)
     assert liked(reader, post, "new") == {low, high, higher}

@@ -39,7 +39,7 @@ def test_a_storm_leaves_notifications_that_match_the_facts(
     # The storm must have done something.
     assert found.told > 5
     assert found.looked > 10
-    _sees_damage()
+    _damage_is_found()
 
 
 def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_post: Any) -> None:
@@ -103,7 +103,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
     assert Notification.objects.get().actor_count == 2
 
 
-def _sees_damage() -> None:
+def _damage_is_found() -> None:
     """Check that the oracle detects damage."""
     group = Notification.objects.filter(actor_count__gt=0, kind=COMMENTED.value).latest("position")
     on = Scene(group.user, [], None, [], [], group.subject_id)

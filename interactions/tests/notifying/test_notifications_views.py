@@ -194,7 +194,7 @@ def test_hidden_people_are_in_no_page_no_response_and_no_count(
         case _:
             accounts_actions.ban(anna)
 
-    def look() -> None:
+    def open_page() -> None:
         html = page(browser)
         for text in (html, mine_api.get("/api/v1/notifications").content.decode()):
             assert "anna" not in text.lower()
@@ -208,11 +208,11 @@ def test_hidden_people_are_in_no_page_no_response_and_no_count(
             assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
 
     for _ in range(2):
-        look()  # warm
+        open_page()  # warm
         redis.call(lambda connection: connection.flushdb())
-        look()  # cold
+        open_page()  # cold
         with dead_redis():
-            look()
+            open_page()
         drain()
 
 

@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-def told(page: Page) -> str:
+def notice_of(page: Page) -> str:
     return page.locator("#notice").inner_text()
 
 
@@ -53,7 +53,7 @@ def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[f
         page = member.open(context, page)
         since = member.log_in()
         times.append(seconds_until_told(page, since))
-        assert told(page) == ANOTHER_CHROME
+        assert notice_of(page) == ANOTHER_CHROME
         assert page.url == f"{member.site}/login?next=%2F"
         expect(page.get_by_test_id("login")).to_be_visible()
     context.close()
@@ -93,7 +93,7 @@ def test_with_a_dead_channel_layer_the_page_signs_out_within_seconds_with_the_re
         page = page or member.open(context)
         opened = time.monotonic() - began  # about a second, unless the machine is busy
         assert seconds_until_told(page, member.log_in()) < max(6 + 4, 4 * opened)
-    assert told(page) == ANOTHER_CHROME
+    assert notice_of(page) == ANOTHER_CHROME
     context.close()
 
 
@@ -143,7 +143,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
 
     seconds_until_told(firefox, 0)
     expected = "Your password was changed on Chrome, Windows. Please log in with the new one."
-    assert told(firefox) == expected
+    assert notice_of(firefox) == expected
     assert is_the_same_document(other_tab)
     for tab in (page, other_tab):
         tab.goto("/")

@@ -83,7 +83,7 @@ def linked(item: Media) -> list[bool]:
     return [files.is_public(name) for name in names(item)]
 
 
-def left(item: Media) -> list[bool]:
+def files_of(item: Media) -> list[bool]:
     return [files.path_of(name).exists() for name in names(item)]
 
 
@@ -347,10 +347,10 @@ def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, d
     drain()
     feeds_actions.delete(author, post.pk)
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
     assert not Media.objects.filter(pk=item.pk).exists()
     assert status(Client(), item.name) == status(browser_of(author), item.name) == 404
-    assert (left(other), linked(other)) == ([True, True], [True, True])
+    assert (files_of(other), linked(other)) == ([True, True], [True, True])
 
 
 @pytest.mark.django_db
@@ -364,7 +364,7 @@ def test_a_public_post_that_goes_leaves_a_picture_to_the_followers_of_the_other(
     assert linked(item) == [True, True]
     feeds_actions.delete(author, public.pk)
     drain()
-    assert (left(item), linked(item)) == ([True, True], [False, False])
+    assert (files_of(item), linked(item)) == ([True, True], [False, False])
     assert (status(Client(), item.name), status(browser_of(fan), item.name)) == (404, 200)
 
 
@@ -376,7 +376,7 @@ def test_an_avatar_that_is_replaced_is_removed_by_its_event(author: User, drain:
     assert linked(old) == [False, True]
     accounts_actions.edit_profile(author, avatar=new.pk)
     drain()
-    assert (left(old), left(new)) == ([False, False], [True, True])
+    assert (files_of(old), files_of(new)) == ([False, False], [True, True])
     assert (linked(old), linked(new)) == ([False, False], [False, True])
 
 
@@ -385,7 +385,7 @@ def test_an_upload_that_waits_for_its_post_is_not_removed(author: User, drain: M
     item = upload(author)
     drain()
     sweep_media()
-    assert left(item) == [True, True]
+    assert files_of(item) == [True, True]
 
 
 # --- processes that die, and concurrent ones ----------------------------------------------------
@@ -415,7 +415,7 @@ def test_a_process_that_dies_on_the_way_to_a_public_link_leaves_the_picture_to_b
     assert linked(item) == [True, True]
     feeds_actions.delete(author, post.pk)
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
 
 
 @pytest.mark.django_db
@@ -435,9 +435,9 @@ def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_anoth
             usage.settle_pictures(event)
     assert status(Client(), item.name) == 404 or linked(item) == [True, True]
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
     assert not Media.objects.filter(pk=item.pk).exists()
-    assert (left(kept), linked(kept)) == ([True, True], [False, False])
+    assert (files_of(kept), linked(kept)) == ([True, True], [False, False])
 
 
 @pytest.mark.full
@@ -506,7 +506,7 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
         drain()
     threads[0].join()
     assert outcome == ["refused"]
-    assert left(item) == [False, False]
+    assert files_of(item) == [False, False]
 
 
 # --- real servers -------------------------------------------------------------------------------

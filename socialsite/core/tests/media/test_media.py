@@ -75,7 +75,7 @@ def files() -> list[Path]:
     return sorted(p for p in root.glob("[0-9a-f][0-9a-f]/*") if p.is_file())
 
 
-def kept(item: Media, thumb: bool = False) -> Image.Image:
+def stored(item: Media, thumb: bool = False) -> Image.Image:
     from django.conf import settings
 
     image = Image.open(Path(settings.MEDIA_ROOT) / (item.thumb_name if thumb else item.name))
@@ -104,8 +104,8 @@ def png_of_size(width: int, height: int) -> bytes:
 def test_the_four_formats_are_stored_with_a_thumbnail(kind: str) -> None:
     item = store(picture((1000, 500), kind))
     assert (item.width, item.height) == (1000, 500)
-    assert near(kept(item).convert("RGB").getpixel((10, 10)), RED)
-    assert kept(item, thumb=True).size == (480, 240)
+    assert near(stored(item).convert("RGB").getpixel((10, 10)), RED)
+    assert stored(item, thumb=True).size == (480, 240)
     assert item.size == sum(path.stat().st_size for path in files())
 
 
@@ -142,13 +142,13 @@ def test_files_are_readable_for_the_web_server_alone_and_no_draft_is_left(
 def test_a_long_picture_is_scaled_down_in_proportion() -> None:
     item = store(picture((6000, 1500), "JPEG"))
     assert (item.width, item.height) == (2048, 512)
-    assert kept(item).size == (2048, 512)
+    assert stored(item).size == (2048, 512)
 
 
 @pytest.mark.parametrize("size", [(4097, 3), (3, 4500), (2049, 2049), (4095, 100)])
 def test_odd_sizes_are_scaled_without_a_border(size: tuple[int, int]) -> None:
     item = store(picture(size))
-    image = kept(item).convert("RGB")
+    image = stored(item).convert("RGB")
     assert max(image.size) == 2048
     corner = (image.width - 1, image.height - 1)
     assert near(image.getpixel((0, 0)), RED)
@@ -158,7 +158,7 @@ def test_odd_sizes_are_scaled_without_a_border(size: tuple[int, int]) -> None:
 def test_a_small_picture_is_not_scaled_up() -> None:
     item = store(picture((7, 5)))
     assert (item.width, item.height) == (7, 5)
-    assert kept(item, thumb=True).size == (7, 5)
+    assert stored(item, thumb=True).size == (7, 5)
 
 
 def test_transparency_is_preserved_and_opaque_pictures_become_jpeg() -> None:
@@ -166,7 +166,7 @@ def test_transparency_is_preserved_and_opaque_pictures_become_jpeg() -> None:
     image.paste((10, 200, 10, 255), (0, 0, 10, 20))
     see_through = store(encoded(image))
     assert see_through.name.endswith(".webp")
-    image = kept(see_through).getchannel("A")
+    image = stored(see_through).getchannel("A")
     assert [image.getpixel((x, 5)) for x in (2, 17)] == [255, 0]
     opaque = store(encoded(Image.new("RGBA", (20, 20), (1, 2, 3, 255))))
     assert opaque.name.endswith(".jpg")
@@ -181,21 +181,21 @@ def test_every_mode_of_pixels_is_read(mode: str) -> None:
 
 def test_sixteen_bit_greys_are_scaled_and_not_clipped() -> None:
     item = store(encoded(Image.new("I;16", (8, 8), 128 * 256)))
-    assert near(kept(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
+    assert near(stored(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
 
 
 def test_transparency_by_palette_or_by_colour_key_is_preserved() -> None:
     keyed = encoded(Image.new("RGB", (8, 8), RED), transparency=RED)
     palette = encoded(Image.new("P", (8, 8), 3), "GIF", transparency=3)
     for data in (keyed, palette):
-        assert kept(store(data)).convert("RGBA").getchannel("A").getpixel((4, 4)) == 0
+        assert stored(store(data)).convert("RGBA").getchannel("A").getpixel((4, 4)) == 0
 
 
 def test_an_animation_is_stored_as_its_first_frame() -> None:
     frames = [Image.new("RGB", (30, 20), colour) for colour in (RED, BLUE)]
     item = store(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))
-    assert near(kept(item).convert("RGB").getpixel((5, 5)), RED)
-    assert getattr(kept(item), "n_frames", 1) == 1
+    assert near(stored(item).convert("RGB").getpixel((5, 5)), RED)
+    assert getattr(stored(item), "n_frames", 1) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_picture_is_rotated_by_its_exif_orientation(orientation: int, red_at: 
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     item = store(encoded(two_colours(), "JPEG", exif=exif, quality=95))
-    image = kept(item)
+    image = stored(item)
     width, height = image.size
     assert (width > height) == (red_at in ("left", "right"))
     places = {
@@ -245,8 +245,8 @@ def test_no_metadata_survives() -> None:
     ):
         assert b"SECRET" in data
         item = store(data)
-        assert not kept(item).getexif()
-        assert "icc_profile" not in kept(item).info
+        assert not stored(item).getexif()
+        assert "icc_profile" not in stored(item).info
     assert all(b"SECRET" not in path.read_bytes() for path in files())
     assert all(b"Exif" not in path.read_bytes() for path in files())
 
@@ -258,7 +258,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
     same = store(encoded(two_colours(), "JPEG", icc_profile=lab_free, quality=95))
     broken = store(encoded(two_colours(), "JPEG", icc_profile=b"not a profile", quality=95))
     for item in (same, broken):
-        assert near(kept(item).getpixel((5, 5)), RED)
+        assert near(stored(item).getpixel((5, 5)), RED)
 
 
 def test_a_polyglot_leaves_its_second_half_behind() -> None:
