@@ -59,7 +59,7 @@ def nickname(value: str) -> Texts:
     if not NICKNAME.fullmatch(value):
         return [_("4 to 16 Chinese characters, letters and digits.")]
     if DIGITS.fullmatch(value):
-        return [_("Not only digits.")]
+        return [_("It must not consist of digits only.")]
     return []
 
 
@@ -71,7 +71,7 @@ def password(value: str, username: str, nickname: str) -> Texts:
     if value.lower() in (username.lower(), nickname.lower()):
         return [_("The password must not be one of your names.")]
     if value.lower() == SITE_NAME or _is_common(value):
-        return [_("Too many people use this password.")]
+        return [_("This password is too common.")]
     return []
 
 

@@ -337,7 +337,7 @@ def compose(
     if kind == Kind.VIDEO and not video.host_of(words.video_url):
         refuse("video_url", _("A video needs an https address."))
     if kind != Kind.VIDEO and words.video_url:
-        refuse("video_url", _("Only a video has a video address."))
+        refuse("video_url", _("Only a video may have a video address."))
     if wrong:
         raise InvalidInput(fields=wrong)
     return words

@@ -38,7 +38,9 @@ from socialsite.core.rate_limits import budgets
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,
-    OpenApiParameter("max_time", int, description="Unix ms; older than this, lossy on ties"),
+    OpenApiParameter(
+        "max_time", int, description="Unix ms; only older posts, may skip posts of the same ms"
+    ),
 ]
 Errors = api.ErrorSerializer
 

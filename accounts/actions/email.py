@@ -27,7 +27,7 @@ def change_email(user: User, new: str, password: str) -> None:
     wrong = account_rules.email(new)
     new = account_rules.normal_email(new)
     if not wrong and new == known.email:
-        wrong = [_("This is the address you have now.")]
+        wrong = [_("This is already your address.")]
     if wrong:
         raise InvalidInput(fields={"email": wrong})
     _check(known, password)

@@ -42,7 +42,11 @@ def check_password(username: str, password: str) -> User:
     right = passwords.is_right(user, password)
     separate = settings.LOGIN_ERRORS == "separate"
     if user is None or user.deleted_at:
-        raise UserNotFound(_("There is nobody of this name.")) if separate else PasswordNotCorrected
+        raise (
+            UserNotFound(_("There is no user with this name."))
+            if separate
+            else PasswordNotCorrected
+        )
     if not right:
         raise PasswordNotCorrected(_("The password is wrong.") if separate else None)
     if user.banned_at:

@@ -41,7 +41,7 @@ class AuditEntryAdmin(AddressAdmin):
     list_filter = (ActFilter,)
     list_select_related = ("actor",)
     search_fields = ("actor",)  # shows the search field; `get_search_results` does the search
-    search_help_text = gettext_lazy("a username or an id: what they did, and what was done to them")
+    search_help_text = gettext_lazy("a username or an id: acts by this person and on this person")
     ordering = ("-id",)
     fields = ("created_at", "performed_by", "address", "act", "affected", "more")
 

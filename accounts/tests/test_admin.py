@@ -566,7 +566,7 @@ def test_staff_without_a_required_second_factor_see_no_admin_page(
         answer = browser.get(f"/admin/{page}", follow=True)
         wanted = urlencode({"next": f"/admin/{page}"})
         assert answer.redirect_chain[-1] == (f"/settings/two-factor?{wanted}", 302)
-        assert "This site asks its staff" in answer.content.decode()
+        assert "This site requires two-factor" in answer.content.decode()
     data = {"action": "ban", "_selected_action": [person.pk], "confirmed": "yes"}
     assert browser.post(PEOPLE, data).status_code == 302
     person.refresh_from_db()

@@ -499,11 +499,11 @@ def test_recommended_posts_show_until_the_reader_follows_somebody_or_posts(
     browser: Client, me: User, author: User, make_post: Make
 ) -> None:
     quiet = text_of(browser.get("/"))
-    assert "Your feed is still quiet" in quiet
+    assert "Your feed is empty" in quiet
     assert "Recommended posts" not in quiet
     post = make_post(author)
     page = text_of(browser.get("/"))
-    assert "Your feed is still quiet" in page
+    assert "Your feed is empty" in page
     assert f"/posts/{post.pk}" in page.partition("Recommended posts")[2]
     relations_actions.follow(me, author)
     assert "Recommended posts" not in text_of(browser.get("/"))

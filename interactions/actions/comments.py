@@ -174,7 +174,9 @@ def _post_author(user: "User", post_id: int) -> int | None:
 def _words(content: str) -> str:
     """Return the text of a comment; raises InvalidInput unless it has 1 to TEXT_MAX characters."""
     if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
-        raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
+        raise InvalidInput(
+            fields={"content": [_("This text has characters that cannot be stored.")]}
+        )
     text = clean(content)
     if not text:
         raise InvalidInput(fields={"content": [_("Write something.")]})

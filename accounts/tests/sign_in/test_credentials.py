@@ -254,7 +254,7 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
     [
         ("short\n", "alice1", "new_password: 6 to 16"),
         ("", "alice1", "new_password: 6 to 16"),
-        (f"{NEW}\n", "nobody1", "nobody named"),
+        (f"{NEW}\n", "nobody1", "no user named"),
     ],
 )
 def test_the_command_names_the_error(typed, name, text, alice, monkeypatch) -> None:

@@ -527,7 +527,7 @@ def test_the_page_shows_each_device_and_which_one_this_is(browser, alice) -> Non
 
 def test_alone_there_is_nothing_to_sign_out(browser) -> None:
     page = browser.get(PAGE).content.decode()
-    assert "You are signed in nowhere else." in page
+    assert "You are not signed in on any other device." in page
     assert 'name="client"' not in page
     assert "kick-others" not in page
 
@@ -566,7 +566,7 @@ def test_a_button_of_the_page_signs_all_others_out(browser, alice) -> None:
     assert [alive(pair) for pair in others] == [DEAD] * 2
     page = browser.get(PAGE).content.decode()
     assert "2 devices were signed out." in page
-    assert "You are signed in nowhere else." in page
+    assert "You are not signed in on any other device." in page
 
 
 def test_signing_this_browser_out_is_a_log_out(browser, alice) -> None:

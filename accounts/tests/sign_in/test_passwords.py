@@ -97,7 +97,7 @@ def test_separate_names_the_wrong_field(make_user, settings) -> None:
     settings.LOGIN_ERRORS = "separate"
     make_user("alice1", password=PASSWORD)
     User.objects.filter(pk=make_user("gone11").pk).update(deleted_at="2026-01-01T00:00:00Z")
-    nobody = ("USER_NOT_FOUND", 1, "There is nobody of this name.")
+    nobody = ("USER_NOT_FOUND", 1, "There is no user with this name.")
     assert outcome("nobody1", WRONG) == nobody
     assert outcome("gone11", "right.pass1") == nobody
     assert outcome("alice1", WRONG) == ("PASSWORD_NOT_CORRECTED", 2, "The password is wrong.")
@@ -113,7 +113,7 @@ def test_separate_reaches_the_api_and_the_page(make_user, settings, api, client)
     assert [(one.status_code, one.json()["code"]) for one in answers] == [(404, 1), (401, 2)]
     page = client.post("/login", {"username": "nobody1", "password": WRONG})
     assert page.status_code == 404
-    assert "There is nobody of this name." in page.content.decode()
+    assert "There is no user with this name." in page.content.decode()
     assert 'value="nobody1"' in page.content.decode()
 
 

@@ -376,7 +376,7 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nobody9", "1"), "There is nobody named nobody9."),
+        (("nobody9", "1"), "There is no user named nobody9."),
         (("77", "1"), "There is nobody named 77."),
         (("reader1", "x"), "x is not the id of a post."),
         (("reader1", "٣"), "٣ is not the id of a post."),
@@ -487,10 +487,7 @@ def test_an_admin_rebuilds_an_inbox_and_it_is_noted(
     admin = make_staff(Role.ADMIN)
     response = admin.post(f"/admin/feeds/post/rebuild/{reader.pk}/", form, follow=True)
     assert response.redirect_chain == [(f"{PAGE}?viewer={reader.pk}&post={post.pk}", 302)]
-    assert (
-        "The inbox is rebuilt; follows synced: 1, wrong rows removed: 0."
-        in response.content.decode()
-    )
+    assert "The inbox was rebuilt; follows synced: 1, wrong rows: 0." in response.content.decode()
     assert codes(reader, post) == ["followed", "pushed_chunk"]
     entry = AuditEntry.objects.get(action="rebuild_inbox")
     assert (entry.subject_type, entry.subject_id, entry.address) == ("user", reader.pk, "127.0.0.1")

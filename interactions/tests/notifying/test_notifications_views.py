@@ -48,7 +48,7 @@ def badge(html: str) -> str | None:
 def test_the_list_shows_actors_and_actions_and_a_form_marks_it_as_read(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
-    assert "Nothing to tell you yet" in page(browser)
+    assert "No notifications yet" in page(browser)
     people = [make_user(nickname=f"Nick{letter}") for letter in "ABCD"]
     post = make_post(me, content="<script>alert(1)</script>")
     for person in people:
@@ -80,7 +80,7 @@ def test_the_list_shows_actors_and_actions_and_a_form_marks_it_as_read(
     assert f'href="/comments/{said.pk}/replies"' in html
     assert browser.get(f"/comments/{said.pk}/replies").status_code == 200
     assert browser.post("/notifications/read", {"until": "x"}).status_code == 400
-    assert "、<b>NickD</b> 和另外 3 人赞了你的帖子" in page(
+    assert "、<b>NickD</b> 和另外 3 人赞了你的动态" in page(
         browser, **{"accept-language": "zh-hans"}
     )
 

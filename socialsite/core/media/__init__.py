@@ -59,7 +59,9 @@ TOO_LARGE = _(
     "A picture may have at most 10 MB, 16,384 pixels on each side and 25 megapixels"
     " (WEBP and CMYK: 8)."
 )
-TOO_MUCH_WORK = _("These pictures are too large together. Publish fewer or smaller ones at once.")
+TOO_MUCH_WORK = _(
+    "Together these pictures are too large. Please publish fewer or smaller ones at once."
+)
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 _NO_SUCH = _("There is no such picture of yours.")
 

@@ -28,7 +28,7 @@ class UploadSerializer(serializers.Serializer[Any]):
         " 25 megapixels (WEBP and CMYK: 8)"
     )
     alt = serializers.CharField(
-        required=False, max_length=Media.ALT_MAX, help_text="what the picture shows"
+        required=False, max_length=Media.ALT_MAX, help_text="description of the picture"
     )
 
 

@@ -118,42 +118,43 @@ def window_of(rate: Rate) -> int:
 # --- counted in the database --------------------------------------------------------------------
 SIGN_UP = Budget(
     *("sign_up", 20, 60, Per.ADDRESS, Store.DATABASE),
-    "Accounts made. A refused sign-up counts as sign_up_refused instead.",
+    "Accounts created. A refused sign-up counts as sign_up_refused instead.",
 )
 SIGN_UP_NETWORK = Budget(
-    *("sign_up_network", 100, 300, Per.NETWORK, Store.DATABASE), "Accounts made in a whole network."
+    *("sign_up_network", 100, 300, Per.NETWORK, Store.DATABASE),
+    "Accounts created from one network.",
 )
 MAIL_ASKER = Budget(
     *("mail_asker", 20, 30, Per.ASKER, Store.DATABASE),
-    "Mails asked for, sent or not: links that confirm an address or set a new password.",
+    "Mails requested, sent or not: links that confirm an address or set a new password.",
 )
 MAIL_NETWORK = Budget(
     *("mail_network", 60, 120, Per.NETWORK, Store.DATABASE),
-    "The same mails, asked for in a whole network.",
+    "The same mails, requested from one network.",
 )
 MAIL_RECIPIENT = Budget(
     *("mail_recipient", 3, 4, Per.LINKS, Store.DATABASE),
-    "Mails of one kind that somebody asked for; a further one is not sent.",
+    "Mails of one kind that somebody requested; further mails are not sent.",
 )
 MAIL_MAILBOX = Budget(
     *("mail_mailbox", 10, 10, Per.RECIPIENT, Store.DATABASE),
-    "The same mails, for whichever accounts; a further one is not sent.",
+    "The same mails for all accounts together; further mails are not sent.",
 )
 MAIL_SITE = Budget(
     *("mail_site", 300, 600, Per.SITE, Store.DATABASE),
-    "Mails that somebody asked for; a further one is sent later.",
+    "Mails that somebody requested; further mails are sent later.",
 )
 NOTICE = Budget(
     *("notice", 5, 10, Per.RECIPIENT, Store.DATABASE),
-    "Notices of one kind about one account: of a changed password, address or second factor.",
+    "Notices of one kind about one account: a changed password, address or second factor.",
 )
 NOTICE_SITE = Budget(
     *("notice_site", 1000, 2000, Per.SITE, Store.DATABASE),
-    "Notices of changed passwords, addresses and second factors; a further one is sent later.",
+    "Notices of changed passwords, addresses and second factors; further notices are sent later.",
 )
 INTROSPECT_REFUSED = Budget(
     *("introspect_refused", 20, 60, Per.ADDRESS, Store.DATABASE),
-    "Introspections without a right service key.",
+    "Introspections without a valid service key.",
 )
 
 # --- failed attempts, counted in the database ---------------------------------------------------
@@ -216,7 +217,7 @@ COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Store.REDIS), "Comments and r
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
     *("mark", 300, 10_800, Per.PERSON, Store.REDIS),
-    "Likes, bookmarks, pins, comment settings and reposts taken back.",
+    "Likes, bookmarks, pins, comment settings and undone reposts.",
 )
 # People have to read the reports.
 REPORT = Budget(*("report", 20, 20, Per.PERSON, Store.REDIS), "Reports.")
@@ -228,26 +229,26 @@ UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Store.REDIS), "Pictures uploade
 PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Store.REDIS), "Changes of one's profile.")
 NOTIFICATION = Budget(
     *("notification", 300, 3600, Per.PERSON, Store.REDIS),
-    "Notifications marked as read, and choices of notifications.",
+    "Notifications marked as read, and changes of notification settings.",
 )
 ACCOUNT = Budget(
     *("account", 30, 60, Per.PERSON, Store.REDIS),
-    "Forms of one's password, e-mail address and second factor.",
+    "Changes of one's password, e-mail address and second factor.",
 )
 DEVICES = Budget(
     *("devices", 120, 1200, Per.PERSON, Store.REDIS), "List of devices, and sign-outs of them."
 )
 LOGIN = Budget(*("login", 200, 2000, Per.ADDRESS, Store.REDIS), "Log-ins, right or wrong.")
 REFRESH = Budget(*("refresh", 60, 600, Per.PERSON, Store.REDIS), "New access tokens.")
-LINK = Budget(*("link", 60, 300, Per.ADDRESS, Store.REDIS), "Links of mails that are opened.")
+LINK = Budget(*("link", 60, 300, Per.ADDRESS, Store.REDIS), "Links from mails that are opened.")
 WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Store.REDIS), "Tickets for sockets.")
-LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Store.REDIS), "Choices of a language.")
+LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Store.REDIS), "Changes of the language.")
 STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Store.REDIS), "Forms sent in the admin.")
 
 # --- reads, counted in Redis: no human reader reaches these limits ------------------------------
 READ = Budget(
     *("read", 3000, 36_000, Per.PERSON, Store.REDIS),
-    "Pages and lists, but the first page of one's home feed.",
+    "Pages and lists, except the first page of one's home feed.",
 )
 DEEP_READ = Budget(
     *("deep_read", 600, 7200, Per.PERSON, Store.REDIS),
@@ -264,13 +265,13 @@ RELATION_READ = Budget(
 )
 POLL = Budget(
     *("poll", 600, 14_400, Per.PERSON, Store.REDIS),
-    "Notifications read, and numbers of new posts and notifications.",
+    "Reads of notifications, and counts of new posts and notifications.",
 )
 SCHEMA = Budget(
     *("schema", 60, 1200, Per.ADDRESS, Store.REDIS), "The OpenAPI document and its page."
 )
 INTROSPECT = Budget(
-    *("introspect", 6000, 360_000, Per.SERVICE, Store.REDIS), "Tokens that services ask about."
+    *("introspect", 6000, 360_000, Per.SERVICE, Store.REDIS), "Introspections by services."
 )
 
 # --- sockets, counted in each process -----------------------------------------------------------
@@ -286,7 +287,7 @@ FRAME = Budget(*("frame", 30, 3600, Per.SOCKET, Store.PROCESS), "Frames sent to 
 # --- numbers ------------------------------------------------------------------------------------
 MENTIONS = Budget(
     *("mentions", 10, 0, Per.TEXT, Store.NOWHERE),
-    "People who are notified that a post or comment names them; further names are links only.",
+    "People notified that a post or comment mentions them; further mentions are only links.",
 )
 
 TABLE: dict[str, Budget] = {
