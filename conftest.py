@@ -37,7 +37,7 @@ def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
     if "real_hasher" in request.fixturenames:
         yield
         return
-    # By the decorator, as Django keeps its hashers until it is told that the setting changed.
+    # By the decorator: Django caches its hashers until a signal reports the changed setting.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
 
@@ -139,7 +139,7 @@ def round_trips() -> Iterator[list[int]]:
 
 @pytest.fixture
 def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context in which Redis is dead; what is owed it then, the test's thread pays."""
+    """Return a context in which Redis is dead; the backlog runs in the thread of the test."""
     from socialsite.core import redis
 
     monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)
@@ -161,7 +161,7 @@ def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextM
 def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what waits for a commit also in tests that are one transaction themselves.
 
-    Without, caches would not be told of what a test writes. Nothing is sent to the broker then.
+    Otherwise caches would miss the writes of a test. Nothing is sent to the broker.
     """
     if "django_capture_on_commit_callbacks" in request.fixturenames:
         return

@@ -1,4 +1,4 @@
-"""Audit trail: records who did which act to whom.
+"""Audit trail: records each act, its actor and its subject.
 
 - An entry is written in the transaction of the act, so neither exists without the other. Entries
   are only ever added.

@@ -46,7 +46,7 @@ class AuditEntryAdmin(AddressAdmin):
     fields = ("created_at", "performed_by", "address", "act", "affected", "more")
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[AuditEntry]":
-        """Fetch the names of the people whom the acts concern, too."""
+        """Fetch the names of the affected people, too."""
         name = User.objects.filter(pk=OuterRef("subject_id")).values("username")
         of_people = When(subject_type="user", then=Subquery(name[:1]))
         found = Case(of_people, default=Value(""), output_field=CharField())

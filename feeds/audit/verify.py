@@ -139,7 +139,7 @@ def verify(
     return report
 
 
-# --- whom to look at ----------------------------------------------------------------------------
+# --- choosing people ----------------------------------------------------------------------------
 def choose(sample: int) -> list[int]:
     """Return the ids of at most `sample` people with open accounts.
 

@@ -196,7 +196,7 @@ class Runs(ById[Run]):
             ]
             return
         script = redis.script(__file__, "timeline_run")
-        # The colon sorts behind whatever digits follow an id in members that tell more.
+        # The colon sorts behind any digits that follow the id in longer members.
         last = member_of(max(cursor.id, MIN_ID)) + b":"
         place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
         self._promises = [

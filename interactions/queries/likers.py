@@ -36,7 +36,7 @@ def likers(
     who: dict[int, int] = {}
 
     def run(after: Position | None, limit: int) -> list[Position]:
-        # Ids go by time: the cursor's time is there for those who read it, and is not asked for.
+        # Ids are ordered by time, so the time in the cursor is not used.
         some = rows if after is None else rows.filter(pk__lt=after.id)
         likes = list(some.values_list("created_at", "pk", "user_id")[:limit])
         who.update({ident: user_id for _, ident, user_id in likes})

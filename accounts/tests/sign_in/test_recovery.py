@@ -397,10 +397,10 @@ def test_changes_of_two_factor_send_a_mail_to_the_address(
     told = [
         "was turned on for your account @alice1",
         "A recovery code of your account @alice1",
-        "New recovery codes were made for your account @alice1",
+        "New recovery codes were generated for your account @alice1",
         "was turned off for your account @alice1",
         "was turned on for your account @alice1",
-        "Staff took two-factor sign-in off your account @alice1",
+        "Staff removed two-factor sign-in from your account @alice1",
     ]
     for person in (make_user("bobby1"), alice):
         actions.sign_in(person, "linux")
@@ -620,7 +620,7 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert (void.status_code, "no longer valid" in void.content.decode()) == (400, True)
     answer = browser.post("/settings/email", {"remove": "1", "password": PASSWORD})
     assert answer["Location"] == "/settings/email?removed"
-    assert "forgotten" in browser.get("/settings/email?removed").content.decode()
+    assert "was removed" in browser.get("/settings/email?removed").content.decode()
 
 
 @pytest.mark.parametrize(

@@ -377,7 +377,7 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
     ("arguments", "told"),
     [
         (("nobody9", "1"), "There is no user named nobody9."),
-        (("77", "1"), "There is nobody named 77."),
+        (("77", "1"), "There is no user named 77."),
         (("reader1", "x"), "x is not the id of a post."),
         (("reader1", "٣"), "٣ is not the id of a post."),
         (("reader1", str(2**63)), f"{2**63} is not the id of a post."),
@@ -442,11 +442,11 @@ def test_staff_see_the_reasons_on_a_page_that_is_linked(
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ({"viewer": "nobody9", "post": "1"}, "There is nobody of this name or id."),
+        ({"viewer": "nobody9", "post": "1"}, "There is no user with this name or id."),
         ({"viewer": "reader1", "post": "x"}, "This is not the id of a post."),
         ({"viewer": "reader1", "post": "77"}, "There is no such post."),
         ({"viewer": "reader1", "post": "\x00"}, "Null characters are not allowed."),
-        ({"viewer": "<b>x</b>", "post": "1"}, "There is nobody of this name or id."),
+        ({"viewer": "<b>x</b>", "post": "1"}, "There is no user with this name or id."),
     ],
 )
 def test_the_page_names_unknown_people_and_posts(

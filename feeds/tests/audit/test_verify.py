@@ -324,7 +324,7 @@ def test_a_floor_that_is_lost_is_found(
 
 @pytest.fixture
 def _deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody tells the caches of a change of relations."""
+    """Caches get no invalidation when relations change."""
     monkeypatch.setattr(cache, "changed_reader", lambda *viewer_ids: None)
     monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
 
@@ -340,7 +340,7 @@ def test_a_cached_reader_without_a_follow_is_found(
     ((where, what, ident, reasons),) = differences(reader)
     assert (where, what, ident) == ("as served", "missing", post.pk)
     assert reasons[-1] == "cached_reader"
-    text = cache_audit.doubts(reader.pk, post.pk)[0].text
+    text = cache_audit.errors(reader.pk, post.pk)[0].text
     assert text == (
         "What is cached of the reader is out of date: follows, how far the inbox is complete."
     )
@@ -394,7 +394,7 @@ def test_caches_that_are_right_raise_no_doubt(
     warm(reader)
     for viewer in (reader, author, make_user()):
         for post in (*posts, pulled):
-            assert cache_audit.doubts(viewer.pk, post.pk) == []
+            assert cache_audit.errors(viewer.pk, post.pk) == []
 
 
 def test_without_redis_only_the_tables_are_read(
@@ -403,7 +403,7 @@ def test_without_redis_only_the_tables_are_read(
     warm(reader)
     unlist(cache.INBOX.key(reader.pk), posts[3])
     with bypassed():
-        assert cache_audit.doubts(reader.pk, posts[3].pk) == []
+        assert cache_audit.errors(reader.pk, posts[3].pk) == []
         assert differences(reader) == []
 
 
@@ -570,7 +570,7 @@ def test_nothing_is_found_while_people_post_and_follow(
     assert (last.posts, last.unsettled, last.viewers) == (0, 0, 4)
 
 
-# --- whom it looks at ---------------------------------------------------------------------------
+# --- choosing people ----------------------------------------------------------------------------
 def test_a_small_site_is_verified_whole_except_closed_accounts(make_user: Make) -> None:
     people = [make_user() for _ in range(5)]
     accounts_actions.ban(people[2])

@@ -330,7 +330,7 @@ def lose() -> None:
 def test_values_read_before_a_write_are_never_cached(
     meanwhile: Callable[[], object],
 ) -> None:
-    """T45: the loader has read, a writer tells, the loader fills."""
+    """T45: the loader has read, a writer invalidates, the loader fills."""
 
     def read(_limit: int) -> tuple[int, list[Entry]]:
         meanwhile()
@@ -450,7 +450,7 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def send_again(self, data: st.DataObject) -> None:
-        """The event of the change tells once more; of what is deleted it does not."""
+        """The event of the change sends an update again, but not for deleted posts."""
         if self.table:
             place = data.draw(st.sampled_from(sorted(self.table)))
             if ("add", place) not in self.unsent:
@@ -458,7 +458,7 @@ class ListMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def trim(self, data: st.DataObject) -> None:
-        """Rows go with a new generation, and nobody tells the cached list."""
+        """Rows are deleted with a new generation, without an update of the cached list."""
         floor = data.draw(st.integers(0, 5))
         gone = {place for place in self.table if place.ts_ms <= floor}
         self.table -= gone

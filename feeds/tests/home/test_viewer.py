@@ -328,7 +328,7 @@ def test_without_redis_every_kind_of_reader_has_the_same_feed(
 def test_writes_without_redis_are_visible_at_once_during_and_after_the_outage(
     world: dict[str, User], make_post: Make, drain: Make, dead_redis: Make
 ) -> None:
-    """Every cache was warm before; what it could not be told is owed."""
+    """Every cache was warm before; missed invalidations are in the backlog."""
     for person in world.values():
         assert_exact(person)
     newest = queries.home_feed(world["new"], None, 20).items[0]
@@ -476,7 +476,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     settings.INBOX_MAX = 3
 
     def change_and_die() -> None:
-        with mock.patch.object(cache, "changed_inbox"):  # its process dies before it tells
+        with mock.patch.object(cache, "changed_inbox"):  # its process dies before the invalidation
             change(reader.pk)
 
     with at_a_read_of("feeds_inboxentry", change_and_die, after=is_after):
@@ -672,7 +672,7 @@ def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
         found, floor = sources.rows_below(known, Position(7000, 10**18), 4)
     assert ([place.ts_ms for place in found], floor) == ([6000, 5000, 4000, 3000], 700)
     assert len(captured) == 1
-    # Without a row there is nothing that could tell it.
+    # Without a row nothing could invalidate it.
     assert sources.rows_below(known, Position(1000, 1), 4) == ([], 700)
 
 

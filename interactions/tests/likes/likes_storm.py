@@ -1,4 +1,4 @@
-"""A history of likes, readers and losses: what anybody is told they like is what the table says.
+"""A history of likes, readers and losses: the likes shown to everybody equal the table.
 
 `LIKED_MAX` and `MINE_MAX` are to be small, so that caches are cut off and counts cross thresholds.
 """

@@ -68,7 +68,7 @@ def swapped(one: str, other: str) -> Iterator[None]:
 
 # --- one cache ----------------------------------------------------------------------------------
 def is_stale_after_a_write_before(stage: str, cache: LeaseCache) -> bool:
-    """Read while a writer commits and tells the cache; True when the cache has the old value."""
+    """Read while a writer commits and invalidates; True when the cache has the old value."""
     redis.call(lambda connection: connection.flushdb())
     table = Table()
 
@@ -177,7 +177,7 @@ class Site:
         self.rows = {"open": {b"post"}, "inbox": set[bytes]()}
 
     def deliver(self) -> None:
-        """Commit the inbox, and tell its cache; then take the post from the open fan-outs."""
+        """Commit the inbox and invalidate its cache; then take the post from the open fan-outs."""
         self.rows["inbox"].add(b"post")
         OTHER.invalidate([1])
         self.rows["open"].clear()
