@@ -71,7 +71,7 @@ class _CacheReading:
         if (author in known.blocked) != (author in now.blocked):
             yield "blocks"
         if known.incomplete.get(author, 0) < now.incomplete.get(author, 0):
-            yield "how far the inbox is complete"
+            yield "completeness of the inbox"
 
     def _lists(self) -> Iterator[Code]:
         """Yield the errors of cached lists about a post that is not deleted."""

@@ -76,12 +76,12 @@ _TEXTS = {
     Code.PULLED_MODE: "It is pulled: it was published in mode {mode}, not pushed to all.",
     Code.PULLED_NO_EDGE: "It is pulled: the inbox has no record of the author.",
     Code.PULLED_NOT_BACKFILLED: "It is pulled: the author's posts are not backfilled yet.",
-    Code.PULLED_BELOW_BACKFILL: "It is pulled: the backfill begins at {backfilled_from_ms}.",
+    Code.PULLED_BELOW_BACKFILL: "It is pulled: posts are backfilled since {backfilled_from_ms}.",
     Code.PULLED_BELOW_FLOOR: "It is pulled: the inbox is trimmed up to {inbox_floor_ms}.",
     Code.PUSHED_CHUNK: f"It is in the inbox, pushed by the fan-out ({_CHUNK}).",
     Code.PUSHED_BACKFILL: "It is in the inbox, pushed by a backfill after the fan-out.",
     Code.PUSHED_FORGOTTEN: "It is in the inbox; records of its delivery are deleted after a week.",
-    Code.CHUNK: f"The reader belongs to {_CHUNK}.",
+    Code.CHUNK: f"The fan-out delivers to the reader in {_CHUNK}.",
     Code.ROW_MISSING: (
         "The inbox should contain it and does not: pages that do not pull the author lack it."
         " Rebuild the inbox."

@@ -341,9 +341,7 @@ def test_a_cached_reader_without_a_follow_is_found(
     assert (where, what, ident) == ("as served", "missing", post.pk)
     assert reasons[-1] == "cached_reader"
     text = cache_audit.errors(reader.pk, post.pk)[0].text
-    assert text == (
-        "What is cached of the reader is out of date: follows, how far the inbox is complete."
-    )
+    assert text == ("The cached reader is out of date: follows, completeness of the inbox.")
     call(lambda redis: redis.delete(cache.READERS.key(reader.pk)))
     warm(reader)
     relations_actions.unfollow(reader, other)
@@ -631,7 +629,7 @@ def test_the_command_prints_differences_and_reasons_and_exits_with_1(
         printed, code = command(*arguments)
         assert code == 1
         assert f"reader {reader.pk}, page 1, from the tables\n  missing: {posts[3].pk}\n" in printed
-        assert f"  {posts[3].pk} row_missing: The inbox should have it" in printed
+        assert f"  {posts[3].pk} row_missing: The inbox should contain it" in printed
     assert command("--user", "writer1")[1] == 0
     rebuild.rebuild([reader.pk])
     assert command("--sample", "1", "--pages", "1", "--size", "2")[1] == 0
