@@ -37,7 +37,7 @@ def _cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
     if "real_hasher" in request.fixturenames:
         yield
         return
-    # By the decorator, as Django keeps its hashers until it is told that the setting changed.
+    # By the decorator: Django caches its hashers until a signal reports the changed setting.
     with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
         yield
 
@@ -90,10 +90,10 @@ def _empty_redis() -> None:
     from socialsite.core import redis
     from socialsite.core.rate_limits import local
 
-    prefetch.forget()
-    local.forget()
+    prefetch.clear()
+    local.reset()
     redis.breaker.reset()
-    redis.owed.clear()
+    redis.backlog.clear()
     redis.call(lambda connection: connection.flushdb())
 
 
@@ -139,10 +139,10 @@ def round_trips() -> Iterator[list[int]]:
 
 @pytest.fixture
 def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context in which Redis is dead; what is owed it then, the test's thread pays."""
+    """Return a context in which Redis is dead; the backlog runs in the thread of the test."""
     from socialsite.core import redis
 
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)
 
     def refuse() -> None:
         raise RedisConnectionError("dead")
@@ -161,7 +161,7 @@ def dead_redis(monkeypatch: pytest.MonkeyPatch) -> Callable[[], AbstractContextM
 def _commits_are_commits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run what waits for a commit also in tests that are one transaction themselves.
 
-    Without, caches would not be told of what a test writes. Nothing is sent to the broker then.
+    Otherwise caches would miss the writes of a test. Nothing is sent to the broker.
     """
     if "django_capture_on_commit_callbacks" in request.fixturenames:
         return

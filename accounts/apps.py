@@ -4,12 +4,14 @@ import importlib
 
 from django.apps import AppConfig
 from django.contrib.admin import apps as admin_apps
+from django.utils.translation import gettext_lazy
 
 
 class AccountsConfig(AppConfig):
     """Registers the subscribers of accounts, and its credentials in the schema of the API."""
 
     name = "accounts"
+    verbose_name = gettext_lazy("Accounts")
 
     def ready(self) -> None:
         """Import the modules that register themselves."""

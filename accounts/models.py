@@ -6,6 +6,7 @@ from typing import ClassVar
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
@@ -69,6 +70,10 @@ class User(AbstractBaseUser):
     USERNAME_FIELD = "username_key"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
     objects = UserManager()
+
+    class Meta:
+        verbose_name = gettext_lazy("user")
+        verbose_name_plural = gettext_lazy("users")
 
     def __str__(self) -> str:
         return f"@{self.username}"
@@ -160,6 +165,8 @@ class TokenVersion(models.Model):
     ended_by = models.CharField(max_length=ENDED_BY_MAX, blank=True, default="")
 
     class Meta:
+        verbose_name = gettext_lazy("token version")
+        verbose_name_plural = gettext_lazy("token versions")
         constraints = [models.UniqueConstraint(fields=["user", "client"], name="uk_token_version")]
 
     def __str__(self) -> str:
@@ -180,7 +187,8 @@ class TokenBatch(models.Model):
     forgotten = models.PositiveIntegerField(default=0)
 
     class Meta:
-        verbose_name_plural = "token batches"
+        verbose_name = gettext_lazy("token batch")
+        verbose_name_plural = gettext_lazy("token batches")
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.batch}"
@@ -204,7 +212,8 @@ class AuditEntry(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        verbose_name_plural = "audit entries"
+        verbose_name = gettext_lazy("audit entry")
+        verbose_name_plural = gettext_lazy("audit entries")
         indexes = [
             models.Index(fields=["subject_type", "subject_id", "id"], name="ix_audit_subject"),
             models.Index(fields=["actor", "id"], name="ix_audit_actor"),

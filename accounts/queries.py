@@ -70,20 +70,20 @@ def by_name(username: str) -> User:
 
 
 def is_name(text: str) -> bool:
-    """True for what somebody can be called."""
+    """Return whether a text is a valid username."""
     return account_rules.USERNAME.fullmatch(text) is not None
 
 
 def any_by_name(username: str) -> User | None:
     """Return the person of a username, banned or closed ones too."""
-    # Columns pad with blanks when compared: only what can be a name is looked up.
+    # Databases ignore trailing blanks in comparisons, so only valid names are queried.
     if not is_name(username):
         return None
     return User.objects.filter(username_key=username.lower()).first()
 
 
 def ids_by_name(usernames: Collection[str]) -> dict[str, int]:
-    """Return username in lower case → id of those of these people whose accounts are open."""
+    """Return lower-case username → id of the people among these with open accounts."""
     found = User.objects.active().filter(username_key__in=list(usernames))
     return dict(found.values_list("username_key", "pk"))
 
@@ -96,13 +96,13 @@ def noted(action: str, subject_type: str, subject_id: int) -> dict[str, Any] | N
 
 
 def moderates(user: User) -> bool:
-    """True for staff; TwoFactorNeeded when they lack the second factor the site asks of staff."""
+    """Return whether a person is staff; TwoFactorNeeded if they lack a required second factor."""
     two_factor.check_staff(user)
     return user.is_staff
 
 
 class Cards(Values[Card | None]):
-    """Cards of people; None for an account that is not open. To be changed in a copy only."""
+    """Cards of people; None for an account that is not open. Change only copies of them."""
 
     cache = cache.PEOPLE
 
@@ -115,7 +115,7 @@ class Cards(Values[Card | None]):
             known = _unpacked.get(ident)
             if known is None or known[0] != packed:
                 known = packed, orjson.loads(packed) if packed else None
-                _unpacked.keep(ident, *known)
+                _unpacked.store(ident, *known)
             cards[ident] = known[1]
         return cards
 
@@ -125,10 +125,10 @@ _unpacked: Unpacked[Card | None] = Unpacked(1_000_000)
 
 
 def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
-    """Return the cards of those of these people whose accounts are open, in one query at most.
+    """Return cards of the people among these with open accounts, in one query at most.
 
-    With `closed` also of banned and closed accounts, of which only the name is shown; those are
-    always read from the database.
+    `closed` includes banned and closed accounts, with their names only; it always reads the
+    database.
     """
     wanted = set(ids)
     if not wanted:
@@ -153,14 +153,14 @@ def _open_accounts(ids: Collection[int]) -> "QuerySet[User, Any]":
 
 
 def _packed_cards(ids: Collection[int]) -> dict[int, bytes]:
-    """Read what the cache holds of people: the card of an open account, b"" of any other id."""
+    """Read cards in their cached form: b"" for an account that is not open."""
     rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
     found = {row["id"]: orjson.dumps(_card(row)) for row in rows}
     return {ident: found.get(ident, b"") for ident in ids}
 
 
 def bare(card: Card) -> Card:
-    """Return a card of which only the name is left."""
+    """Return a card with the names only."""
     return {**card, "avatar": "", "bio": ""}
 
 
@@ -175,9 +175,9 @@ def _card(row: dict[str, Any]) -> Card:
 
 
 def devices(user_id: int, client: str) -> list[Device]:
-    """Return the devices that a person is signed in on, those seen last first, in one query.
+    """Return the devices that a person is signed in on, last seen first, in one query.
 
-    `client` is the one that asks. There are at most a few dozen (`actions.clients.LIVE_MAX`).
+    `client` is the requesting one. There are at most a few dozen (`actions.clients.LIVE_MAX`).
     """
     now = timezone.now()
     batch = TokenBatch.objects.filter(pk=OuterRef("user_id")).values("refresh_floor")

@@ -19,7 +19,7 @@ from socialsite.core.media import usage
 from socialsite.core.models import Media
 
 
-@usage.asked_before_sweeping
+@usage.register_use
 def is_avatar(picture: Media) -> bool:
     """Return whether a person uses this picture as their avatar."""
     people = User.objects.filter(pk=picture.owner_id)
@@ -52,9 +52,11 @@ def announce_again(event: TokensRevoked) -> None:
 
 
 @on(UserRegistered, ProfileChanged, UserBanned, UserUnbanned, after=True)
-def forget_card_again(event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned) -> None:
+def invalidate_card_again(
+    event: UserRegistered | ProfileChanged | UserBanned | UserUnbanned,
+) -> None:
     """Repeat the steps after the commit of a change, in case its process died before them."""
-    cache.PEOPLE.forget([event.user_id])
+    cache.PEOPLE.invalidate([event.user_id])
 
 
 @on(UserBanned, UserUnbanned, after=True)
@@ -68,7 +70,7 @@ def write_of_new_password(event: TokensRevoked) -> None:
     """Notify a person by mail that their password was changed."""
     changed = event.client is None and event.reason == "password"
     if changed and User.objects.filter(pk=event.user_id).exclude(email="").exists():
-        actions.want_mail("password_changed", event.user_id, "")
+        actions.request_mail("password_changed", event.user_id, "")
 
 
 @on(MailWanted, after=True)

@@ -59,9 +59,9 @@ def send_mail(
         return
     logger.warning("mail failed; retrying (%s): %s", kind, failure)
     again = MailWanted(new_id(), kind, user_id, address, language, tries, counted)
-    _put_off(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
+    _postpone(again, max(pause, MAIL_PAUSE_SECONDS * 2 ** (tries - 1)))
 
 
 @db.atomic
-def _put_off(event: MailWanted, seconds: int) -> None:
+def _postpone(event: MailWanted, seconds: int) -> None:
     publish(event, after_seconds=seconds)

@@ -294,7 +294,9 @@ def supervise(stack: Stack) -> None:
                 pause = BACKOFF_SECONDS[min(failures[name], len(BACKOFF_SECONDS) - 1)]
                 failures[name] += 1
                 due[name] = now + pause
-                say("stack", f"{name} ended with code {service.exit_code}, again in {pause} s")
+                print_line(
+                    "stack", f"{name} ended with code {service.exit_code}, again in {pause} s"
+                )
             elif now >= due[name]:
                 del due[name]
                 started[name] = now
@@ -311,7 +313,7 @@ _colours = dict(
 _output = threading.Lock()
 
 
-def say(name: str, line: str) -> None:
+def print_line(name: str, line: str) -> None:
     """Print a line with the name of its service."""
     label = f"{name:>8} |"
     if sys.stdout.isatty():
@@ -331,26 +333,26 @@ def main() -> int:
         int(port),
         {name: os.environ[name] for name in SERVICE_URLS if os.environ.get(name)},
         host=host,
-        echo=say,
+        echo=print_line,
     )
     stop_on_signals()
     demo = None
     try:
-        say("stack", "starting ...")
+        print_line("stack", "starting ...")
         stack.start()
-        say("stack", f"serving {stack.url} - Ctrl-C stops everything")
+        print_line("stack", f"serving {stack.url} - Ctrl-C stops everything")
         # As in the site's settings: a site with an https address gets a demo only on request.
         public = os.environ.get("SITE_URL", "").startswith("https://")
         wanted = os.environ.get("DEMO") or ("0" if public else "1")
         if wanted.lower() not in ("0", "false", "no", "off"):
             demo = site_processes.manage("demo", stack.env, "demo")
-            demo.echo = say
+            demo.echo = print_line
             demo.start(wait=False)
         supervise(stack)
     except StopSignal as signal_name:
-        say("stack", f"{signal_name}: stopping ...")
+        print_line("stack", f"{signal_name}: stopping ...")
     except ServiceError as error:
-        say("stack", f"stopping, because {error}")
+        print_line("stack", f"stopping, because {error}")
         return 1
     finally:
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -358,7 +360,7 @@ def main() -> int:
         if demo:
             demo.stop()
         stack.stop()
-    say("stack", "stopped")
+    print_line("stack", "stopped")
     return 0
 
 

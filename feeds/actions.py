@@ -278,11 +278,13 @@ def mark_read(
     rows.filter(lower).update(**values)
 
 
-def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None) -> None:
+def mark_first_page_read(
+    viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None
+) -> None:
     """Move the read mark to the newest post of a first page; only a first page moves it.
 
-    `known` is what `cache.Mark` answered: the same page again writes nothing, nor does it where
-    the cache has forgotten.
+    `known` is the value of `cache.ReadMark`: a page equal to it writes nothing. If the cache lost
+    it, the row in the database decides.
     """
     if not cards:
         return
@@ -292,13 +294,13 @@ def saw_first_page(viewer_id: int, cards: "Sequence[Card]", known: bytes | None 
     mark = orjson.dumps([*newest, since, *shown])
     if mark == known:
         return
-    if known is not None or (*newest, shown, since) not in _marks(viewer_id):
+    if known is not None or (*newest, shown, since) not in _read_state(viewer_id):
         mark_read(viewer_id, newest, shown, since)
-    cache.keep_mark(viewer_id, mark)
+    cache.store_mark(viewer_id, mark)
 
 
 @compiled
-def _marks(viewer_id: int) -> "QuerySet[InboxState, Any]":
+def _read_state(viewer_id: int) -> "QuerySet[InboxState, Any]":
     rows = InboxState.objects.filter(viewer_id=viewer_id)
     return rows.values_list("read_ts", "read_id", "shown", "shown_from")
 
@@ -337,7 +339,7 @@ def compose(
     if kind == Kind.VIDEO and not video_links.host_of(words.video_url):
         refuse("video_url", _("A video needs an https address."))
     if kind != Kind.VIDEO and words.video_url:
-        refuse("video_url", _("Only a video has a video address."))
+        refuse("video_url", _("Only a video may have a video address."))
     if wrong:
         raise InvalidInput(fields=wrong)
     return words

@@ -16,6 +16,9 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
 from accounts import actions as accounts_actions
@@ -37,26 +40,29 @@ class ExplainForm(forms.Form):
 
     viewer = forms.CharField(
         max_length=40,
-        label="Reader",
-        help_text="a username or an id",
+        label=gettext_lazy("Reader"),
+        help_text=gettext_lazy("a username or an id"),
         widget=AdminTextInputWidget,
     )
     post = forms.CharField(
-        max_length=40, label="Post", help_text="an id", widget=AdminTextInputWidget
+        max_length=40,
+        label=gettext_lazy("Post"),
+        help_text=gettext_lazy("an id"),
+        widget=AdminTextInputWidget,
     )
 
     def clean_viewer(self) -> User:
         """Return the reader."""
         found = find_reader(self.cleaned_data["viewer"])
         if found is None:
-            raise ValidationError("There is nobody of this name or id.")
+            raise ValidationError(_("There is no user with this name or id."))
         return found
 
     def clean_post(self) -> int:
         """Return the post's id."""
         found = find_id(self.cleaned_data["post"])
         if found is None:
-            raise ValidationError("This is not the id of a post.")
+            raise ValidationError(_("This is not the id of a post."))
         return found
 
 
@@ -73,7 +79,7 @@ class PostAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "=author__username_key")
     actions = ("delete_posts",)
 
-    @admin.action(description="Delete the selected posts")
+    @admin.action(description=gettext_lazy("Delete the selected posts"))
     def delete_posts(self, request: HttpRequest, queryset: "QuerySet[Post]") -> None:
         """Delete as staff."""
         for ident in queryset.filter(is_deleted=False).values_list("pk", flat=True):
@@ -101,7 +107,7 @@ class PostAdmin(ReadOnlyAdmin):
         form = ExplainForm(asked if all(asked.values()) else None, initial=asked)
         context = {
             **self.admin_site.each_context(request),
-            "title": "Why a post is in a home feed",
+            "title": _("Why a post is in a home feed"),
             "opts": self.opts,
             "form": form,
             "may_rebuild": self.has_administer_permission(request),
@@ -119,8 +125,9 @@ class PostAdmin(ReadOnlyAdmin):
         if not User.objects.filter(pk=user_id).exists():
             raise Http404
         done = rebuild.rebuild_as(staff_of(request), user_id, address_of(request))
-        figures = f"follows synced: {done.synced}, wrong rows removed: {done.removed}"
-        self.message_user(request, f"The inbox is rebuilt; {figures}.", messages.SUCCESS)
+        text = _("The inbox was rebuilt; follows synced: %(synced)s, wrong rows: %(removed)s.")
+        figures = {"synced": done.synced, "removed": done.removed}
+        self.message_user(request, text % figures, messages.SUCCESS)
         back = {"viewer": user_id, "post": request.POST.get("post", "")}
         return HttpResponseRedirect(f"{reverse('admin:feeds_explain')}?{urlencode(back)}")
 
@@ -132,7 +139,9 @@ class ChunksInline(admin.TabularInline):
     fields = readonly_fields = ("number", "lower", "upper", "delivered", "done", "uncached")
     extra, max_num, can_delete = 0, 0, False
     ordering = ("number",)
-    verbose_name_plural = f"chunks (the first {CHUNKS_SHOWN})"
+    verbose_name_plural = format_lazy(
+        gettext_lazy("chunks (the first {count})"), count=CHUNKS_SHOWN
+    )
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[FanOutChunk]":
         """Limit the rows of one page."""
@@ -172,22 +181,22 @@ class FanOutAdmin(ReadOnlyAdmin):
         """Count the chunks in the same query."""
         return progress.with_progress(super().get_queryset(request))
 
-    @admin.display(description="chunks done")
+    @admin.display(description=gettext_lazy("chunks done"))
     def chunks(self, row: Any) -> str:
         """Return the number of done chunks and of all chunks."""
         return f"{row.chunks_done}/{row.total}"
 
-    @admin.display(description="rows delivered")
+    @admin.display(description=gettext_lazy("rows delivered"))
     def delivered(self, row: Any) -> int:
         """Return the rows inserted by the chunks that are done."""
         return int(row.delivered)
 
-    @admin.display(description="leases held / expired")
+    @admin.display(description=gettext_lazy("active / expired leases"))
     def leases(self, row: Any) -> str:
         """Return the number of leased chunks and of those with an expired lease."""
         return f"{row.held} / {row.expired}"
 
-    @admin.display(description="took, or open for")
+    @admin.display(description=gettext_lazy("duration"))
     def age(self, row: FanOut) -> str:
         """Return seconds; by this host's clock while the delivery is open."""
         return f"{progress.age_ms(row, time.time_ns() // 1_000_000) / 1000:.1f} s"

@@ -3,12 +3,14 @@
 import importlib
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class FeedsConfig(AppConfig):
     """Registers the event handlers of feeds."""
 
     name = "feeds"
+    verbose_name = gettext_lazy("Feeds")
 
     def ready(self) -> None:
         """Import the subscribers, which register themselves."""

@@ -7,6 +7,7 @@
 from typing import Any, ClassVar
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 from socialsite.core.media import video_links
@@ -85,6 +86,8 @@ class Post(models.Model):
     objects = PostQuerySet.as_manager()
 
     class Meta:
+        verbose_name = gettext_lazy("post")
+        verbose_name_plural = gettext_lazy("posts")
         indexes = [
             models.Index(fields=["author", "position", "id"], name="ix_outbox"),
             # All columns that a scan reads of a post. (They are not in `ix_outbox`: a backfill
@@ -241,6 +244,10 @@ class RecommendedAuthor(models.Model):
     )
     added_at = models.DateTimeField(auto_now_add=True)
 
+    class Meta:
+        verbose_name = gettext_lazy("recommended author")
+        verbose_name_plural = gettext_lazy("recommended authors")
+
     def __str__(self) -> str:
         return str(self.author)
 
@@ -266,6 +273,8 @@ class FanOut(models.Model):
     done_at = models.BigIntegerField(null=True, help_text="Unix ms")
 
     class Meta:
+        verbose_name = gettext_lazy("fan out")
+        verbose_name_plural = gettext_lazy("fan outs")
         indexes = [
             models.Index(fields=["state", "author", "position", "post"], name="ix_fanout_open")
         ]
@@ -291,6 +300,8 @@ class FanOutChunk(models.Model):
     uncached = models.BooleanField(default=False)
 
     class Meta:
+        verbose_name = gettext_lazy("fan out chunk")
+        verbose_name_plural = gettext_lazy("fan out chunks")
         constraints = [models.UniqueConstraint(fields=["fanout", "number"], name="uk_chunk")]
         indexes = [models.Index(fields=["done", "leased_until"], name="ix_chunk_due")]
 
@@ -305,7 +316,7 @@ class FeedCheck(models.Model):
     finished_at = models.BigIntegerField(help_text="Unix ms")
     viewers = models.PositiveIntegerField()
     pages = models.PositiveIntegerField()
-    unsettled = models.PositiveIntegerField(help_text="pages that changed all the time")
+    unsettled = models.PositiveIntegerField(help_text="pages that kept changing")
     differences = models.PositiveIntegerField(help_text="posts that were missing or wrong")
 
     def __str__(self) -> str:

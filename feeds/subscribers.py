@@ -23,7 +23,7 @@ from socialsite.core.runtime.failpoints import failpoint
 BATCH = 1000
 
 
-@usage.asked_before_sweeping
+@usage.register_use
 def is_in_a_post(picture: Media) -> bool:
     """Return whether a post shows a picture."""
     return PostImage.objects.filter(media_id=picture.pk, post__is_deleted=False).exists()
@@ -50,20 +50,20 @@ def posts_with(media_ids: Sequence[int], viewer_id: int | None) -> PostQuerySet:
 
 
 @on(FollowCreated, FollowCanceled, within=True)
-def forget_edge(event: FollowCreated | FollowCanceled) -> None:
+def mark_edge_missing(event: FollowCreated | FollowCanceled) -> None:
     """From this commit on the author is pulled completely or not at all: exact at once."""
-    sync.forget(event.from_user_id, event.to_user_id)
-    transaction.on_commit(partial(forget_readers, event), robust=True)
+    sync.mark_missing(event.from_user_id, event.to_user_id)
+    transaction.on_commit(partial(invalidate_readers, event), robust=True)
 
 
 @on(Blocked, Unblocked, within=True)
-def forget_readers_on_commit(event: Blocked | Unblocked) -> None:
+def invalidate_readers_on_commit(event: Blocked | Unblocked) -> None:
     """Invalidate both readers' caches on commit: they stop seeing each other, or start again."""
-    transaction.on_commit(partial(forget_readers, event), robust=True)
+    transaction.on_commit(partial(invalidate_readers, event), robust=True)
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
-def forget_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
+def invalidate_readers(event: FollowCreated | FollowCanceled | Blocked | Unblocked) -> None:
     """Invalidate both readers' caches; repeated by the event in case the process died."""
     cache.changed_reader(event.from_user_id, event.to_user_id)
 

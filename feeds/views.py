@@ -61,7 +61,7 @@ def home(request: PageRequest) -> HttpResponseBase:
     reads.ask(*reading.first(), request.visitor.cards, request.unread)
     page = reading.page()
     if cursor is None:
-        actions.saw_first_page(request.user.pk, page.items, reading.known_mark)
+        actions.mark_first_page_read(request.user.pk, page.items, reading.known_mark)
     context = {"posts": page.items, "next": page.next, "is_first_page": cursor is None}
     if cursor is None and not page.items and not reading.reader.follows:
         suggested = queries.recommended(request.user, None, PAGE_SIZE)
@@ -107,7 +107,7 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
         "sort": sort,
         "status": status,
         "reply": request.GET.get("reply", ""),
-        "reply_at": f"{request.path}?{_kept(request, 'sort', 'cursor')}",
+        "reply_at": f"{request.path}?{_carried_query(request, 'sort', 'cursor')}",
     }
     name = "feeds/post.html"
     if request.htmx and cursor is not None:
@@ -117,7 +117,7 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
     return render(request, name, context)
 
 
-def _kept(request: PageRequest, *names: str) -> str:
+def _carried_query(request: PageRequest, *names: str) -> str:
     """Return those parameters of the address, to go on with further ones."""
     kept = {name: request.GET[name] for name in names if name in request.GET}
     return urlencode(kept) + "&" if kept else ""

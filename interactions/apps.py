@@ -3,12 +3,14 @@
 import importlib
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class InteractionsConfig(AppConfig):
     """Registers the event handlers of interactions."""
 
     name = "interactions"
+    verbose_name = gettext_lazy("Interactions")
 
     def ready(self) -> None:
         """Import the subscribers, which register themselves."""

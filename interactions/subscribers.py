@@ -59,41 +59,41 @@ def count_repost(event: PostReposted | RepostDeleted) -> None:
 
 
 @on(PostReposted, RepostDeleted, after=True)
-def forget_repost_again(event: PostReposted | RepostDeleted) -> None:
+def invalidate_repost_again(event: PostReposted | RepostDeleted) -> None:
     """Repeat the cache invalidation after the commit of a repost, or of its deletion."""
-    cache.forget(event.ref_id, event.author_id)
+    cache.invalidate(event.ref_id, event.author_id)
 
 
 @on(Liked, Unliked, after=True)
-def forget_like_again(event: Liked | Unliked) -> None:
+def invalidate_like_again(event: Liked | Unliked) -> None:
     """Repeat the cache invalidation after the commit of a like, in case the process died."""
     if event.subj_type == SubjectType.POST:
-        cache.forget(event.subj_id, event.user_id)
+        cache.invalidate(event.subj_id, event.user_id)
         return
     thread = queries.thread_of(event.subj_id)
     if thread is not None:
-        cache.forget_liked(event.user_id, thread)
+        cache.invalidate_liked(event.user_id, thread)
 
 
 @on(Bookmarked, Unbookmarked, after=True)
-def forget_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
+def invalidate_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
     """Repeat the cache invalidation after the commit of a bookmark."""
-    cache.forget(event.post_id, event.user_id)
+    cache.invalidate(event.post_id, event.user_id)
 
 
 @on(Commented, CommentDeleted, after=True)
-def forget_counts_again(event: Commented | CommentDeleted) -> None:
+def invalidate_counts_again(event: Commented | CommentDeleted) -> None:
     """Repeat the cache invalidation after the commit of a comment, or of its deletion."""
-    cache.forget(event.post_id)
+    cache.invalidate(event.post_id)
 
 
 @on(Commented, CommentDeleted, after=True)
-def forget_gone_again(event: Commented | CommentDeleted) -> None:
+def invalidate_reply_counts_again(event: Commented | CommentDeleted) -> None:
     """Repeat it for counts of replies; a new reply matters if its author was banned meanwhile."""
     if isinstance(event, CommentDeleted) or event.author_id not in accounts_queries.cards(
         [event.author_id]
     ):
-        cache.GONE.forget(queries.above(event.id))
+        cache.GONE.invalidate(queries.above(event.id))
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -173,19 +173,19 @@ def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
 @on(NotificationsBehind)
 def bring_up_more_notifications(event: NotificationsBehind) -> None:
     """Continue the work of one fact that affects many notifications."""
-    causes.go_on(event)
+    causes.run_next_step(event)
 
 
 _Pair = FollowCreated | FollowCanceled | Blocked | Unblocked
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, within=True)
-def forget_unread_on_commit(event: _Pair) -> None:
+def invalidate_unread_on_commit(event: _Pair) -> None:
     """Invalidate the unread counts of both on commit, as both now see other content."""
-    transaction.on_commit(partial(forget_unread, event), robust=True)
+    transaction.on_commit(partial(invalidate_unread, event), robust=True)
 
 
 @on(FollowCreated, FollowCanceled, Blocked, Unblocked, after=True)
-def forget_unread(event: _Pair) -> None:
+def invalidate_unread(event: _Pair) -> None:
     """Repeat the invalidation, in case the process died."""
-    cache.forget_unread([event.from_user_id, event.to_user_id])
+    cache.invalidate_unread([event.from_user_id, event.to_user_id])

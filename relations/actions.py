@@ -79,8 +79,8 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
         version=mine.version,
         at=now,
     )
-    _tell(mine, before.mine, after.mine)
-    _tell(other, before.other, after.other)
+    _publish_changes(mine, before.mine, after.mine)
+    _publish_changes(other, before.other, after.other)
     return after.mine
 
 
@@ -124,7 +124,7 @@ def _write(
         locks.row(row).update(**{name: getattr(row, name) for name in _WRITTEN})
 
 
-def _tell(row: Relationship, before: states.State, after: states.State) -> None:
+def _publish_changes(row: Relationship, before: states.State, after: states.State) -> None:
     """Publish the changes in the direction of one row."""
     fact = (row.pk, row.from_user_id, row.to_user_id, row.version)
     if states.follows(before) != states.follows(after):

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy
 
 from accounts import queries as accounts_queries
 from relations.models import Relation, RelationCount, RelationLog, Relationship
@@ -26,7 +27,7 @@ class ByPersonAdmin(ReadOnlyAdmin):
     """Finds rows by people: by a name or an id for each field of `people`, in that order."""
 
     people: tuple[str, ...] = ()
-    search_help_text = "a username or an id; the names of two people find their pair"
+    search_help_text = gettext_lazy("a username or an id; the names of two people find their pair")
 
     def get_list_select_related(self, request: HttpRequest) -> tuple[str, ...]:
         """Join the people."""
@@ -75,22 +76,22 @@ class RelationshipAdmin(ByPersonAdmin):
         "history",
     )
 
-    @admin.display(description="follows since")
+    @admin.display(description=gettext_lazy("follows since"))
     def follows_since(self, row: Relationship) -> str:
         """Return since when from_user follows to_user."""
         return _time(row.followed_at)
 
-    @admin.display(description="is followed since")
+    @admin.display(description=gettext_lazy("is followed since"))
     def followed_since(self, row: Relationship) -> str:
         """Return since when to_user follows from_user."""
         return _time(row.fan_since)
 
-    @admin.display(description="blocks since")
+    @admin.display(description=gettext_lazy("blocks since"))
     def blocks_since(self, row: Relationship) -> str:
         """Return since when from_user blocks to_user."""
         return _time(row.blocked_at)
 
-    @admin.display(description="history of the pair, the latest first")
+    @admin.display(description=gettext_lazy("history of the pair, the latest first"))
     def history(self, row: Relationship) -> SafeString | str:
         """Return the transitions by both people, with the actor's relation before and after."""
         pair = Q(actor=row.from_user_id, target=row.to_user_id)
@@ -129,7 +130,7 @@ class RelationLogAdmin(ByPersonAdmin):
     list_filter = ("action",)
     ordering = ("-id",)
 
-    @admin.display(description="at")
+    @admin.display(description=gettext_lazy("at"))
     def time(self, line: RelationLog) -> str:
         """Return when it happened."""
         return _time(line.at)
@@ -140,7 +141,7 @@ class RelationCountAdmin(ByPersonAdmin):
     """Counters of people."""
 
     people = ("user",)
-    search_help_text = "a username or an id"
+    search_help_text = gettext_lazy("a username or an id")
     list_display = ("user", "following", "followers", "friends", "blocked")
     ordering = ("-user_id",)
 

@@ -1,6 +1,7 @@
 """Relations between two people: one table, two mirrored rows for each pair."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 
@@ -38,9 +39,15 @@ class Relationship(models.Model):
     )
     relation = models.PositiveSmallIntegerField(choices=Relation.choices, null=True)
     # Separate columns, so that a follow back does not move the row in the other list.
-    followed_at = models.BigIntegerField(null=True, help_text="since when from follows to")
-    fan_since = models.BigIntegerField(null=True, help_text="since when to follows from")
-    blocked_at = models.BigIntegerField(null=True, help_text="since when from blocks to")
+    followed_at = models.BigIntegerField(
+        null=True, help_text="time of the follow by `from_user`, Unix ms"
+    )
+    fan_since = models.BigIntegerField(
+        null=True, help_text="time of the follow by `to_user`, Unix ms"
+    )
+    blocked_at = models.BigIntegerField(
+        null=True, help_text="time of the block by `from_user`, Unix ms"
+    )
     # Raised by every transition of the pair; both rows have the same number.
     version = models.PositiveIntegerField(default=0)
     # How the row is counted in the counters of from_user (T22): one bit each for following,
@@ -49,6 +56,8 @@ class Relationship(models.Model):
     counted = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
+        verbose_name = gettext_lazy("relationship")
+        verbose_name_plural = gettext_lazy("relationships")
         constraints = [
             models.UniqueConstraint(fields=["from_user", "to_user"], name="uk_from_to"),
             models.CheckConstraint(
@@ -83,6 +92,10 @@ class RelationCount(models.Model):
     friends = models.PositiveIntegerField(default=0)
     blocked = models.PositiveIntegerField(default=0)
 
+    class Meta:
+        verbose_name = gettext_lazy("relation count")
+        verbose_name_plural = gettext_lazy("relation counts")
+
     def __str__(self) -> str:
         return f"{self.user_id}: {self.following}/{self.followers}"
 
@@ -104,6 +117,8 @@ class RelationLog(models.Model):
     at = models.BigIntegerField(help_text="Unix ms")
 
     class Meta:
+        verbose_name = gettext_lazy("relation log")
+        verbose_name_plural = gettext_lazy("relation logs")
         indexes = [models.Index(fields=["actor", "target", "version"], name="ix_log_pair")]
 
     def __str__(self) -> str:
@@ -116,7 +131,7 @@ class CountCheck(models.Model):
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")
     people = models.PositiveIntegerField()
-    wrong = models.PositiveIntegerField(help_text="people with a counter that was off")
+    wrong = models.PositiveIntegerField(help_text="people with a wrong counter")
     following = models.PositiveBigIntegerField()
     followers = models.PositiveBigIntegerField()
     friends = models.PositiveBigIntegerField()

@@ -39,13 +39,13 @@ class Env(BaseSettings):
     BROKER_URL: str = Field(
         "", description="Celery broker; empty: REDIS_URL, or inside the process"
     )
-    SECRET_KEY: str = Field("", description="Django's key; empty: generated and kept in DATA_DIR")
+    SECRET_KEY: str = Field("", description="Django's key; empty: generated and stored in DATA_DIR")
     SECRET_KEY_FALLBACKS: Annotated[list[str], NoDecode] = Field(
         default=[], description="previous SECRET_KEYs, comma-separated: decrypt only"
     )
     JWT_KEYS: Annotated[list[str], NoDecode] = Field(
         default=[],
-        description="keys of tokens, comma-separated; the first signs; empty: generated and kept",
+        description="token keys, comma-separated; the first signs; empty: generated and stored",
     )
     ALLOWED_HOSTS: Annotated[list[str], NoDecode] = Field(
         default=[], description="comma-separated host names; empty: HOST and loopback names"
@@ -59,7 +59,7 @@ class Env(BaseSettings):
         PROJECT_DIR / "data", description="database file, uploads, generated keys"
     )
     FILES_GROUP: str = Field(
-        "", description="group of a web server in front that reads media and static in DATA_DIR"
+        "", description="group of a front web server that reads media and static files in DATA_DIR"
     )
     MEDIA_MIN_FREE_PERCENT: float = Field(
         5, ge=0, le=90, description="uploads are refused while the disk has less free; 0: never"
@@ -68,7 +68,9 @@ class Env(BaseSettings):
         True, description="fill the site with demo data; with https the default is 0"
     )
     DEBUG: bool = Field(False, description="Django's debug pages; never in production")
-    LANGUAGE: Literal["en", "zh-hans"] = Field("en", description="language when none is asked for")
+    LANGUAGE: Literal["en", "zh-hans"] = Field(
+        "en", description="language of visitors who request none"
+    )
     TRUSTED_PROXIES: int = Field(
         0,
         ge=0,
@@ -78,16 +80,16 @@ class Env(BaseSettings):
     SERVICE_KEYS: Annotated[list[str], NoDecode] = Field(
         default=[], description="comma-separated key or name:key of services that may introspect"
     )
-    ACCESS_MINUTES: int = Field(15, ge=1, le=1440, description="life of an access token")
-    REFRESH_DAYS: int = Field(30, ge=1, le=365, description="life of a refresh token")
+    ACCESS_MINUTES: int = Field(15, ge=1, le=1440, description="lifetime of an access token")
+    REFRESH_DAYS: int = Field(30, ge=1, le=365, description="lifetime of a refresh token")
     CLIENT_POLICY: Literal["type", "device"] = Field(
         "type", description="one sign-in of a person per type of device, or per device"
     )
     PASSWORD_POLICY: Literal["seed", "asvs"] = Field(
-        "seed", description="6 to 16 of A-Za-z0-9@#$&. (seed), or 8 to 128 of anything (asvs)"
+        "seed", description="6 to 16 of A-Za-z0-9@#$&. (seed), or 8 to 128 of any character (asvs)"
     )
     LOGIN_ERRORS: Literal["merged", "separate"] = Field(
-        "merged", description="one answer to a failed login, or codes 1 and 2 apart"
+        "merged", description="failed log-in: one common error, or separate codes 1 and 2"
     )
     STAFF_TOTP: bool = Field(False, description="staff need a second factor to use the admin")
     EMAIL_URL: str = Field(
@@ -97,7 +99,9 @@ class Env(BaseSettings):
     SECURITY_CONTACT: str = Field(
         "", description="where to report security problems, mailto:… or https://…; empty: none"
     )
-    FOLLOW_LIMIT: int = Field(1000, ge=1, le=100_000, description="people one person may follow")
+    FOLLOW_LIMIT: int = Field(
+        1000, ge=1, le=100_000, description="maximum number of people one person may follow"
+    )
     PUSH_ALL_MAX: int = Field(
         5000,
         ge=0,
@@ -107,23 +111,26 @@ class Env(BaseSettings):
         100_000, ge=0, description="followers up to which a post is pushed to active followers"
     )
     ACTIVE_DAYS: int = Field(
-        30, ge=1, le=3650, description="people seen within so many days are active"
+        30,
+        ge=1,
+        le=3650,
+        description="days since the last visit during which people count as active",
     )
     FANOUT_CHUNK: int = Field(1000, ge=1, le=100_000, description="followers in one fan-out chunk")
     BACKFILL_MAX: int = Field(
         200, ge=0, le=100_000, description="posts copied to the inbox on a follow"
     )
     INBOX_MAX: int = Field(
-        1000, ge=1, le=1_000_000, description="posts kept in one inbox; older ones are pulled"
+        1000, ge=1, le=1_000_000, description="maximum posts in one inbox; older posts are pulled"
     )
     MAX_CACHED_POST_SIZE: int = Field(
-        100, ge=1, le=400, description="entries that a cached list keeps whatever their age"
+        100, ge=1, le=400, description="entries in a cached list regardless of their age"
     )
     MIN_CACHED_POST_SECONDS: int = Field(
-        604_800, ge=0, description="age up to which a cached list keeps more entries, at most 400"
+        604_800, ge=0, description="maximum age of further entries, up to 400 entries"
     )
     NOTIFICATION_DAYS: int = Field(
-        90, ge=1, le=3650, description="days that read notifications are kept"
+        90, ge=1, le=3650, description="days until read notifications are deleted"
     )
     IP_DAYS: int = Field(
         30,
@@ -132,12 +139,12 @@ class Env(BaseSettings):
         description="days until IP addresses of sign-ins and acts are erased; 0: none is stored",
     )
     METRICS_TOKEN: str = Field(
-        "", description="Bearer token of /metrics; empty: generated and kept in DATA_DIR"
+        "", description="Bearer token of /metrics; empty: generated and stored in DATA_DIR"
     )
     BUDGETS: bool = Field(
-        True, description="0 lifts all budgets but those of failed attempts; for trials only"
+        True, description="0 lifts all budgets except those of failed attempts; for trials only"
     )
-    FAILPOINT: str = Field("", description="name:n, the process kills itself there (tests only)")
+    FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
     _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
 
     @field_validator(
@@ -311,7 +318,7 @@ def _with_keys(env: Env) -> Env:
             " (`make_key` prints one, without DATABASE_URL)"
         )
     try:
-        kept = _kept(env.DATA_DIR, missing) if missing else {}
+        stored = _stored_keys(env.DATA_DIR, missing) if missing else {}
     except OSError as error:
         raise SystemExit(
             f"Bad configuration:\n  DATA_DIR: {KEYS_FILE} cannot be read or written"
@@ -319,14 +326,14 @@ def _with_keys(env: Env) -> Env:
         ) from None
     return env.model_copy(
         update={
-            "SECRET_KEY": env.SECRET_KEY or kept["SECRET_KEY"],
-            "JWT_KEYS": env.JWT_KEYS or [kept["JWT_KEY"]],
-            "METRICS_TOKEN": env.METRICS_TOKEN or kept["METRICS_TOKEN"],
+            "SECRET_KEY": env.SECRET_KEY or stored["SECRET_KEY"],
+            "JWT_KEYS": env.JWT_KEYS or [stored["JWT_KEY"]],
+            "METRICS_TOKEN": env.METRICS_TOKEN or stored["METRICS_TOKEN"],
         }
     )
 
 
-def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
+def _stored_keys(data_dir: Path, names: list[str]) -> dict[str, str]:
     """Return the keys of DATA_DIR; generate those whose names are missing.
 
     A lock on the directory guards this: processes that start together get the same keys. A file
@@ -336,15 +343,15 @@ def _kept(data_dir: Path, names: list[str]) -> dict[str, str]:
     directory = os.open(data_dir, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        kept: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in kept}
+        stored: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in stored}
         if made:
-            kept |= made
+            stored |= made
             draft = path.with_suffix(".new")
             draft.unlink(missing_ok=True)  # left by a killed process
             draft.touch(mode=0o600)
-            draft.write_text(json.dumps(kept))
+            draft.write_text(json.dumps(stored))
             draft.replace(path)
     finally:
         os.close(directory)
-    return kept
+    return stored

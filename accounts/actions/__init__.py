@@ -5,7 +5,7 @@ Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Re
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password
-from accounts.actions.email import change_email, confirm_email, remove_email, want_mail
+from accounts.actions.email import change_email, confirm_email, remove_email, request_mail
 from accounts.actions.moderation import (
     ban,
     force_offline,
@@ -16,7 +16,7 @@ from accounts.actions.moderation import (
 )
 from accounts.actions.people import edit_profile, register
 from accounts.actions.presence import touch
-from accounts.actions.recovery import ask_recovery, recover
+from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
 from accounts.actions.signing_in import Proof, check_password, sign_in
@@ -33,7 +33,6 @@ __all__ = [
     "Act",
     "Proof",
     "announce",
-    "ask_recovery",
     "ban",
     "begin_two_factor",
     "change_email",
@@ -55,11 +54,12 @@ __all__ = [
     "register",
     "remove_email",
     "renew_recovery_codes",
+    "request_mail",
+    "request_recovery",
     "reset_two_factor",
     "role_names",
     "set_password",
     "sign_in",
     "touch",
     "unban",
-    "want_mail",
 ]

@@ -1,4 +1,4 @@
-"""Audit trail: records who did which act to whom.
+"""Audit trail: records each act, its actor and its subject.
 
 - An entry is written in the transaction of the act, so neither exists without the other. Entries
   are only ever added.
@@ -22,20 +22,20 @@ class Act(models.TextChoices):
     UNBAN = "unban", _("lifted the ban")
     FORCE_OFFLINE = "force_offline", _("ended all sign-ins")
     ROLES = "roles", _("changed the roles")
-    OTP_RESET = "otp_reset", _("took the second factor away")
+    OTP_RESET = "otp_reset", _("reset two-factor sign-in")
     DELETE_POST = "delete_post", _("deleted a post")
     DELETE_COMMENT = "delete_comment", _("deleted a comment")
     DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")
-    RECOMMEND = "recommend", _("put among the recommended authors")
-    UNRECOMMEND = "unrecommend", _("took from the recommended authors")
+    RECOMMEND = "recommend", _("added to the recommended authors")
+    UNRECOMMEND = "unrecommend", _("removed from the recommended authors")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")
     EMAIL = "email", _("changed the e-mail address")
     KICK = "kick", _("signed out a device")
-    OTP_ON = "otp_on", _("turned the second factor on")
-    OTP_OFF = "otp_off", _("turned the second factor off")
-    OTP_CODES = "otp_codes", _("made new recovery codes")
+    OTP_ON = "otp_on", _("turned two-factor sign-in on")
+    OTP_OFF = "otp_off", _("turned two-factor sign-in off")
+    OTP_CODES = "otp_codes", _("generated new recovery codes")
     OTP_RECOVERY = "otp_recovery", _("used a recovery code")
 
 

@@ -61,7 +61,7 @@ def row_for(batch: TokenBatch, rows: list[TokenVersion], client: str) -> TokenVe
     """
     found = next((row for row in rows if row.client == client), None)
     if found is None:
-        _forget(batch, rows)
+        _delete_oldest(batch, rows)
         floor = batch.forgotten
         found = TokenVersion(user_id=batch.user_id, client=client, version=floor + 1)
         found.access_floor = found.refresh_floor = floor
@@ -79,7 +79,7 @@ def _replaces(client: str, other: str) -> bool:
     return devices.id_of(client) != "" and devices.id_of(client) == devices.id_of(other)
 
 
-def _forget(batch: TokenBatch, rows: list[TokenVersion]) -> None:
+def _delete_oldest(batch: TokenBatch, rows: list[TokenVersion]) -> None:
     """Make room for one more row: delete the rows that have been signed out for longest."""
     surplus = max(0, len(rows) - ROWS_MAX + 1)
     gone = [row for row in rows if not is_live(row, batch)][:surplus]

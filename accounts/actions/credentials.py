@@ -37,7 +37,7 @@ def change_password(
     known = User.objects.get(pk=user.pk)
     wrong = account_rules.password(new, known.username, known.nickname)
     if not wrong and account_rules.normal_password(new) == account_rules.normal_password(old):
-        wrong = [_("This is the password you have now.")]
+        wrong = [_("This is already your password.")]
     account_rules.check(new_password=wrong)
     if not passwords.is_right(known, old):
         raise _not_corrected()

@@ -26,11 +26,11 @@ def change_email(user: User, new: str, password: str) -> None:
     wrong = account_rules.email(new)
     new = account_rules.normal_email(new)
     if not wrong and new == known.email:
-        wrong = [_("This is the address you have now.")]
+        wrong = [_("This is already your address.")]
     if wrong:
         raise InvalidInput(fields={"email": wrong})
     _check(known, password)
-    _ask(known.pk, new)
+    _request_confirmation(known.pk, new)
 
 
 def remove_email(user: User, password: str, *, address: str = "") -> None:
@@ -73,15 +73,15 @@ def _write(user: User, new: str, address: str) -> None:
     user.save(update_fields=["email", "email_key"])
     note(user, Act.EMAIL, "user", user.pk, {"removed": not new}, address)
     if old:
-        want_mail("email_changed", user.pk, old)
+        request_mail("email_changed", user.pk, old)
 
 
 @db.atomic
-def _ask(user_id: int, new: str) -> None:
-    want_mail("confirm_email", user_id, new)
+def _request_confirmation(user_id: int, new: str) -> None:
+    request_mail("confirm_email", user_id, new)
 
 
-def want_mail(kind: str, user_id: int, address: str) -> None:
+def request_mail(kind: str, user_id: int, address: str) -> None:
     """Publish a MailWanted event in the current language, in the transaction of its cause."""
     publish(MailWanted(new_id(), kind, user_id, address, get_language() or ""))
 
@@ -92,7 +92,7 @@ def write_of(act: Act, user: User) -> None:
     Does nothing for a person without an address.
     """
     if User.objects.filter(pk=user.pk).exclude(email="").exists():
-        want_mail(act.value, user.pk, "")
+        request_mail(act.value, user.pk, "")
 
 
 def _check(user: User, password: str) -> None:

@@ -91,7 +91,7 @@ def reset_two_factor(user: User, actor: User | None = None, address: str = "") -
     """
     locked_batch(user)
     _check_authority(actor, user, as_admin=True)
-    if two_factor.forget(user):
+    if two_factor.remove(user):
         note(actor, Act.OTP_RESET, "user", user.pk, address=address)
         write_of(Act.OTP_RESET, user)
 

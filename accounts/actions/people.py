@@ -4,7 +4,7 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, queries
-from accounts.actions.email import want_mail
+from accounts.actions.email import request_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
 from accounts.sign_in import account_rules, passwords
@@ -62,7 +62,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
     publish(UserRegistered(user.pk))
     cache.card_changed(user.pk)  # a guest may have cached "nobody" for this id
     if unconfirmed:
-        want_mail("confirm_email", user.pk, unconfirmed)
+        request_mail("confirm_email", user.pk, unconfirmed)
     return user
 
 

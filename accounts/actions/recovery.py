@@ -7,7 +7,7 @@ second factor.
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import store_password
-from accounts.actions.email import want_mail
+from accounts.actions.email import request_mail
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.mail import links
 from accounts.models import User
@@ -17,12 +17,12 @@ from socialsite.core.http.errors import InvalidInput, WrongLink
 
 
 @db.atomic
-def ask_recovery(email: str) -> None:
+def request_recovery(email: str) -> None:
     """Request recovery mails for all accounts with this address. Raises InvalidInput."""
     wrong = account_rules.email(email)
     if wrong:
         raise InvalidInput(fields={"email": wrong})
-    want_mail("recovery", 0, account_rules.normal_email(email))
+    request_mail("recovery", 0, account_rules.normal_email(email))
 
 
 def recover(token: str, new: str, *, address: str = "") -> User:

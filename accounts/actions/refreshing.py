@@ -8,7 +8,7 @@ from accounts import cache, tokens
 from accounts.actions.presence import touch
 from accounts.actions.revocation import locked_batch, revoke_version
 from accounts.models import TokenBatch, TokenVersion, User
-from accounts.tokens import Mark, Principal, TokenPair
+from accounts.tokens import Principal, TokenId, TokenPair
 from socialsite.core import db
 from socialsite.core.http.errors import BannedRefreshToken
 
@@ -38,10 +38,10 @@ def refresh(refresh_token: str) -> tuple[User, TokenPair]:
 def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
     """Validate and mint under the lock; None when the token was reused."""
     user, batch, row = _locked_sign_in(principal)
-    current = Mark(row.refresh_jti, row.refresh_iat, row.refresh_bat)
+    current = TokenId(row.refresh_jti, row.refresh_iat, row.refresh_bat)
     now = db.now_ms()
     if principal.jti == row.refresh_jti:
-        successor = tokens.new_mark(batch.batch)
+        successor = tokens.new_token_id(batch.batch)
         row.oldest_jti = row.previous_jti
         row.previous_jti, row.previous_iat, row.previous_bat = current
         row.refresh_jti, row.refresh_iat, row.refresh_bat = successor
@@ -52,7 +52,7 @@ def _rotate(principal: Principal) -> tuple[User, TokenPair] | None:
     elif principal.jti == row.previous_jti:
         successor = current
     elif principal.jti == row.oldest_jti and now - row.rotated_at <= GRACE_MS:
-        successor = Mark(row.previous_jti, row.previous_iat, row.previous_bat)
+        successor = TokenId(row.previous_jti, row.previous_iat, row.previous_bat)
     else:
         return None
     return user, tokens.mint(user, row.client, row.version, batch.batch, successor)

@@ -42,7 +42,11 @@ def check_password(username: str, password: str) -> User:
     right = passwords.is_right(user, password)
     separate = settings.LOGIN_ERRORS == "separate"
     if user is None or user.deleted_at:
-        raise UserNotFound(_("There is nobody of this name.")) if separate else PasswordNotCorrected
+        raise (
+            UserNotFound(_("There is no user with this name."))
+            if separate
+            else PasswordNotCorrected
+        )
     if not right:
         raise PasswordNotCorrected(_("The password is wrong.") if separate else None)
     if user.banned_at:
@@ -83,10 +87,10 @@ def sign_in(
 
 def issue(user: User, batch: TokenBatch, row: TokenVersion) -> TokenPair:
     """Activate a new refresh token of a client and return the pair. The caller holds the lock."""
-    mark = tokens.new_mark(batch.batch)
-    row.refresh_jti, row.refresh_iat, row.refresh_bat = mark
+    token_id = tokens.new_token_id(batch.batch)
+    row.refresh_jti, row.refresh_iat, row.refresh_bat = token_id
     row.previous_jti = row.oldest_jti = ""
     row.rotated_at = db.now_ms()
     row.last_seen = timezone.now()
     row.save()
-    return tokens.mint(user, row.client, row.version, batch.batch, mark)
+    return tokens.mint(user, row.client, row.version, batch.batch, token_id)

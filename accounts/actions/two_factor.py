@@ -130,7 +130,7 @@ def _end(user: User, checked: str, code: str, address: str) -> None:
     if not two_factor.is_on(user):
         raise _off()
     check_two_factor(user, code, address)
-    two_factor.forget(user)
+    two_factor.remove(user)
     note(user, Act.OTP_OFF, "user", user.pk, address=address)
     write_of(Act.OTP_OFF, user)
 

@@ -36,17 +36,17 @@ class ActFilter(admin.SimpleListFilter):
 class AuditEntryAdmin(AddressAdmin):
     """Admin of the audit trail, newest entries first."""
 
-    list_display = ("created_at", "who", "address", "what", "whom", "more")
+    list_display = ("created_at", "performed_by", "address", "act", "affected", "more")
     list_display_links = None
     list_filter = (ActFilter,)
     list_select_related = ("actor",)
     search_fields = ("actor",)  # shows the search field; `get_search_results` does the search
-    search_help_text = gettext_lazy("a username or an id: what they did, and what was done to them")
+    search_help_text = gettext_lazy("a username or an id: acts by this person and on this person")
     ordering = ("-id",)
-    fields = ("created_at", "who", "address", "what", "whom", "more")
+    fields = ("created_at", "performed_by", "address", "act", "affected", "more")
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[AuditEntry]":
-        """Fetch the names of the people whom the acts concern, too."""
+        """Fetch the names of the affected people, too."""
         name = User.objects.filter(pk=OuterRef("subject_id")).values("username")
         of_people = When(subject_type="user", then=Subquery(name[:1]))
         found = Case(of_people, default=Value(""), output_field=CharField())
@@ -68,17 +68,17 @@ class AuditEntryAdmin(AddressAdmin):
         return queryset, False
 
     @admin.display(description=gettext_lazy("who"))
-    def who(self, entry: AuditEntry) -> SafeString | str:
+    def performed_by(self, entry: AuditEntry) -> SafeString | str:
         """Link to the actor."""
         return descriptions.actor_link(entry)
 
     @admin.display(description=gettext_lazy("what"))
-    def what(self, entry: AuditEntry) -> str:
+    def act(self, entry: AuditEntry) -> str:
         """Return the name of the act."""
         return descriptions.act_name(entry)
 
     @admin.display(description=gettext_lazy("to whom"))
-    def whom(self, entry: AuditEntry) -> SafeString | str:
+    def affected(self, entry: AuditEntry) -> SafeString | str:
         """Link to the person or the thing."""
         return descriptions.subject_link(entry, entry.subject_name)  # type: ignore[attr-defined]
 

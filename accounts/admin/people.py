@@ -61,12 +61,12 @@ class RolesForm(forms.Form):
     moderator = forms.BooleanField(
         required=False,
         label=gettext_lazy("Moderator"),
-        help_text=gettext_lazy("sees the admin, bans members, deletes posts and comments"),
+        help_text=gettext_lazy("can use the admin, ban members, and delete posts and comments"),
     )
     admin = forms.BooleanField(
         required=False,
         label=gettext_lazy("Admin"),
-        help_text=gettext_lazy("does that to staff too, and gives roles"),
+        help_text=gettext_lazy("can also do this to staff, and assign roles"),
     )
 
     @property
@@ -108,7 +108,7 @@ class UserAdmin(ReadOnlyAdmin):
         """Return the names of the roles."""
         return ", ".join(role.label for role in Role if user.roles & role)
 
-    @admin.display(description=gettext_lazy("second factor"), boolean=True)
+    @admin.display(description=gettext_lazy("two-factor sign-in"), boolean=True)
     def two_factor(self, user: User) -> bool:
         """Return whether log-in asks for a code."""
         return two_factor.is_on(user)
@@ -121,7 +121,9 @@ class UserAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])
     def ban(self, request: HttpRequest, queryset: "QuerySet[User]") -> HttpResponse | None:
         """Ban the people and end all of their sign-ins."""
-        question = _("Ban these people? All of their sign-ins end, and nobody sees their posts.")
+        question = _(
+            "Ban these people? They are signed out everywhere, and nobody sees their posts."
+        )
         people = queryset.filter(banned_at__isnull=True)
         return self._act(request, people, actions.ban, question)
 
@@ -141,11 +143,11 @@ class UserAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: "QuerySet[User]"
     ) -> HttpResponse | None:
         """End all of the people's sign-ins."""
-        question = _("End all sign-ins of these people? They can log in again at once.")
+        question = _("Sign these people out everywhere? They can log in again at once.")
         return self._act(request, queryset, actions.force_offline, question)
 
     @admin.action(
-        description=gettext_lazy("Reset the second factor of the selected people"),
+        description=gettext_lazy("Reset two-factor sign-in of the selected people"),
         permissions=["administer"],
     )
     def reset_two_factor(
@@ -153,8 +155,8 @@ class UserAdmin(ReadOnlyAdmin):
     ) -> HttpResponse | None:
         """Let the people log in by password alone."""
         question = _(
-            "Take the second factor of these people away? Be sure who asked for it:"
-            " afterwards their password alone lets in."
+            "Reset two-factor sign-in of these people? Make sure that they asked for it:"
+            " afterwards their password alone is enough to log in."
         )
         return self._act(request, queryset, actions.reset_two_factor, question)
 
@@ -163,7 +165,7 @@ class UserAdmin(ReadOnlyAdmin):
     ) -> HttpResponse | None:
         """Ask for confirmation; once confirmed, act on each person and report the results."""
         if "confirmed" not in request.POST:
-            return self._ask(request, people, question)
+            return self._confirm(request, people, question)
         done = refused = 0
         for user in people:
             try:
@@ -186,7 +188,7 @@ class UserAdmin(ReadOnlyAdmin):
         back = _back(request)
         return HttpResponseRedirect(self._person(back)) if back else None
 
-    def _ask(
+    def _confirm(
         self, request: HttpRequest, people: "QuerySet[User]", question: str
     ) -> TemplateResponse:
         chosen = request.POST.getlist(helpers.ACTION_CHECKBOX_NAME)

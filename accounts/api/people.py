@@ -105,7 +105,7 @@ class Users(APIView):
         """Find people whose username or nickname begins with `q`, newest accounts first."""
         text = request.GET.get("q", "").strip()
         if not text:
-            raise errors.InvalidInput(fields={"q": [_("Say what to look for.")]})
+            raise errors.InvalidInput(fields={"q": [_("Enter a search term.")]})
         cursor, size = api.page_params(request)
         page = relations_queries.search_people(request.user, text, cursor, size)
         return Response({"items": page.items, "next": page.next})

@@ -23,7 +23,7 @@ class Recover(OpenView):
     def post(self, request: Request) -> Response:
         """Send links for all accounts of an address. The answer does not say if there are any."""
         data = api.read(serializers.RecoverSerializer, request.data)
-        guarded.ask_recovery(request._request, data["email"])
+        guarded.request_recovery(request._request, data["email"])
         return Response(status=204)
 
 

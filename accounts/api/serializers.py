@@ -42,7 +42,7 @@ class _DeviceSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         allow_null=True,
         default="",
-        help_text=f"{devices.ID_MIN} to {devices.ID_MAX} of A-Za-z0-9_-, a constant id of the"
+        help_text=f"{devices.ID_MIN} to {devices.ID_MAX} of A-Za-z0-9_-, a stable id of the"
         " device. Ignored with CLIENT_POLICY `type`; with `device`, a sign-in without an id counts"
         " as a new device",
     )
@@ -68,7 +68,7 @@ class RegisterSerializer(_DeviceSerializer):
         allow_blank=True,
         default="",
         max_length=EMAIL_MAX,
-        help_text="gets a confirmation link",
+        help_text="receives a confirmation link",
     )
 
 

@@ -30,4 +30,4 @@ class WsTicket(APIView):
         without it.
         """
         _user, principal = signed_in(request)
-        return Response({"ticket": cache.keep_ticket(asdict(principal))})
+        return Response({"ticket": cache.store_ticket(asdict(principal))})

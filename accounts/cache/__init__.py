@@ -165,7 +165,7 @@ def _raise(user_id: int, mode: str, floors: Mapping[str, int]) -> None:
 
 def card_changed(user_id: int) -> None:
     """Invalidate the card of a person after the commit of the current transaction."""
-    transaction.on_commit(partial(PEOPLE.forget, [user_id]), robust=True)
+    transaction.on_commit(partial(PEOPLE.invalidate, [user_id]), robust=True)
 
 
 def standing_changed(user_id: int) -> None:
@@ -174,7 +174,7 @@ def standing_changed(user_id: int) -> None:
     transaction.on_commit(STANDING.renew, robust=True)
 
 
-def keep_ticket(claims: Mapping[str, Any]) -> str:
+def store_ticket(claims: Mapping[str, Any]) -> str:
     """Store these plain values and return a ticket for them. Raises Unavailable without Redis."""
     ticket = secrets.token_urlsafe(32)
     value = json.dumps(claims)
@@ -182,7 +182,7 @@ def keep_ticket(claims: Mapping[str, Any]) -> str:
     return ticket
 
 
-def take_ticket(ticket: str) -> dict[str, Any] | None:
+def redeem_ticket(ticket: str) -> dict[str, Any] | None:
     """Return the values of a ticket and delete it; None for a used, expired or unknown ticket.
 
     Raises Unavailable.

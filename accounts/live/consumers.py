@@ -75,7 +75,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
-    # Result of the last `_look`; the number of good looks left before lost hints are made up for;
+    # Result of the last `_check`; the number of good looks left before lost hints are made up for;
     # whether all sockets of the person may have missed hints.
     found: bool | None = True
     looks_left = 0
@@ -143,7 +143,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self._enter(budgets.SOCKETS, str(principal.user_id))
             self.principal = principal
             joined = await self._join()
-            await _ask(_look, self.principal)
+            await _with_timeout(_check, self.principal)
         except handshake.ForeignPage:
             await self.close()
         except _TooMuch as refusal:
@@ -159,10 +159,10 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_LATER)
         else:
             await self.accept()
-            self._tasks.append(asyncio.create_task(self._keep_watch(self.principal)))
+            self._tasks.append(asyncio.create_task(self._watch(self.principal)))
             if not joined:
                 logger.warning("channel layer unavailable; polling token state")
-                self._tasks.append(asyncio.create_task(self._keep_joining()))
+                self._tasks.append(asyncio.create_task(self._retry_join()))
 
     async def disconnect(self, code: int) -> None:
         """Leave the group. Presence expires by itself, as the person may have other sockets."""
@@ -185,7 +185,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
 
     async def session_message(self, event: dict[str, Any]) -> None:
         """Forward a hint, if the token is still valid."""
-        if self.principal is not None and await self._still_welcome(self.principal):
+        if self.principal is not None and await self._is_still_valid(self.principal):
             await self.send_json(event["message"])
 
     async def session_kick(self, event: dict[str, Any]) -> None:
@@ -227,21 +227,21 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             return False
         return True
 
-    async def _keep_joining(self) -> None:
+    async def _retry_join(self) -> None:
         while not await self._join():
             await asyncio.sleep(RECHECK_SECONDS)
         self.looks_left = 1
 
-    async def _keep_watch(self, principal: Principal) -> None:
+    async def _watch(self, principal: Principal) -> None:
         """Check the token every RECHECK_SECONDS, and at the moment of its expiry."""
         while not self.is_ending:
             left = principal.expires - time.time()
             await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
-            if not await self._still_welcome(principal):
+            if not await self._is_still_valid(principal):
                 return
-            await self._make_up(principal)
+            await self._catch_up(principal)
 
-    async def _make_up(self, principal: Principal) -> None:
+    async def _catch_up(self, principal: Principal) -> None:
         """Make pages fetch what is new, once the site is stable again after a possible loss."""
         if self.found is None:
             self.looks_left = 2  # the channel layer may still be down until the next one
@@ -251,16 +251,16 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self.looks_left -= 1
             if not self.looks_left:
                 to_all, self.missed_by_all = self.missed_by_all, False
-                for hint in messages.make_up():
+                for hint in messages.catch_up():
                     if to_all:
                         await database_sync_to_async(hints.push)([principal.user_id], hint)
                     else:
                         await self.send_json(hint)
 
-    async def _still_welcome(self, principal: Principal) -> bool:
+    async def _is_still_valid(self, principal: Principal) -> bool:
         """Check token and presence; close and return False when the device must be signed out."""
         try:
-            self.found = await _ask(_look, principal)
+            self.found = await _with_timeout(_check, principal)
         except AppError as error:
             await self._refuse(error)
             return False
@@ -277,7 +277,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_LATER)
             return
         try:
-            ending = await _ask(_why, error, self.principal, refresh)
+            ending = await _with_timeout(_why, error, self.principal, refresh)
         except Exception:
             logger.exception("sign-out reason not read")
             ending = None  # the next request will learn why
@@ -298,14 +298,14 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _principal(self, shown: Handshake) -> Principal:
         """Read the credential. Raises ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
         if shown.ticket:
-            return await _ask(_redeem, shown.ticket)
+            return await _with_timeout(_redeem, shown.ticket)
         if not shown.access:
             # A browser with a live refresh token gets a new pair from any page.
             raise ExpiredJwt if shown.refresh else NotAuthenticated
         return tokens.decode_access(shown.access)
 
 
-async def _ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+async def _with_timeout(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call a function that uses Redis and MySQL. Raises TimeoutError when they hang."""
     async with asyncio.timeout(CHECK_SECONDS):
         answer: R = await database_sync_to_async(function)(*args, **kwargs)
@@ -314,13 +314,13 @@ async def _ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R
 
 def _redeem(ticket: str) -> Principal:
     """Return the principal of a ticket. Raises ExpiredJwt for a bad one, since a new one helps."""
-    claims = cache.take_ticket(ticket)
+    claims = cache.redeem_ticket(ticket)
     if claims is None:
         raise ExpiredJwt
     return Principal(**claims)
 
 
-def _look(principal: Principal) -> bool | None:
+def _check(principal: Principal) -> bool | None:
     """Check the token's expiry and floors and record presence, in one round trip to Redis.
 
     Returns whether the person was marked as online until now, None when Redis does not say.
@@ -332,7 +332,7 @@ def _look(principal: Principal) -> bool | None:
     before = hints.heartbeat(batch, principal.user_id)
     batch.run()
     authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
-    return hints.was_found(before)
+    return hints.was_online(before)
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:

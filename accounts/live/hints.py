@@ -63,13 +63,13 @@ def _send(user_ids: Iterable[int], event: dict[str, Any]) -> None:
 
 
 def heartbeat(batch: redis.Batch, user_id: int) -> redis.Promise[bytes | None]:
-    """Record that a person has a socket open; pass the answer to `was_found`."""
+    """Record that a person has a socket open; pass the answer to `was_online`."""
     before: redis.Promise[bytes | None] = batch.add("ZSCORE", ONLINE, user_id)
     batch.add("ZADD", ONLINE, _now_ms(), user_id)
     return before
 
 
-def was_found(before: redis.Promise[bytes | None]) -> bool | None:
+def was_online(before: redis.Promise[bytes | None]) -> bool | None:
     """Return whether the person was marked as online before; None without Redis."""
     try:
         score = before.value

@@ -1,7 +1,7 @@
 """The types of messages that sockets send to pages; each app registers its own when it starts.
 
 - `hints.push` refuses a message of an unknown type.
-- After a possible loss of messages, a socket sends one of each type with `make_up`, so that pages
+- After a possible loss of messages, a socket sends one of each type with `catch_up`, so that pages
   fetch what they may have missed.
 """
 
@@ -12,11 +12,11 @@ from typing import Any
 _types: dict[str, Mapping[str, Any] | None] = {}
 
 
-def register(name: str, *, make_up: Mapping[str, Any] | None = None) -> str:
+def register(name: str, *, catch_up: Mapping[str, Any] | None = None) -> str:
     """Register a type and return its name. Raises ValueError if another app has it."""
     if name in _types:
         raise ValueError(f"the message type {name} is registered already")
-    _types[name] = make_up
+    _types[name] = catch_up
     return name
 
 
@@ -31,7 +31,7 @@ def is_known(message: Mapping[str, Any]) -> bool:
     return isinstance(name, str) and name in _types
 
 
-def make_up() -> list[dict[str, Any]]:
+def catch_up() -> list[dict[str, Any]]:
     """Return the messages that make pages fetch what lost messages may have announced."""
     return [
         {"type": name, **fields} for name, fields in sorted(_types.items()) if fields is not None

@@ -77,8 +77,8 @@ def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str
     return {
         "login": _login(client),
         "limit": Words(
-            _("You signed in on too many devices: this one was not used for longest."),
-            _("You signed in on too many devices (%(by)s): this one was not used for longest."),
+            _("You signed in on too many devices. This one was unused the longest."),
+            _("You signed in on too many devices (%(by)s). This one was unused the longest."),
         ),
         "logout": Words(_("You logged out.")),
         "kicked": Words(

@@ -87,9 +87,9 @@ def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
         _message(
             address,
             subject,
-            _("This address was given for the account @%(name)s on %(site)s. To confirm it, open:"),
+            _("This address was entered for the account @%(name)s on %(site)s. To confirm, open:"),
             link,
-            _("The link is good for 24 hours. If this was not you, do nothing."),
+            _("The link is valid for 24 hours. If this was not you, ignore this mail."),
             name=user.username,
         )
     ]
@@ -112,8 +112,8 @@ def _recovery_of(address: str, users: list[User]) -> EmailMessage:
         _("Somebody asked for a new password on %(site)s. To choose one, open the link:"),
         *lines,
         _(
-            "Each link is good for one hour and for one time. If this was not you, do nothing: your"
-            " password stays as it is."
+            "Each link is valid for one hour and works once. If this was not you, ignore this"
+            " mail: your password does not change."
         ),
     )
 
@@ -162,7 +162,7 @@ def _two_factor_changed(text: Promise) -> Writer:
                 user.email,
                 _("Two-factor sign-in of your account"),
                 str(text),
-                _("If this was not you, set a new password at once, then look at your settings:"),
+                _("If this was not you, set a new password at once, then check your settings:"),
                 _address("recover"),
                 _address("two_factor"),
                 name=user.username,
@@ -184,10 +184,10 @@ _WRITERS: dict[str, Writer] = {
         gettext_lazy("Two-factor sign-in was turned off for your account @%(name)s on %(site)s.")
     ),
     Act.OTP_RESET: _two_factor_changed(
-        gettext_lazy("Staff took two-factor sign-in off your account @%(name)s on %(site)s.")
+        gettext_lazy("Staff removed two-factor sign-in from your account @%(name)s on %(site)s.")
     ),
     Act.OTP_CODES: _two_factor_changed(
-        gettext_lazy("New recovery codes were made for your account @%(name)s on %(site)s.")
+        gettext_lazy("New recovery codes were generated for your account @%(name)s on %(site)s.")
     ),
     Act.OTP_RECOVERY: _two_factor_changed(
         gettext_lazy("A recovery code of your account @%(name)s on %(site)s was used.")

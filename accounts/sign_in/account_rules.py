@@ -61,7 +61,7 @@ def nickname(value: str) -> Texts:
     if not NICKNAME.fullmatch(value):
         return [_("%(min)s to %(max)s Chinese characters, letters and digits.") % NAME_LENGTHS]
     if DIGITS.fullmatch(value):
-        return [_("Not only digits.")]
+        return [_("It must not consist of digits only.")]
     return []
 
 
@@ -73,7 +73,7 @@ def password(value: str, username: str, nickname: str) -> Texts:
     if value.lower() in (username.lower(), nickname.lower()):
         return [_("The password must not be one of your names.")]
     if value.lower() == SITE_NAME or _is_common(value):
-        return [_("Too many people use this password.")]
+        return [_("This password is too common.")]
     return []
 
 

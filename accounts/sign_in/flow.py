@@ -56,7 +56,7 @@ def sign_up(
     client: str,
     email: str = "",
 ) -> tuple[User, TokenPair]:
-    """Create an account and sign in; an e-mail address, if given, gets a confirmation link.
+    """Create an account and sign in; an e-mail address, if given, receives a confirmation link.
 
     Raises RegMatchError or DuplicatedUser; RateLimited after many of these, or after many new
     accounts from one place.

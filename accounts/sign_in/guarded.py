@@ -78,7 +78,7 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
             actions.remove_email(user, password, address=ip_addresses.address_of(request))
 
 
-def ask_recovery(request: HttpRequest, email: str) -> None:
+def request_recovery(request: HttpRequest, email: str) -> None:
     """Request password recovery links. Raises InvalidInput; RateLimited."""
     with allowances.spent(request_budgets.of_mail(request)):
-        actions.ask_recovery(email)
+        actions.request_recovery(email)

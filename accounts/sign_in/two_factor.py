@@ -124,21 +124,21 @@ def store_recovery_codes(user: User, codes: list[str]) -> None:
     """Replace a person's recovery codes; the caller's transaction holds the lock."""
     StaticDevice.objects.filter(user=user.pk).delete()
     device = StaticDevice.objects.create(user_id=user.pk, name="", confirmed=True)
-    marks = (next(_marks(user.pk, cleaned(code))) for code in codes)
-    StaticToken.objects.bulk_create(StaticToken(device=device, token=mark) for mark in marks)
+    hashes = (next(_hashes(user.pk, cleaned(code))) for code in codes)
+    StaticToken.objects.bulk_create(StaticToken(device=device, token=digest) for digest in hashes)
 
 
 def use_recovery_code(user: User, code: str) -> bool:
     """Delete an unused recovery code; False when there is none like it."""
     if len(code) != RECOVERY_LENGTH:
         return False
-    marks = list(_marks(user.pk, code))
-    rows = StaticToken.objects.filter(device__user=user.pk, token__in=marks)
+    hashes = list(_hashes(user.pk, code))
+    rows = StaticToken.objects.filter(device__user=user.pk, token__in=hashes)
     ids = list(rows.values_list("pk", flat=True)[:1])
     return bool(ids) and StaticToken.objects.filter(pk__in=ids).delete()[0] > 0
 
 
-def forget(user: User) -> bool:
+def remove(user: User) -> bool:
     """Delete all devices and codes of a person; True when the second factor was on."""
     was_on = is_on(user)
     TOTPDevice.objects.filter(user=user.pk).delete()
@@ -168,7 +168,7 @@ def unseal(text: str, user_id: int) -> bytes | None:
     return None
 
 
-def _marks(user_id: int, code: str) -> Iterator[str]:
+def _hashes(user_id: int, code: str) -> Iterator[str]:
     """Yield the stored hashes of a recovery code, that of the current key first."""
     for key in _keys("recovery"):
         digest = hmac.digest(key, _owner(user_id) + code.encode(), sha256)

@@ -44,11 +44,11 @@ def user(make_user) -> User:
     return make_user()
 
 
-def told() -> list[str]:
+def pending_events() -> list[str]:
     return list(Event.objects.order_by("id").values_list("type", flat=True))
 
 
-def lives(access: str) -> bool:
+def is_alive(access: str) -> bool:
     try:
         authentication.by_access(access)[1]
     except BannedAccessToken:
@@ -65,13 +65,13 @@ def can_refresh(refresh: str) -> bool:
 
 
 # --- people -------------------------------------------------------------------------------------
-def test_registering_makes_a_person_whose_password_is_hashed_and_tells_it(db) -> None:
+def test_registering_makes_a_person_with_a_hashed_password_and_publishes_it(db) -> None:
     user = actions.register("Alice1", "爱丽丝们", PASSWORD, email="a@example.org")
     user.refresh_from_db()
     assert (user.username, user.username_key, user.nickname) == ("Alice1", "alice1", "爱丽丝们")
     assert user.roles == Role.MEMBER
     assert PASSWORD not in user.password
-    assert told() == ["UserRegistered"]
+    assert pending_events() == ["UserRegistered"]
     assert PASSWORD not in str(list(Event.objects.values()))
 
 
@@ -84,7 +84,7 @@ def test_a_username_is_taken_in_any_case(name, make_user) -> None:
     assert User.objects.count() == 1
 
 
-def test_the_constraint_holds_when_the_look_before_saw_nothing(make_user, monkeypatch) -> None:
+def test_the_constraint_refuses_a_name_taken_after_the_check(make_user, monkeypatch) -> None:
     make_user("alice1")
     monkeypatch.setattr(queries, "any_by_name", lambda username: None)
     with pytest.raises(DuplicatedUser):
@@ -100,10 +100,10 @@ def test_a_registration_that_breaks_rules_writes_nothing(db) -> None:
     with pytest.raises(RegMatchError) as caught:
         actions.register("abc", "1234", "short")
     assert set(caught.value.fields or {}) == {"username", "nickname", "password"}
-    assert (User.objects.count(), told()) == (0, [])
+    assert (User.objects.count(), pending_events()) == (0, [])
 
 
-def test_editing_a_profile_changes_what_is_given_and_tells_it_once(user) -> None:
+def test_editing_a_profile_changes_the_given_fields_and_publishes_it_once(user) -> None:
     actions.edit_profile(user, nickname="NewNick")
     changed = actions.edit_profile(user, bio="I am here.")
     assert (changed.nickname, changed.nickname_key, changed.bio) == (
@@ -115,9 +115,9 @@ def test_editing_a_profile_changes_what_is_given_and_tells_it_once(user) -> None
         actions.edit_profile(user, nickname="no")
     with pytest.raises(InvalidInput):
         actions.edit_profile(user, bio="x" * 201)
-    assert told().count("ProfileChanged") == 2
+    assert pending_events().count("ProfileChanged") == 2
     actions.edit_profile(changed, nickname="NewNick", bio="I am here.")
-    assert told().count("ProfileChanged") == 2
+    assert pending_events().count("ProfileChanged") == 2
 
 
 def test_a_picture_of_one_s_own_can_be_the_avatar_and_no_other(user, make_user) -> None:
@@ -160,7 +160,7 @@ def test_last_seen_is_written_at_most_once_in_five_minutes(user, django_assert_n
         assert timezone.now() - row.last_seen < timedelta(seconds=5)
 
 
-def test_of_a_person_who_is_known_by_token_one_query_reads_the_rest(
+def test_one_query_reads_the_rest_of_a_person_known_by_token(
     user, django_assert_num_queries
 ) -> None:
     person = User.known(user.pk)
@@ -228,7 +228,7 @@ def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
     assert max(most) == passwords.CONCURRENT_HASHES
 
 
-def test_whoever_waits_too_long_for_a_hash_is_told_to_come_back(monkeypatch) -> None:
+def test_a_wait_too_long_for_a_hash_is_refused(monkeypatch) -> None:
     monkeypatch.setattr(passwords, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(passwords, "_slots", threading.BoundedSemaphore(1))
     with passwords._slot(), pytest.raises(Unavailable):
@@ -239,17 +239,17 @@ def test_a_second_login_of_a_client_ends_the_first_and_no_other(user) -> None:
     first = actions.sign_in(user, "chrome")
     phone = actions.sign_in(user, "android")
     second = actions.sign_in(user, "chrome")
-    assert [lives(pair.access) for pair in (first, phone, second)] == [False, True, True]
+    assert [is_alive(pair.access) for pair in (first, phone, second)] == [False, True, True]
     assert [can_refresh(pair.refresh) for pair in (first, phone, second)] == [False, True, True]
 
 
 def test_logging_out_ends_both_tokens_of_that_client_only(user) -> None:
     chrome, phone = actions.sign_in(user, "chrome"), actions.sign_in(user, "android")
     assert actions.log_out(user, "chrome")
-    assert [lives(chrome.access), lives(phone.access)] == [False, True]
+    assert [is_alive(chrome.access), is_alive(phone.access)] == [False, True]
     assert [can_refresh(chrome.refresh), can_refresh(phone.refresh)] == [False, True]
     again = actions.sign_in(user, "chrome")
-    assert lives(again.access)
+    assert is_alive(again.access)
     assert can_refresh(again.refresh)
 
 
@@ -257,7 +257,7 @@ def test_a_late_log_out_leaves_a_newer_sign_in_alone(user) -> None:
     old = tokens.decode_access(actions.sign_in(user, "chrome").access)
     new = actions.sign_in(user, "chrome")
     assert not actions.log_out(user, "chrome", old.version)
-    assert lives(new.access)
+    assert is_alive(new.access)
     assert not actions.log_out(user, "edge")
 
 
@@ -267,8 +267,8 @@ def test_a_refresh_gives_a_live_pair_of_the_same_version(user) -> None:
     found, fresh = actions.refresh(pair.refresh)
     assert found == user
     assert fresh.refresh != pair.refresh
-    assert lives(fresh.access)
-    assert lives(pair.access)
+    assert is_alive(fresh.access)
+    assert is_alive(pair.access)
     assert tokens.decode_access(fresh.access).version == tokens.decode_access(pair.access).version
 
 
@@ -299,9 +299,9 @@ def test_reuse_of_an_older_token_ends_that_device_and_no_other(user) -> None:
     access = actions.refresh(used[-1])[1].access
     with pytest.raises(BannedRefreshToken):
         actions.refresh(used[0])
-    assert not lives(access)
+    assert not is_alive(access)
     assert not can_refresh(used[-1])
-    assert lives(phone.access)
+    assert is_alive(phone.access)
     assert can_refresh(phone.refresh)
     reason = Event.objects.filter(type="TokensRevoked").latest("id").payload["reason"]
     assert reason == "reuse"
@@ -311,7 +311,7 @@ def test_a_token_of_an_ended_sign_in_does_not_end_the_new_one(user) -> None:
     old = actions.sign_in(user, "chrome")
     new = actions.sign_in(user, "chrome")
     assert not can_refresh(old.refresh)
-    assert lives(new.access)
+    assert is_alive(new.access)
     assert can_refresh(new.refresh)
 
 
@@ -329,11 +329,11 @@ def test_a_refresh_trusts_no_cache(user) -> None:
 
 
 # --- revocation ---------------------------------------------------------------------------------
-def test_a_ban_ends_everything_and_is_told_only_to_who_knows_the_password(make_user) -> None:
+def test_a_ban_ends_all_sign_ins_and_is_revealed_only_after_the_right_password(make_user) -> None:
     user = make_user("alice1")
     pairs = [actions.sign_in(user, client) for client in ("chrome", "android")]
     actions.ban(user)
-    assert [lives(pair.access) for pair in pairs] == [False, False]
+    assert [is_alive(pair.access) for pair in pairs] == [False, False]
     assert [can_refresh(pair.refresh) for pair in pairs] == [False, False]
     with pytest.raises(UserBanned):
         log_in("alice1", PASSWORD)
@@ -341,9 +341,9 @@ def test_a_ban_ends_everything_and_is_told_only_to_who_knows_the_password(make_u
         log_in("alice1", "wrong.pass1")
     with pytest.raises(UserBanned):
         actions.sign_in(user)
-    assert told().count("UserBanned") == 1
+    assert pending_events().count("UserBanned") == 1
     actions.ban(user)
-    assert told().count("UserBanned") == 1
+    assert pending_events().count("UserBanned") == 1
 
 
 def test_after_an_unban_new_tokens_live_and_old_ones_stay_dead(make_user) -> None:
@@ -351,23 +351,23 @@ def test_after_an_unban_new_tokens_live_and_old_ones_stay_dead(make_user) -> Non
     old = actions.sign_in(user, "chrome")
     actions.ban(user)
     actions.unban(user)
-    assert not lives(old.access)
+    assert not is_alive(old.access)
     assert not can_refresh(old.refresh)
     _, new = log_in("alice1", PASSWORD, "chrome")
-    assert lives(new.access)
+    assert is_alive(new.access)
     assert can_refresh(new.refresh)
 
 
 def test_new_roles_end_access_only_and_the_refresh_brings_the_roles_of_now(user) -> None:
     pair = actions.sign_in(user, "chrome")
     actions.promote(user, Role.MEMBER | Role.ADMIN)
-    assert not lives(pair.access)
+    assert not is_alive(pair.access)
     _, fresh = actions.refresh(pair.refresh)
-    assert lives(fresh.access)
+    assert is_alive(fresh.access)
     assert tokens.decode_access(fresh.access).roles == Role.MEMBER | Role.ADMIN
     actions.promote(user, Role.MEMBER | Role.ADMIN)
-    assert lives(fresh.access)
-    assert told().count("RolesChanged") == 1
+    assert is_alive(fresh.access)
+    assert pending_events().count("RolesChanged") == 1
 
 
 def test_a_revocation_is_felt_in_redis_right_after_the_commit(
@@ -375,7 +375,7 @@ def test_a_revocation_is_felt_in_redis_right_after_the_commit(
 ) -> None:
     pair = actions.sign_in(user, "chrome")
     redis.call(lambda connection: connection.flushdb())
-    assert lives(pair.access)
+    assert is_alive(pair.access)
     with django_capture_on_commit_callbacks(execute=True):
         actions.log_out(user, "chrome")
     assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"1"
@@ -394,7 +394,7 @@ def test_before_the_commit_readers_are_sent_to_the_database(
             revoke()
         key = f"fence:{user.pk}"
         assert 0 < redis.call(methodcaller("pttl", key)) <= 5000
-        assert not lives(pair.access)
+        assert not is_alive(pair.access)
 
 
 def test_the_event_raises_the_floors_again_when_the_process_died_after_the_commit(
@@ -407,7 +407,7 @@ def test_the_event_raises_the_floors_again_when_the_process_died_after_the_commi
     while relay.relay():
         pass
     assert redis.call(lambda c: c.get(f"access:{user.pk}:chrome")) == b"1"
-    assert told() == []
+    assert pending_events() == []
 
 
 def test_numbers_start_at_one_and_rise_by_one(user) -> None:
@@ -425,8 +425,8 @@ def test_a_rolled_back_ban_bans_nobody(user) -> None:
     with transaction.atomic():
         actions.ban(user)
         transaction.set_rollback(True)
-    assert lives(pair.access)
-    assert "UserBanned" not in told()
+    assert is_alive(pair.access)
+    assert "UserBanned" not in pending_events()
 
 
 # --- reads --------------------------------------------------------------------------------------
@@ -499,14 +499,14 @@ class TestAtOnce:
 
     ROUNDS = 20
 
-    def test_of_two_first_logins_of_a_client_one_lives(self, make_user) -> None:
+    def test_two_first_logins_of_a_client_leave_one_alive(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
             pairs = at_once(*[lambda user=user: actions.sign_in(user, "chrome")] * 3)
-            assert sorted(lives(pair.access) for pair in pairs) == [False, False, True]
+            assert sorted(is_alive(pair.access) for pair in pairs) == [False, False, True]
             assert sorted(can_refresh(pair.refresh) for pair in pairs) == [False, False, True]
 
-    def test_of_two_registrations_of_a_name_one_is_made(self, db) -> None:
+    def test_two_registrations_of_a_name_create_one(self, db) -> None:
         for number in range(self.ROUNDS):
             names = [f"alice{number}", f"ALICE{number}", f"Alice{number}"]
             found = at_once(
@@ -522,7 +522,7 @@ class TestAtOnce:
             found = at_once(*[lambda refresh=refresh: actions.refresh(refresh)] * 4)
             assert len({pair.refresh for _, pair in found}) == 1
             refresh = found[0][1].refresh
-        assert lives(found[0][1].access)
+        assert is_alive(found[0][1].access)
 
     def test_a_refresh_beside_a_ban_leaves_no_live_token(self, make_user) -> None:
         for _ in range(self.ROUNDS):
@@ -532,7 +532,7 @@ class TestAtOnce:
                 lambda r=refresh: actions.refresh(r), lambda u=user: actions.ban(u)
             )
             if not isinstance(found, BannedRefreshToken):
-                assert not lives(found[1].access)
+                assert not is_alive(found[1].access)
                 assert not can_refresh(found[1].refresh)
 
     def test_a_refresh_beside_new_roles_never_carries_the_old_ones_alive(self, make_user) -> None:
@@ -542,7 +542,7 @@ class TestAtOnce:
             (_, pair), _promoted = at_once(
                 lambda r=refresh: actions.refresh(r), lambda u=user: actions.promote(u, 5)
             )
-            if lives(pair.access):
+            if is_alive(pair.access):
                 assert tokens.decode_access(pair.access).roles == 5
             assert can_refresh(pair.refresh)
 

@@ -206,7 +206,7 @@ def test_old_addresses_are_found_by_an_index(person: User, table: Any) -> None:
     assert "address_at" in old.explain()
 
 
-def test_who_signs_in_meanwhile_keeps_the_new_address(person: User) -> None:
+def test_a_sign_in_meanwhile_stores_the_new_address(person: User) -> None:
     shift(31)
     TokenVersion.objects.filter(client="android").update(address="", address_at=None)
 
@@ -245,7 +245,7 @@ def test_the_scheduler_of_both_modes_erases_them_every_hour(settings: Any) -> No
 
 
 @pytest.mark.once
-def test_metrics_tell_for_how_long_an_address_is_overdue(person: User) -> None:
+def test_metrics_show_how_long_an_address_is_overdue(person: User) -> None:
     def overdue() -> float:
         text = scrape()
         line = re.search(r"^socialsite_ip_addresses_overdue_seconds (\S+)$", text, re.MULTILINE)

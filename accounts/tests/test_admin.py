@@ -78,7 +78,7 @@ def test_every_act_on_a_person_is_noted_once_with_who_and_from_where(alice, make
     assert len(notes()) == 4
 
 
-def test_what_a_command_does_is_noted_without_an_actor(alice) -> None:
+def test_acts_of_a_command_are_noted_without_an_actor(alice) -> None:
     actions.promote(alice, ADMIN)
     entry = AuditEntry.objects.get()
     assert (entry.actor, entry.action, entry.subject_id) == (None, "roles", alice.pk)
@@ -114,7 +114,7 @@ ALLOWED = {
 
 @pytest.mark.parametrize("theirs", [Role.MEMBER, MODERATOR, ADMIN])
 @pytest.mark.parametrize("mine", [Role.MEMBER, MODERATOR, ADMIN])
-def test_who_may_do_what_to_whom(mine, theirs, make_staff) -> None:
+def test_each_role_has_its_powers(mine, theirs, make_staff) -> None:
     me = make_staff(mine)
     allowed = set()
     for name, act in ACTS.items():
@@ -154,7 +154,7 @@ def test_a_banned_admin_has_no_power(alice, make_staff) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks")
 @pytest.mark.parametrize("name", ["ban", "roles"])
-def test_of_two_admins_who_act_on_each_other_one_is_left(name, make_staff) -> None:
+def test_two_admins_who_act_on_each_other_leave_one(name, make_staff) -> None:
     for _ in range(10):
         one, two = make_staff(), make_staff()
         results = at_once(
@@ -166,7 +166,7 @@ def test_of_two_admins_who_act_on_each_other_one_is_left(name, make_staff) -> No
         assert left.count() == 1
 
 
-def test_what_staff_delete_is_noted_what_people_delete_is_not(
+def test_deletions_by_staff_are_noted_and_those_by_authors_are_not(
     alice, make_user, make_staff, make_post, api_for
 ) -> None:
     moderator, other = make_staff(MODERATOR), make_user()
@@ -271,7 +271,9 @@ def test_nothing_is_added_changed_or_deleted_by_hand(path, admin, alice) -> None
 
 
 @pytest.mark.parametrize("way", ["kicked", "forced", "banned", "demoted", "password"])
-def test_staff_who_lose_it_are_out_at_their_next_request(way, admin, alice, make_staff) -> None:
+def test_staff_who_lose_the_role_are_out_at_their_next_request(
+    way, admin, alice, make_staff
+) -> None:
     target = make_staff(Role.MEMBER)
     assert admin.get("/admin/").status_code == 200
     match way:
@@ -296,7 +298,7 @@ def test_staff_who_lose_it_are_out_at_their_next_request(way, admin, alice, make
 
 
 # --- acts by page -------------------------------------------------------------------------------
-def test_the_admin_asks_before_it_acts(admin, make_user) -> None:
+def test_the_admin_confirms_before_it_acts(admin, make_user) -> None:
     one, two = make_user(), make_user()
     data = {"action": "ban", "_selected_action": [one.pk, two.pk]}
     page = admin.post(PEOPLE, data).content.decode()
@@ -481,7 +483,7 @@ def test_a_long_search_is_cut(admin, make_user, text) -> None:
         assert max(len(query["sql"]) for query in found) < 12_000
 
 
-def test_who_is_recommended_is_noted(admin, alice, make_user) -> None:
+def test_recommending_somebody_is_noted(admin, alice, make_user) -> None:
     one, two = make_user(), make_user()
     page = "/admin/feeds/recommendedauthor/"
     for person in (one, two):
@@ -508,7 +510,7 @@ def test_chosen_rows_that_are_no_ids_are_passed_over(junk, index, admin, make_us
     assert person.banned_at
 
 
-def test_devices_are_filtered_by_kind_without_a_look_at_all_clients(admin, make_user) -> None:
+def test_devices_are_filtered_by_kind_without_reading_all_clients(admin, make_user) -> None:
     person = make_user()
     for client in ("ios", "ios:abcdefghijklmnop", "android:abcdefghijklmnop"):
         TokenVersion.objects.create(user=person, client=client)
@@ -554,7 +556,7 @@ def give_factor(user: User) -> None:
 
 
 @pytest.mark.parametrize("role", [MODERATOR, ADMIN])
-def test_where_the_site_asks_for_it_staff_without_a_second_factor_see_no_admin_page(
+def test_staff_without_a_required_second_factor_see_no_admin_page(
     role, browser, alice, make_user, settings
 ) -> None:
     person = make_user()
@@ -564,7 +566,7 @@ def test_where_the_site_asks_for_it_staff_without_a_second_factor_see_no_admin_p
         answer = browser.get(f"/admin/{page}", follow=True)
         wanted = urlencode({"next": f"/admin/{page}"})
         assert answer.redirect_chain[-1] == (f"/settings/two-factor?{wanted}", 302)
-        assert "This site asks its staff" in answer.content.decode()
+        assert "This site requires two-factor" in answer.content.decode()
     data = {"action": "ban", "_selected_action": [person.pk], "confirmed": "yes"}
     assert browser.post(PEOPLE, data).status_code == 302
     person.refresh_from_db()
@@ -575,7 +577,7 @@ def test_where_the_site_asks_for_it_staff_without_a_second_factor_see_no_admin_p
         assert browser.get(f"/admin/{page}").status_code == 200
 
 
-def test_where_it_is_asked_for_staff_without_one_have_no_powers_over_the_api(
+def test_staff_without_a_required_second_factor_have_no_powers_over_the_api(
     alice, make_user, make_post, api_for, settings
 ) -> None:
     other = make_user()

@@ -129,14 +129,14 @@ def test_wrong_name_and_wrong_password_answer_the_same(api, make_user) -> None:
     assert answers[0].json()["code"] == 2
 
 
-def test_a_ban_is_said_only_to_who_knows_the_password(api, make_user) -> None:
+def test_a_ban_is_shown_only_after_the_right_password(api, make_user) -> None:
     actions.ban(make_user("alice1"))
     for password, code in ((PASSWORD, 3), ("wrong.pass1", 2)):
         data = {"username": "alice1", "password": password}
         assert api.post(LOGIN, data, format="json").json()["code"] == code
 
 
-def test_a_dead_credential_keeps_nobody_from_signing_in(make_user) -> None:
+def test_a_dead_credential_does_not_prevent_signing_in(make_user) -> None:
     make_user("alice1")
     client = bearer("dead")
     client.cookies["access"] = "dead"
@@ -222,7 +222,7 @@ def test_a_person_is_shown_by_id_and_by_name_with_counts_and_relation(
 
 
 @pytest.mark.parametrize("ident", ["0", "abc", "-1", "9" * 19, "9" * 30, "1.0", "１"])
-def test_what_is_no_id_is_refused_and_who_is_not_there_is_not_found(ident, api) -> None:
+def test_an_invalid_id_is_refused_and_an_unknown_person_is_not_found(ident, api) -> None:
     response = api.get(f"/api/v1/users/{ident}")
     assert (response.status_code, response.json()["code"]) in {(400, 13), (404, 1)}
 
@@ -240,7 +240,7 @@ def test_closed_people_are_not_found(api, make_user) -> None:
     assert api.get("/api/v1/users?q=banned").json()["items"] == []
 
 
-def test_who_blocks_me_is_not_found_and_of_whom_i_block_only_the_card_shows(
+def test_a_blocker_is_not_found_and_only_the_card_of_a_blocked_person_shows(
     api_for, make_user
 ) -> None:
     blocker, blocked = make_user("blocker1"), make_user("blocked1", nickname="Blocked1")
@@ -282,7 +282,7 @@ def test_a_banned_person_is_out_at_the_next_request(api_for, make_user) -> None:
     assert client.get(ME).json()["code"] == 8
 
 
-def test_the_document_tells_of_waits_and_outages() -> None:
+def test_the_document_describes_waits_and_outages() -> None:
     paths = SchemaGenerator().get_schema(public=True)["paths"]
     found = {
         (method, path.removeprefix("/api/v1/auth/")): set(operation["responses"])

@@ -92,7 +92,7 @@ def test_cached_cards_cost_one_round_trip_and_no_query(
     assert cold[ids[0]] == true(ids[0])[ids[0]]
 
 
-def test_several_apps_ask_for_cards_in_one_batch(
+def test_several_apps_read_cards_in_one_batch(
     make_user, round_trips, django_assert_num_queries
 ) -> None:
     one, two, three = (make_user().pk for _ in range(3))
@@ -107,7 +107,7 @@ def test_several_apps_ask_for_cards_in_one_batch(
     assert len(round_trips) == 1
 
 
-def test_what_is_not_cached_is_read_in_one_query(make_user, django_assert_num_queries) -> None:
+def test_cache_misses_are_read_in_one_query(make_user, django_assert_num_queries) -> None:
     ids = [make_user().pk for _ in range(6)]
     queries.cards(ids[:3])
     with django_assert_num_queries(1):
@@ -126,14 +126,14 @@ def test_cards_of_closed_accounts_are_never_taken_from_the_cache(make_user) -> N
 
 
 # --- every change is seen at once ---------------------------------------------------------------
-def test_whoever_changes_a_card_forgets_it(writer) -> None:
+def test_each_change_invalidates_the_card(writer) -> None:
     user, act = writer
     before = queries.cards([user.pk])
     act(user)
     assert queries.cards([user.pk]) == true(user.pk) != before
 
 
-def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_num_queries) -> None:
+def test_a_rollback_leaves_the_cache_unchanged(writer, django_assert_num_queries) -> None:
     user, act = writer
     before = queries.cards([user.pk])
     with transaction.atomic():
@@ -144,7 +144,7 @@ def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_nu
         assert queries.cards([user.pk]) == before
 
 
-def test_the_event_forgets_a_card_whose_process_died_after_the_commit(
+def test_the_event_invalidates_a_card_whose_process_died_after_the_commit(
     writer, django_capture_on_commit_callbacks
 ) -> None:
     user, act = writer
@@ -156,7 +156,7 @@ def test_the_event_forgets_a_card_whose_process_died_after_the_commit(
     assert queries.cards([user.pk]) == true(user.pk)
 
 
-def test_a_new_person_is_seen_by_those_who_asked_for_the_id_before(
+def test_a_new_person_is_found_although_the_id_was_cached_as_missing(
     make_user, django_capture_on_commit_callbacks
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
@@ -167,7 +167,7 @@ def test_a_new_person_is_seen_by_those_who_asked_for_the_id_before(
 
 
 @pytest.mark.parametrize("event", [UserRegistered, ProfileChanged, UserBanned, UserUnbanned])
-def test_every_event_of_a_person_forgets_the_card(make_user, event) -> None:
+def test_every_event_of_a_person_invalidates_the_card(make_user, event) -> None:
     user = make_user()
     queries.cards([user.pk])
     for handler in handlers(event, Stage.AFTER):
@@ -178,7 +178,7 @@ def test_every_event_of_a_person_forgets_the_card(make_user, event) -> None:
 # --- races --------------------------------------------------------------------------------------
 def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
     user, act = writer
-    cache.PEOPLE.forget([user.pk])
+    cache.PEOPLE.invalidate([user.pk])
     real = queries._packed_cards
 
     def read_then_lose(ids: Collection[int]) -> dict[int, bytes]:
@@ -192,12 +192,12 @@ def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypat
     assert queries.cards([user.pk]) == true(user.pk) != before
 
 
-def test_a_fill_between_commit_and_forgetting_does_not_last(
+def test_a_fill_between_commit_and_invalidation_does_not_last(
     writer, django_capture_on_commit_callbacks
 ) -> None:
     user, act = writer
     old = cached(user.pk)
-    cache.PEOPLE.forget([user.pk])
+    cache.PEOPLE.invalidate([user.pk])
     assert old is not None
 
     def read_before(ids: Collection[int]) -> dict[int, bytes]:
@@ -211,7 +211,7 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
 
 
 # --- without Redis ------------------------------------------------------------------------------
-def test_without_redis_cards_are_right_and_a_change_is_not_forgotten_about(
+def test_without_redis_cards_are_right_and_a_later_redis_has_no_old_card(
     writer, dead_redis
 ) -> None:
     user, act = writer

@@ -69,7 +69,7 @@ def test_a_signed_in_request_costs_one_round_trip_and_no_query(
     assert [cost(ask) for _ in range(3)] == [(1, 0)] * 3
 
 
-def test_so_does_a_write_by_cookie(browser, cost) -> None:
+def test_a_write_by_cookie_costs_one_round_trip_and_no_query(browser, cost) -> None:
     browser.cookies["csrf"] = secret = get_random_string(32)
     browser.get(TINY)
 
@@ -87,9 +87,7 @@ def test_a_guest_costs_nothing(db, cost) -> None:
 
 
 @pytest.mark.parametrize("who", ["bearer", "browser"])
-def test_a_real_view_costs_that_and_what_it_reads_itself(
-    who, user, make_user, cost, request
-) -> None:
+def test_a_real_view_costs_that_and_its_own_reads(who, user, make_user, cost, request) -> None:
     client, other = request.getfixturevalue(who), make_user()
     address = f"/api/v1/relations?ids={other.pk}"
     client.get(address)

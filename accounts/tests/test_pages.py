@@ -49,7 +49,7 @@ def is_in(client: Client) -> bool:
     return b'data-testid="logout"' in client.get("/search").content
 
 
-def test_signing_up_logs_in_and_goes_where_one_wanted_to_go(client) -> None:
+def test_signing_up_logs_in_and_returns_to_the_requested_page(client) -> None:
     page = client.get("/register?next=/search").content.decode()
     assert 'name="next" value="/search"' in page
     assert "csrfmiddlewaretoken" in page
@@ -87,7 +87,7 @@ def test_over_https_the_cookies_are_secure(alice, settings) -> None:
         ({"username": "ALICE1"}, 409, "username"),
     ],
 )
-def test_a_mistake_at_sign_up_stands_at_its_field_and_keeps_what_was_typed(
+def test_a_mistake_at_sign_up_shows_at_its_field_with_the_input(
     change, status, field, client, alice
 ) -> None:
     response = client.post("/register", NEW | {"username": "other1"} | change)
@@ -100,14 +100,14 @@ def test_a_mistake_at_sign_up_stands_at_its_field_and_keeps_what_was_typed(
 
 
 @pytest.mark.parametrize("name", ["alice1", "nobody1"])
-def test_a_failed_login_says_no_more_than_that(name, client, alice) -> None:
+def test_a_failed_login_reveals_no_reason(name, client, alice) -> None:
     response = client.post("/login", {"username": name, "password": "wrong.pass1"})
     assert response.status_code == 401
     assert "err-all" in response.content.decode()
     assert f'value="{name}"' in response.content.decode()
 
 
-def test_a_banned_person_is_told_so_after_the_right_password(client, alice) -> None:
+def test_a_banned_person_is_informed_after_the_right_password(client, alice) -> None:
     actions.ban(alice)
     response = client.post("/login", {"username": "alice1", "password": PASSWORD})
     assert response.status_code == 403
@@ -228,9 +228,7 @@ def test_with_dead_cookies_one_can_log_in_again(browser, alice) -> None:
     assert is_in(browser)
 
 
-def test_addresses_that_ask_for_nobody_look_at_no_cookie(
-    browser, django_assert_num_queries
-) -> None:
+def test_addresses_without_a_visitor_read_no_cookie(browser, django_assert_num_queries) -> None:
     expire(browser)
     with django_assert_num_queries(0):
         response = browser.get("/healthz")

@@ -184,7 +184,7 @@ def in_admin_by_access(pair: TokenPair) -> str:
 async def _socket(pair: TokenPair, expected: str) -> str:
     socket = Socket.by_cookie(*pair)
     assert await socket.open()
-    if expected == ALIVE and await socket.hears_nothing():
+    if expected == ALIVE and await socket.is_silent():
         await socket.leave()
         return ALIVE
     return str((await socket.code())[0])
@@ -218,7 +218,7 @@ def code_of(expected: str) -> str:
     return EXPECTED[expected][-1]
 
 
-def look(*shown: tuple[TokenPair, str]) -> list[tuple[str, ...]]:
+def status_of(*shown: tuple[TokenPair, str]) -> list[tuple[str, ...]]:
     """Return the result of every surface for each pair, given with its expected state."""
     answers = [tuple(surface(pair) for surface in SURFACES) for pair, _ in shown]
     closed = by_socket(*((pair, code_of(expected)) for pair, expected in shown))
@@ -247,7 +247,7 @@ def test_a_scenario_ends_what_it_should_and_nothing_else_on_every_surface(
     with STATES[state]():
         act(world)
         shown = [(world.phone, phone), (world.desk, desk), *((one, ALIVE) for one in world.fresh)]
-        assert look(*shown) == [EXPECTED[expected] for _, expected in shown]
+        assert status_of(*shown) == [EXPECTED[expected] for _, expected in shown]
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -275,7 +275,7 @@ def test_open_sockets_are_closed_and_the_others_stay(
         with STATES[state]():
             await in_thread(act, world)
             for name, socket in open_sockets.items():
-                if wanted[name] == ALIVE and await socket.hears_nothing():
+                if wanted[name] == ALIVE and await socket.is_silent():
                     found[name] = ALIVE
                     await socket.leave()
                 else:
@@ -285,7 +285,7 @@ def test_open_sockets_are_closed_and_the_others_stay(
     assert run(scenario) == wanted
 
 
-def test_a_ban_is_told_only_after_a_right_password(world: World) -> None:
+def test_a_ban_is_revealed_only_after_a_right_password(world: World) -> None:
     actions.ban(world.user)
     body = {"username": world.user.username, "password": PASSWORD}
     assert _code(APIClient().post("/api/v1/auth/login", body, format="json")) == (403, 3)

@@ -3,20 +3,20 @@
 The rows behind them are written by `accounts.actions`; passwords belong to `accounts.sign_in`.
 """
 
-from accounts.tokens.claims import AccessToken, Mark, Principal
+from accounts.tokens.claims import AccessToken, Principal, TokenId
 from accounts.tokens.decoding import decode_access, decode_any, decode_refresh
 from accounts.tokens.floors import compare
-from accounts.tokens.minting import TokenPair, mint, new_mark
+from accounts.tokens.minting import TokenPair, mint, new_token_id
 
 __all__ = [
     "AccessToken",
-    "Mark",
     "Principal",
+    "TokenId",
     "TokenPair",
     "compare",
     "decode_access",
     "decode_any",
     "decode_refresh",
     "mint",
-    "new_mark",
+    "new_token_id",
 ]

@@ -49,7 +49,7 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
     try:
         admit(principal, cache.resolve(floors, principal.user_id, principal.client))
     except BannedAccessToken:
-        request_budgets.forget(request, asked)
+        request_budgets.refund(request, asked)
         raise
     return User.known(principal.user_id), principal
 
@@ -87,7 +87,7 @@ class ApiUser(Read[Grant]):
         try:
             admit(self._principal, floors)
         except BannedAccessToken:
-            request_budgets.forget(self._request, self._asked)
+            request_budgets.refund(self._request, self._asked)
             raise
         grant = self._asked.grant()
         grant.check()

@@ -15,7 +15,7 @@ from socialsite.core.ids import MAX_ID
 MAX_NUMBER = 2**31 - 1
 
 
-class Mark(NamedTuple):
+class TokenId(NamedTuple):
     """Identifies a refresh token of a client: its id, issue time (Unix seconds) and batch."""
 
     jti: str
@@ -51,18 +51,20 @@ class SiteToken(Token):
         return key_ring()
 
     @classmethod
-    def make(cls, user_id: int, client: str, version: int, mark: Mark) -> Self:
-        """Create a token; its lifetime starts at the mark's time."""
+    def make(cls, user_id: int, client: str, version: int, token_id: TokenId) -> Self:
+        """Create a token; its lifetime starts at the id's issue time."""
         token = cls()
         token.payload = {
             "uid": str(user_id),
             "cli": client,
             "ver": version,
-            "bat": mark.bat,
+            "bat": token_id.bat,
             "typ": cls.token_type,
-            "exp": mark.iat + int(cls.lifetime.total_seconds()) if cls.lifetime else mark.iat,
-            "iat": mark.iat,
-            "jti": mark.jti,
+            "exp": token_id.iat + int(cls.lifetime.total_seconds())
+            if cls.lifetime
+            else token_id.iat,
+            "iat": token_id.iat,
+            "jti": token_id.jti,
         }
         return token
 

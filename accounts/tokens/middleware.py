@@ -25,7 +25,7 @@ def _visitor(request: HttpRequest) -> Visitor:
     return found
 
 
-def _is_seen(request: HttpRequest) -> bool:
+def _is_foreground(request: HttpRequest) -> bool:
     """Return False for requests that a page sends in the background."""
     return request.method != "HEAD" and not getattr(request, "htmx", False)
 
@@ -54,6 +54,6 @@ class TokenMiddleware(AuthenticationMiddleware):
             return response
         if visitor.fresh is not None:
             cookies.put(response, visitor.fresh)
-        elif visitor.is_settled and _is_seen(request):
+        elif visitor.is_settled and _is_foreground(request):
             cookies.clear(response)
         return response

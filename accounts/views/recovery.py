@@ -17,20 +17,20 @@ from socialsite.core.rate_limits.request_budgets import takes
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def ask(request: HttpRequest) -> HttpResponse:
+def request(request: HttpRequest) -> HttpResponse:
     """Ask for the address; POST sends links, and does not reveal whether an account has it."""
     error = None
     if request.method == "POST":
         try:
             values = forms.fields(request, "email", maximum=EMAIL_MAX)
-            guarded.ask_recovery(request, **values)
+            guarded.request_recovery(request, **values)
             return forms.redirect(reverse("recover") + "?sent")
         except forms.SHOWN as found:
             error = found
-    return _ask(request, error)
+    return _request_form(request, error)
 
 
-def _ask(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
+def _request_form(request: HttpRequest, error: errors.AppError | None) -> HttpResponse:
     context = {
         "form_errors": forms.texts_of(error),
         "values": {"email": request.POST.get("email", "")[:EMAIL_MAX]},
@@ -49,7 +49,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
     try:
         links.recovering(token)
     except errors.WrongLink as found:
-        response = _ask(request, found)
+        response = _request_form(request, found)
     else:
         response = forms.redirect(reverse("recover_choose"))
         RECOVERY.put(response, token)
@@ -82,7 +82,7 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
             except forms.SHOWN as found:
                 error = found
     except errors.WrongLink as found:
-        response = _ask(request, found)
+        response = _request_form(request, found)
     else:
         context = {
             "form_errors": forms.texts_of(error),

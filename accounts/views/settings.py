@@ -45,7 +45,7 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
     values = forms.fields(request, "old_password", "new_password", "again")
     old, new = values["old_password"], values["new_password"]
     if new != values["again"]:
-        raise errors.InvalidInput(fields={"again": [_("This is not the same password.")]})
+        raise errors.InvalidInput(fields={"again": [_("The passwords do not match.")]})
     pair = guarded.change_password(request, user, principal, old, new)
     messages.success(request, _("Your password is changed, and all other devices were signed out."))
     response = forms.redirect(reverse("password"))

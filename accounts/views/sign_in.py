@@ -31,7 +31,7 @@ def login(request: HttpRequest) -> HttpResponse:
             try:
                 pair = flow.finish(request, user, forms.browser(request))
             except OtpRequired:
-                return two_factor.ask(request, two_factor.ticket_for(user))
+                return two_factor.code_form(request, two_factor.ticket_for(user))
             return forms.entered(request, pair)
         except forms.SHOWN as found:
             error = found

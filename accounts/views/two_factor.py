@@ -29,7 +29,9 @@ SHOWN = (*forms.SHOWN, errors.OtpNotCorrected)
 
 
 # --- at log-in ----------------------------------------------------------------------------------
-def ask(request: HttpRequest, ticket: str, error: errors.AppError | None = None) -> HttpResponse:
+def code_form(
+    request: HttpRequest, ticket: str, error: errors.AppError | None = None
+) -> HttpResponse:
     """Show the code form to a person whose password was right."""
     texts = forms.texts_of(error)
     context = {"form_errors": texts, "next": forms.next_of(request), "ticket": ticket}
@@ -54,28 +56,28 @@ def login(request: HttpRequest) -> HttpResponse:
         code = forms.fields(request, "otp")["otp"]
         return forms.entered(request, flow.finish(request, user, forms.browser(request), code))
     except errors.OtpRequired:
-        return ask(request, ticket)
+        return code_form(request, ticket)
     except SHOWN as error:
-        return ask(request, ticket, error)
+        return code_form(request, ticket, error)
 
 
 def ticket_for(user: User) -> str:
     """Return a ticket which proves that this person's password was just checked."""
-    return signing.dumps({"user": user.pk, "password": _mark(user)}, salt=SALT)
+    return signing.dumps({"user": user.pk, "password": _password_hash(user)}, salt=SALT)
 
 
-def _mark(user: User) -> str:
+def _password_hash(user: User) -> str:
     return salted_hmac(SALT, user.password, algorithm="sha256").hexdigest()
 
 
 def _person(ticket: str) -> User | None:
     """Return the person of a valid ticket."""
     try:
-        said = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
+        claims = signing.loads(ticket, salt=SALT, max_age=TICKET_SECONDS)
     except signing.BadSignature:
         return None
-    user = User.objects.filter(pk=said["user"]).first()
-    if user is None or not secrets.compare_digest(said["password"], _mark(user)):
+    user = User.objects.filter(pk=claims["user"]).first()
+    if user is None or not secrets.compare_digest(claims["password"], _password_hash(user)):
         return None
     return user
 

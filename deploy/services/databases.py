@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from deploy.services.service import Service, ServiceError, give, unprivileged_account
+from deploy.services.service import Service, ServiceError, chown, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, program
 
 DATABASE_NAME = "socialsite"
@@ -77,7 +77,7 @@ def mariadb(
 def _private(directory: Path, account: str | None) -> Path:
     """Create a directory that only the account may read, and return it."""
     directory.mkdir(0o700, parents=True, exist_ok=True)
-    give(directory, account).chmod(0o700)
+    chown(directory, account).chmod(0o700)
     return directory
 
 
@@ -113,7 +113,7 @@ def _init_file(runtime: Path, password: str, account: str | None) -> Path:
         f"CREATE OR REPLACE USER '{DATABASE_USER}'@'{LOOPBACK}' IDENTIFIED BY '{password}';\n"
         f"GRANT ALL ON *.* TO '{DATABASE_USER}'@'{LOOPBACK}';\n"
     )
-    give(init, account)
+    chown(init, account)
     return init
 
 
@@ -190,7 +190,7 @@ def _redis(
     }
     config.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
     for path in (work, config):
-        give(path, account)
+        chown(path, account)
     return Service(
         name=name,
         argv=[_redis_server(work), str(config)],

@@ -6,7 +6,7 @@ import socket
 import string
 from pathlib import Path
 
-from deploy.services.service import Service, give, group_of, unprivileged_account
+from deploy.services.service import Service, chown, group_of, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, program
 from socialsite.core.http import body_limits
 from socialsite.core.http.hsts import HSTS
@@ -29,7 +29,7 @@ def nginx(
     account = unprivileged_account(files / "media")
     work = runtime / "nginx"
     work.mkdir(mode=0o700, exist_ok=True)
-    give(work, account)  # large request bodies are buffered there
+    chown(work, account)  # large request bodies are buffered there
     template = string.Template((Path(__file__).parent / "nginx.conf.tmpl").read_text())
     config = work / "nginx.conf"
     config.write_text(

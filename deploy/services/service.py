@@ -233,7 +233,7 @@ def group_of(account: str) -> grp.struct_group:
     return grp.getgrgid(pwd.getpwnam(account).pw_gid)
 
 
-def give(path: Path, account: str | None) -> Path:
+def chown(path: Path, account: str | None) -> Path:
     """Make the account the owner of a file or directory and return the path."""
     if account:
         entry = pwd.getpwnam(account)

@@ -51,7 +51,7 @@ def stand_in(folder: Path, **reports: list[dict] | None) -> str:
         (None, None, 3, "OSV did not answer: Name does not resolve"),
     ],
 )
-def test_the_exit_code_says_whether_all_packages_were_found_clean(
+def test_the_exit_code_shows_whether_all_packages_are_clean(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     pypi: list[dict] | None,

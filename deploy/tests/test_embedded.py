@@ -64,7 +64,7 @@ def page(service: Service, path: str) -> int:
         return status
 
 
-def test_the_lock_refuses_a_second_holder_and_names_the_first(
+def test_the_lock_refuses_a_second_process_and_names_the_first(
     tmp_path: Path, settings: Any
 ) -> None:
     settings.EMBEDDED = True
@@ -127,7 +127,7 @@ def test_serve_answers_refuses_a_second_process_and_ends_quickly(
 
 
 @pytest.mark.e2e
-def test_nobody_else_on_this_machine_can_read_what_the_site_keeps(
+def test_nobody_else_on_this_machine_can_read_the_site_s_files(
     serve: Callable[..., Service], tmp_path: Path
 ) -> None:
     for directory in (tmp_path, tmp_path / "media" / "ab", tmp_path / "mail"):
@@ -187,7 +187,9 @@ def test_serve_starts_again_after_it_was_killed(serve: Callable[..., Service]) -
 
 
 @pytest.mark.e2e
-def test_a_port_in_use_is_told_in_a_line(serve: Callable[..., Service], tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(
+    serve: Callable[..., Service], tmp_path: Path
+) -> None:
     site = serve()
     assert site.env is not None
     other = subprocess.run(
@@ -230,7 +232,7 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
     app = proxy._get_current_object()
 
     @app.task(name="test.told")
-    def told() -> None:
+    def check() -> None:
         done.set()
 
     @app.task(name="test.scheduled")
@@ -249,7 +251,7 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
         for _ in range(5):
             done.clear()
             began = time.monotonic()
-            told.delay()
+            check.delay()
             assert done.wait(60)
             waits.append(time.monotonic() - began)
         assert min(waits) < 0.5

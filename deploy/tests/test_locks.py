@@ -45,7 +45,7 @@ def cut_hashes(root: Path) -> None:
     path.write_text("".join(lines[: first + 1] + lines[end:]))
 
 
-def test_the_lock_files_are_what_the_lists_ask_for() -> None:
+def test_the_lock_files_match_the_lists() -> None:
     assert locks.differences() == []
 
 
@@ -84,7 +84,7 @@ def wheel(folder: Path) -> Path:
     return path
 
 
-def test_an_installation_takes_only_files_whose_hash_is_locked(tmp_path: Path) -> None:
+def test_an_installation_accepts_only_files_with_a_locked_hash(tmp_path: Path) -> None:
     harmless = wheel(tmp_path)
     (tmp_path / "Makefile").touch()
     lock_dir = tmp_path / "requirements" / "lock"

@@ -32,7 +32,7 @@ def of_django(settings: Any, rf: Any) -> str:
     return str(answer[HEADER])
 
 
-def test_nginx_and_the_site_say_the_same(settings: Any, rf: Any) -> None:
+def test_nginx_and_the_site_agree(settings: Any, rf: Any) -> None:
     assert of_django(settings, rf) == HSTS
 
 
@@ -105,7 +105,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
         ("/ws/session/", 503, {}),
     ],
 )
-def test_every_answer_over_https_says_hsts_once(
+def test_every_response_over_https_has_one_hsts_header(
     server: tuple[str, int], path: str, status: int, headers: dict[str, str]
 ) -> None:
     scheme, port = server

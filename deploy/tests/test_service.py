@@ -40,7 +40,7 @@ def is_python(pid: int) -> bool:
     return Path(f"/proc/{pid}/cmdline").read_text().startswith(sys.executable)
 
 
-def test_start_returns_when_the_line_of_readiness_was_said(tmp_path: Path) -> None:
+def test_start_returns_after_the_readiness_line(tmp_path: Path) -> None:
     log = tmp_path / "log"
     service = Service(
         "speaker",
@@ -90,7 +90,7 @@ def test_a_killed_service_starts_again() -> None:
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_children_of_a_service_do_not_outlive_it(end: str) -> None:
+def test_children_of_a_service_end_with_it(end: str) -> None:
     script = (
         "import subprocess, signal, time;"
         "child = subprocess.Popen(['sleep', '60']); print('child', child.pid, flush=True);"

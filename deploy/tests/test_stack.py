@@ -267,7 +267,7 @@ def test_the_http_server_starts_again_after_it_was_killed(stack: Stack) -> None:
     assert ask(stack, "/healthz").status == 200
 
 
-def test_no_log_holds_what_opens_an_account(stack: Stack) -> None:
+def test_no_log_contains_credentials(stack: Stack) -> None:
     """Neither the log of the site, which refuses a form, nor of nginx, whose upstream is down."""
     secret = "c4n4ry-" + "x" * 40
     paths = [f"/recover/{secret}", f"/email/{secret}", f"/login?next=%2Frecover%2F{secret}"]

@@ -49,17 +49,17 @@ class SourceSerializer(serializers.Serializer[Any]):
     bookmark_count = serializers.IntegerField()
     liked = serializers.BooleanField()
     bookmarked = serializers.BooleanField(help_text="by me; nobody else can see it")
-    reposted = serializers.BooleanField(help_text="by me, without words")
+    reposted = serializers.BooleanField(help_text="by me, as a plain repost")
 
 
 class PostSerializer(SourceSerializer):
     """A post."""
 
     ref = SourceSerializer(
-        allow_null=True, help_text="of a repost the post it shows, if you may see that"
+        allow_null=True, help_text="the post that a repost shows, if you may see it"
     )
     ref_gone = serializers.BooleanField(
-        help_text="a repost of what is gone or not for you; `ref` is null then"
+        help_text="a repost whose post is deleted or hidden from you; `ref` is null then"
     )
 
 

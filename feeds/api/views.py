@@ -28,7 +28,7 @@ from relations import queries as relations_queries
 from socialsite.core import redis
 from socialsite.core.cache import reads
 from socialsite.core.http import api, errors
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import dumps
 from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY
@@ -38,7 +38,9 @@ from socialsite.core.rate_limits.request_budgets import READS
 
 PAGE_PARAMETERS = [
     *FEED_PAGE,
-    OpenApiParameter("max_time", int, description="Unix ms; older than this, lossy on ties"),
+    OpenApiParameter(
+        "max_time", int, description="Unix ms; only older posts, may skip posts of the same ms"
+    ),
 ]
 Errors = api.ErrorSerializer
 
@@ -63,12 +65,12 @@ class Posts(APIView):
         parameters=[IDEMPOTENCY_KEY],
     )
     @idempotent(_one, budgets.PUBLISH)
-    def post(self, request: PersonRequest) -> Made:
+    def post(self, request: PersonRequest) -> Created:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)
         post = actions.publish(request.user, **values)
         card = queries.post(request.user, post.pk)
-        return Made(post.pk, Response(body(card), status=201))
+        return Created(post.pk, Response(body(card), status=201))
 
 
 class OnePost(APIView):
@@ -116,7 +118,7 @@ class HomeFeed(APIView):
         with redis.gathered():
             page = reading.page()
             if cursor is None:
-                actions.saw_first_page(who.user_id, page.items, reading.known_mark)
+                actions.mark_first_page_read(who.user_id, page.items, reading.known_mark)
         answer = {"items": [body(card) for card in page.items], "next": page.next}
         headers = grant.headers()
         return HttpResponse(dumps(answer), content_type="application/json", headers=headers)

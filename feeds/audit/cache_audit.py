@@ -19,19 +19,19 @@ from socialsite.core.cache import reads
 from socialsite.core.http.pagination import Position
 
 
-def doubts(viewer_id: int, post_id: int) -> list[Reason]:
-    """Return what the caches have wrong; nothing without Redis, or inside a transaction.
+def errors(viewer_id: int, post_id: int) -> list[Reason]:
+    """Return the errors of the caches; none without Redis, or inside a transaction.
 
-    Both must exist. At most ten queries.
+    Reader and post must exist. Costs at most ten queries.
     """
     post = Post.objects.get(pk=post_id)
     if db.in_transaction():
         return []
-    return [Reason(code, dict(params)) for code, params in _Look(viewer_id, post).doubts()]
+    return [Reason(code, dict(params)) for code, params in _CacheReading(viewer_id, post).errors()]
 
 
-class _Look:
-    """One look at the caches, in one round trip."""
+class _CacheReading:
+    """The cached data, read in one round trip."""
 
     def __init__(self, viewer_id: int, post: Post) -> None:
         self.viewer_id, self.post = viewer_id, post
@@ -46,8 +46,8 @@ class _Look:
         lists = (self._inbox, self._outbox, self._fanouts)
         reads.ask(self._reader, *lists, self._posts, self._person)
 
-    def doubts(self) -> Iterator[tuple[Code, dict[str, str]]]:
-        """Yield what is wrong."""
+    def errors(self) -> Iterator[tuple[Code, dict[str, str]]]:
+        """Yield the errors."""
         if what := ", ".join(self._stale_of_reader()):
             yield Code.CACHED_READER, {"what": what}
         posts = self._posts
@@ -61,7 +61,7 @@ class _Look:
             yield from ((code, {}) for code in self._lists())
 
     def _stale_of_reader(self) -> Iterator[str]:
-        """Yield what the reader's cached entry has wrong of the author."""
+        """Yield the errors of the cached reader about the author."""
         known, author = self._reader.known, self.post.author_id
         if known is None or author == self.viewer_id:
             return
@@ -71,10 +71,10 @@ class _Look:
         if (author in known.blocked) != (author in now.blocked):
             yield "blocks"
         if known.incomplete.get(author, 0) < now.incomplete.get(author, 0):
-            yield "how far the inbox is complete"
+            yield "completeness of the inbox"
 
     def _lists(self) -> Iterator[Code]:
-        """Yield which cached lists are wrong about a post that is not deleted."""
+        """Yield the errors of cached lists about a post that is not deleted."""
         deliveries = FanOut.objects.filter(pk=self.post.pk, state__lt=FanOut.State.DONE)
         is_open = deliveries.exists()
         rows = InboxEntry.objects.filter(user_id=self.viewer_id, publish_time=self.place.ts_ms)
@@ -85,7 +85,7 @@ class _Look:
             generation = viewer.inbox_state(self.viewer_id)[0]
             known = self._reader.known
             used = run.generation == (generation if known is None else known.generation)
-            # An open fan-out is pulled, whatever the inbox has.
+            # A post with an open fan-out is pulled, so the inbox does not matter.
             if used and in_cache is False and has_row and not is_open:
                 yield Code.CACHED_INBOX_LACKS
             if in_cache and not has_row and run.generation == generation:
@@ -98,7 +98,7 @@ class _Look:
             yield Code.CACHED_FANOUTS_LACK
 
     def _has(self, asked: Runs, owner: int) -> bool | None:
-        """Tell if a list has the post at its place; None where it does not reach so far."""
+        """Return whether a list has the post at its place; None if it does not reach that far."""
         run = asked.known.get(owner)
         if run is None or not (run.entries or run.ends):
             return None

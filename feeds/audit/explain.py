@@ -58,7 +58,7 @@ def explain(viewer_id: int | None, post_id: int) -> Explanation:
         found = _Case(viewer_id, post_id).judge()
     if viewer_id is None or {Code.NO_READER, Code.NO_POST} & set(found.codes):
         return found
-    return replace(found, reasons=(*found.reasons, *cache_audit.doubts(viewer_id, post_id)))
+    return replace(found, reasons=(*found.reasons, *cache_audit.errors(viewer_id, post_id)))
 
 
 def find_reader(text: str) -> User | None:

@@ -74,33 +74,33 @@ _TEXTS = {
     Code.PULLED_OWN: "It is pulled: one's own posts always are.",
     Code.PULLED_FANOUT_OPEN: "It is pulled: its fan-out is open ({state}, open chunks: {open}).",
     Code.PULLED_MODE: "It is pulled: it was published in mode {mode}, not pushed to all.",
-    Code.PULLED_NO_EDGE: "It is pulled: the inbox knows nothing of the author.",
+    Code.PULLED_NO_EDGE: "It is pulled: the inbox has no record of the author.",
     Code.PULLED_NOT_BACKFILLED: "It is pulled: the author's posts are not backfilled yet.",
-    Code.PULLED_BELOW_BACKFILL: "It is pulled: backfilled are posts since {backfilled_from_ms}.",
+    Code.PULLED_BELOW_BACKFILL: "It is pulled: posts are backfilled since {backfilled_from_ms}.",
     Code.PULLED_BELOW_FLOOR: "It is pulled: the inbox is trimmed up to {inbox_floor_ms}.",
     Code.PUSHED_CHUNK: f"It is in the inbox, pushed by the fan-out ({_CHUNK}).",
     Code.PUSHED_BACKFILL: "It is in the inbox, pushed by a backfill after the fan-out.",
-    Code.PUSHED_FORGOTTEN: "It is in the inbox; how it came there is forgotten after a week.",
-    Code.CHUNK: f"The fan-out has the reader in {_CHUNK}.",
+    Code.PUSHED_FORGOTTEN: "It is in the inbox; records of its delivery are deleted after a week.",
+    Code.CHUNK: f"The fan-out delivers to the reader in {_CHUNK}.",
     Code.ROW_MISSING: (
-        "The inbox should have it and has not: pages that do not pull its author lack it."
+        "The inbox should contain it and does not: pages that do not pull the author lack it."
         " Rebuild the inbox."
     ),
-    Code.ROW_STALE: "A row of it lies in the inbox; readers pass over it.",
+    Code.ROW_STALE: "The inbox has a row of it; readers skip it.",
     Code.ROW_MISPLACED: (
-        "A wrong row of it lies in the inbox, of author {author} at {publish_time_ms}."
+        "The inbox has a wrong row of it, with author {author} at {publish_time_ms}."
     ),
     Code.HEAD_BEHIND: (
-        "It is of mode {mode}, and its author's head does not say so: it is not pulled for that."
+        "Its mode is {mode}, but its author's head does not record that: it is not pulled."
     ),
     Code.READER_CLOSED: "The reader's account is banned or closed: nobody can read this feed now.",
-    Code.CACHED_READER: "What is cached of the reader is out of date: {what}.",
+    Code.CACHED_READER: "The cached reader is out of date: {what}.",
     Code.CACHED_INBOX_LACKS: "The cached inbox lacks it.",
-    Code.CACHED_INBOX_HAS: "The cached inbox has it, the inbox itself has not.",
+    Code.CACHED_INBOX_HAS: "The cached inbox has it, but the inbox itself does not.",
     Code.CACHED_OUTBOX_LACKS: "The cached list of its author's posts lacks it.",
     Code.CACHED_FANOUTS_LACK: "The cached list of open fan-outs lacks it.",
-    Code.CACHED_POST: "What is cached of the post is out of date.",
-    Code.CACHED_PERSON: "What is cached of the author is out of date.",
+    Code.CACHED_POST: "The cached post is out of date.",
+    Code.CACHED_PERSON: "The cached author is out of date.",
 }
 
 

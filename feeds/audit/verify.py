@@ -39,7 +39,7 @@ CONFIRM, ATTEMPTS, PAUSE_SECONDS = 4, 12, 0.5
 # The number of short pages in a row that are read on past.
 SHORT_MAX = 20
 # At most this many differences of a run are explained and logged, each.
-TOLD_MAX = 100
+EXPLAINED_MAX = 100
 KEPT_CHECKS = 100
 _dice = random.SystemRandom()
 
@@ -61,7 +61,7 @@ class Source(StrEnum):
 class Difference:
     """A difference between a feed and its definition: ids of posts by kind, each explained.
 
-    `page` counts from 1; the inbox has 0. Only the first TOLD_MAX of a run are explained.
+    `page` counts from 1; the inbox has 0. Only the first EXPLAINED_MAX of a run are explained.
     """
 
     viewer_id: int
@@ -113,7 +113,7 @@ def run(
 ) -> Report:
     """Verify a sample of people as `verify` does, and store the result for the metric."""
     report = verify(sample, pages, size, progress=progress)
-    _keep(report)
+    _store(report)
     return report
 
 
@@ -139,7 +139,7 @@ def verify(
     return report
 
 
-# --- whom to look at ----------------------------------------------------------------------------
+# --- choosing people ----------------------------------------------------------------------------
 def choose(sample: int) -> list[int]:
     """Return the ids of at most `sample` people with open accounts.
 
@@ -198,7 +198,7 @@ class _Side:
         """Read the current page."""
         return _Run((), None) if self.ended else self.read(self._cursor)
 
-    def go_on(self, run: _Run) -> None:
+    def advance(self, run: _Run) -> None:
         """Move to the page after this one."""
         self._cursor, self.ended = run.next, run.next is None
 
@@ -216,20 +216,20 @@ class _Side:
 
 def _verify(viewer: User, pages: int, size: int, report: Report) -> None:
     """Compare the feed of one person; a post with several errors is reported once."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for source, number, wrong in _stored(viewer, pages, size):
-        _tell(report, viewer.pk, source, number, wrong, told)
+        _report(report, viewer.pk, source, number, wrong, reported)
     for number, wrong in _walk(viewer, pages, size, _settle):
         report.pages += 1
-        _tell(report, viewer.pk, Source.SERVED, number, wrong, told)
+        _report(report, viewer.pk, Source.SERVED, number, wrong, reported)
 
 
 def _stored(viewer: User, pages: int, size: int) -> list[tuple[Source, int, Wrong | None]]:
     """Compare a feed, and the inbox, as stored in the tables: all in one snapshot."""
     inbox_state(viewer.pk)  # creates its row now: nothing may be written in the snapshot
-    with db.snapshot(), redis.left_out():
+    with db.snapshot(), redis.bypassed():
         lost = tuple(sync.missing(viewer.pk, pages * size))
-        walked = list(_walk(viewer, pages, size, _look))
+        walked = list(_walk(viewer, pages, size, _read_pages))
     found = [(Source.TABLES, number, wrong) for number, wrong in walked]
     return [*found, (Source.INBOX, 0, (lost, (), ()))]
 
@@ -248,35 +248,35 @@ def _walk(
             return
         found, truth, wrong = settle(hybrid, oracle)
         yield number, wrong
-        oracle.go_on(truth)
-        hybrid.go_on(truth if wrong is None or any(wrong) else found)
+        oracle.advance(truth)
+        hybrid.advance(truth if wrong is None or any(wrong) else found)
 
 
-def _tell(
+def _report(
     report: Report,
     viewer_id: int,
     source: Source,
     page: int,
     wrong: Wrong | None,
-    told: set[int],
+    reported: set[int],
 ) -> None:
     """Report posts not yet reported for this person: a feed that ends early lacks the next page."""
     if wrong is None:
         report.unsettled += 1
         return
-    missing, extra, order = (tuple(i for i in ids if i not in told) for ids in wrong)
+    missing, extra, order = (tuple(i for i in ids if i not in reported) for ids in wrong)
     fresh = dict.fromkeys([*missing, *extra, *order])
     if not fresh:
         return
-    told.update(fresh)
-    brief = len(report.differences) >= TOLD_MAX
+    reported.update(fresh)
+    brief = len(report.differences) >= EXPLAINED_MAX
     reasons = () if brief else tuple(explain(viewer_id, post) for post in fresh)
     report.differences.append(Difference(viewer_id, source, page, missing, extra, order, reasons))
     if not brief:
         _log(report.differences[-1])
 
 
-def _look(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
+def _read_pages(hybrid: _Side, oracle: _Side) -> tuple[_Run, _Run, Wrong | None]:
     """Return both pages and their current differences; None if these are uncertain."""
     found, truth = hybrid.page(), oracle.page()
     if _agree(found, truth):
@@ -360,7 +360,7 @@ def _log(found: Difference) -> None:
 
 # --- what was found -----------------------------------------------------------------------------
 @db.atomic
-def _keep(report: Report) -> None:
+def _store(report: Report) -> None:
     """Store the result for the metric, and delete the oldest."""
     check = FeedCheck.objects.create(
         finished_at=db.now_ms(),

@@ -2,9 +2,9 @@
 
 Reads of the database belong to `feeds.queries` and `feeds.home`.
 
-Every fact is forgotten or brought in line after the commit that changes it, before the write is
-answered, and once more by the event of the change, for a process that died in between. What Redis
-could not be told is owed to it (`core.redis.forget`).
+A writer invalidates or updates the cached values after its commit, before it responds; the event of
+the change repeats this, in case the process died in between. While Redis is down, deletions wait in
+the backlog of `core.redis`.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ OUTBOX = Timeline("outbox2", 2 * DAY_MS)
 # Posts whose fan-out is not done, of all authors: one list. Its members are id and author.
 OPEN = Timeline("fanouts2", 60 * SECOND_MS)
 ALL = 0
-# What a reader's feed depends on besides posts (`feeds.home.viewer`).
+# The reader's follows, blocks and inbox state (`feeds.home.viewer`).
 READER_TTL_MS = 60 * SECOND_MS
 READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
-# So long after a commit no cached reader is of before it: a fill may come as late as its lease.
+# This long after a commit, no cached reader predates it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
-# The parts of a post that are the same for every reader; b"" for one that is gone.
+# The parts of a post that are the same for every reader; b"" for a deleted post.
 CARDS = LeaseCache("post", 600 * SECOND_MS)
-# Renewed when an author publishes for the first time what is not pushed to all.
+# Renewed when an author publishes their first post that is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS
 
@@ -44,7 +44,7 @@ OpenPost = tuple[Position, int]
 
 
 def open_entry(place: Position, author_id: int) -> Entry:
-    """Return what an open fan-out is kept as."""
+    """Return the list entry of an open fan-out."""
     score, member = entry_of(place)
     return score, b"%b%d" % (member, author_id)
 
@@ -55,48 +55,48 @@ def open_posts(run: Run) -> list[OpenPost]:
     return list(zip(run.positions(), authors, strict=True))
 
 
-# --- what writers tell --------------------------------------------------------------------------
+# --- updates after writes -----------------------------------------------------------------------
 def published(author_id: int, position: Position, *, pushed: bool, first_pulled: bool) -> None:
-    """Tell of a post that is committed. Never raises."""
-    CARDS.forget([position.id])
+    """Update the caches after the commit of a post. Never raises."""
+    CARDS.invalidate([position.id])
     if first_pulled:
         PULLED.renew()
     try:
         OUTBOX.add([author_id], entry_of(position))
     except redis.RedisDown:
-        OUTBOX.forget([author_id])
+        OUTBOX.invalidate([author_id])
     if not pushed:
         return
     try:
         OPEN.add([ALL], open_entry(position, author_id))
     except redis.RedisDown:
-        OPEN.forget([ALL])
+        OPEN.invalidate([ALL])
 
 
 def delivered(author_id: int, position: Position) -> None:
-    """Tell that a fan-out is done: committed, and in every cached inbox. Never raises."""
+    """Remove a fan-out that is committed and in every cached inbox. Never raises."""
     try:
         OPEN.remove([ALL], open_entry(position, author_id)[1])
     except redis.RedisDown:
-        OPEN.forget([ALL])
+        OPEN.invalidate([ALL])
 
 
 def deliver(viewer_ids: Sequence[int], position: Position) -> int:
-    """Add a post to the cached ones of these inboxes; its rows are committed. Raises RedisDown."""
+    """Add a post to those inboxes that are cached; its rows are committed. Raises RedisDown."""
     return INBOX.add(viewer_ids, entry_of(position))
 
 
 def deleted(author_id: int, position: Position) -> None:
-    """Tell that a post is deleted. Never raises."""
-    CARDS.forget([position.id])
+    """Update the caches after the deletion of a post. Never raises."""
+    CARDS.invalidate([position.id])
     try:
         OUTBOX.remove([author_id], member_of(position.id))
     except redis.RedisDown:
-        OUTBOX.forget([author_id])
+        OUTBOX.invalidate([author_id])
 
 
 def clean(viewer_ids: Sequence[int], position: Position) -> None:
-    """Take a deleted post out of cached inboxes. Never raises: readers do not show it anyway."""
+    """Remove a deleted post from cached inboxes. Never raises: readers do not show it anyway."""
     try:
         INBOX.remove(viewer_ids, member_of(position.id))
     except redis.RedisDown:
@@ -104,37 +104,37 @@ def clean(viewer_ids: Sequence[int], position: Position) -> None:
 
 
 def changed_reader(*viewer_ids: int) -> None:
-    """Tell that follows, blocks, or what the inbox is complete for have changed. Never raises."""
-    READERS.forget(viewer_ids)
+    """Invalidate readers whose follows, blocks or inbox state changed. Never raises."""
+    READERS.invalidate(viewer_ids)
 
 
 def changed_inbox(viewer_id: int) -> None:
-    """Tell that an inbox has a new generation: what is cached of it is of no use. Never raises."""
-    redis.forget([READERS.key(viewer_id), INBOX.key(viewer_id)])
+    """Invalidate a cached inbox that has a new generation. Never raises."""
+    redis.invalidate([READERS.key(viewer_id), INBOX.key(viewer_id)])
 
 
 # --- read marks ---------------------------------------------------------------------------------
-class Mark(Read[bytes | None]):
-    """What was last marked as shown, as far as Redis knows and was asked."""
+class ReadMark(Read[bytes | None]):
+    """The read mark that was stored last, if Redis has it."""
 
     _asked: redis.Promise[bytes | None] = redis.Promise()
 
     def __init__(self, viewer_id: int) -> None:
-        self._key = _mark(viewer_id)
+        self._key = _mark_key(viewer_id)
 
     def ask(self, batch: redis.Batch) -> None:
         self._asked = batch.get([self._key], itemgetter(0))
 
     @property
     def value(self) -> bytes | None:
-        """The mark; None for none."""
+        """The mark, or None."""
         return self._asked.known
 
 
-def keep_mark(viewer_id: int, mark: bytes) -> None:
-    """Remember what is marked as shown in the database, so that it need not be told again."""
-    redis.send_later("SET", _mark(viewer_id), mark, "PX", MARK_TTL_MS)
+def store_mark(viewer_id: int, mark: bytes) -> None:
+    """Cache the read mark of the database, so that equal marks are not written again."""
+    redis.send_later("SET", _mark_key(viewer_id), mark, "PX", MARK_TTL_MS)
 
 
-def _mark(viewer_id: int) -> str:
+def _mark_key(viewer_id: int) -> str:
     return f"mark:{viewer_id}"

@@ -82,12 +82,12 @@ def _run(reply: list[bytes]) -> Run | None:
 
 
 def entry_of(place: Position) -> Entry:
-    """Return what a post is kept as."""
+    """Return the list entry of a post."""
     return -place.ts_ms, member_of(place.id)
 
 
 def member_of(post_id: int) -> bytes:
-    """Return an id of `core.ids` as the text that sorts before those of smaller ids."""
+    """Return an id of `core.ids` as a text that sorts before those of smaller ids."""
     return b"%d" % (_MIRROR - post_id)
 
 
@@ -107,21 +107,21 @@ class Timeline:
         return CAP + 1
 
     def lease(self, batch: redis.Batch, owners: Sequence[int]) -> Lease:
-        """Ask for what `fill` needs, before the database is read."""
+        """Request the leases that `fill` needs, before the database is read."""
         return Lease(batch, [self.key(owner) for owner in owners])
 
-    def held(self, lease: Lease | None, owners: Iterable[int]) -> list[int]:
-        """Return those whose lists may be filled under a lease."""
-        return [] if lease is None else [one for one in owners if self.key(one) in lease.had]
+    def leased(self, lease: Lease | None, owners: Iterable[int]) -> list[int]:
+        """Return the owners whose lists may be filled under a lease."""
+        return [] if lease is None else [one for one in owners if self.key(one) in lease.acquired]
 
     def fill(self, owner: int, lease: Lease | None, newest: Newest) -> Run:
-        """Cache a list as it was read under a lease, if that was had; return all that was read.
+        """Cache a list that was read under a lease, if it was acquired; return the whole run.
 
         `newest` are the first `most` entries, fewer only where there are no more.
         """
         generation, entries = newest
         run = Run(list(entries), len(entries) < self.most, generation)
-        if lease is not None and self.held(lease, [owner]):
+        if lease is not None and self.leased(lease, [owner]):
             self._fill(owner, lease, run)
         return run
 
@@ -133,16 +133,16 @@ class Timeline:
         if mark == MORE and not kept:
             return
         values: list[object] = [BOTTOM, mark]
-        for entry in reversed(kept):  # each is put before those that are there
+        for entry in reversed(kept):  # each goes before the existing entries
             values += entry
         values += [ABOVE - run.generation, TOP]
         script = redis.script(__file__, "timeline_fill")
         redis.send_later(*script.command([self.key(owner)], [lease.token, self.ttl_ms, *values]))
 
     def add(self, owners: Sequence[int], entry: Entry) -> int:
-        """Add an entry to those of the lists that are cached; returns how many. After the commit.
+        """Add an entry to the cached lists among these, after the commit; return their number.
 
-        Raises RedisDown; what was not told then must be forgotten.
+        Raises RedisDown; the caller must then invalidate the lists.
         """
         size = settings.MAX_CACHED_POST_SIZE
         script = redis.script(__file__, "timeline_add")
@@ -150,7 +150,7 @@ class Timeline:
         return self._run_batched(script, owners, [*entry, *limits])
 
     def remove(self, owners: Sequence[int], member: bytes) -> int:
-        """Take an entry out of those of the lists that are cached. Raises RedisDown."""
+        """Remove an entry from the cached lists among these. Raises RedisDown."""
         script = redis.script(__file__, "timeline_remove")
         return self._run_batched(script, owners, [member])
 
@@ -166,15 +166,15 @@ class Timeline:
         batch.run()
         return sum(count.value for count in counts)
 
-    def forget(self, owners: Iterable[int]) -> None:
-        """Forget lists and whatever fills are under way; call it after the commit."""
-        redis.forget([self.key(owner) for owner in owners])
+    def invalidate(self, owners: Iterable[int]) -> None:
+        """Delete lists and leases, so that running fills fail; call it after the commit."""
+        redis.invalidate([self.key(owner) for owner in owners])
 
 
 class Runs(ById[Run]):
-    """The `want` entries after a cursor of some lists, by owner; subclasses read the missing.
+    """The `want` entries after a cursor of some lists, by owner; subclasses read missing lists.
 
-    None is known without Redis, or of a key that holds a lease.
+    None are known without Redis; a key with a lease has none.
     """
 
     _promises: Sequence[tuple[int, redis.Promise[Run | None]]] = ()
@@ -196,7 +196,7 @@ class Runs(ById[Run]):
             ]
             return
         script = redis.script(__file__, "timeline_run")
-        # The colon sorts behind whatever digits follow an id in members that tell more.
+        # The colon sorts behind any digits that follow the id in longer members.
         last = member_of(max(cursor.id, MIN_ID)) + b":"
         place = [want, max(-cursor.ts_ms, ABOVE + 1), last]
         self._promises = [

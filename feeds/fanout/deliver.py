@@ -69,7 +69,7 @@ def run_chunk(chunk_id: int) -> bool:
             cache.deliver(delivery.followers, delivery.place)
         except RedisDown as error:
             logger.warning("chunk %s: invalidating stale cached inboxes: %s", chunk_id, error)
-            if not _give_up_cached(chunk_id, lease, delivery.followers):
+            if not _invalidate_cached(chunk_id, lease, delivery.followers):
                 return False
     failpoint("chunk-cached")
     if _checkpoint(chunk_id, lease, delivery.inserted):
@@ -112,7 +112,7 @@ def _recipients(chunk: FanOutChunk) -> "QuerySet[Any, int]":
 
 
 @db.atomic
-def _give_up_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool:
+def _invalidate_cached(chunk_id: int, lease: int, followers: Sequence[int]) -> bool:
     """Invalidate cached inboxes that missed an update; return True once that was long enough ago.
 
     Readers who still reach Redis may use the old generation until it expires there.

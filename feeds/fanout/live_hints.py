@@ -7,7 +7,7 @@ from accounts.models import User
 from relations import queries as relations_queries
 
 BATCH = 1000
-NEW_POSTS = messages.register("new_posts", make_up={"count": 0})
+NEW_POSTS = messages.register("new_posts", catch_up={"count": 0})
 
 
 def anybody() -> bool:

@@ -55,7 +55,7 @@ def with_progress(rows: "QuerySet[FanOut]") -> "QuerySet[FanOut]":
     )
 
 
-def look(post_id: int | None = None) -> list[Progress]:
+def read(post_id: int | None = None) -> list[Progress]:
     """Return the open fan-outs, oldest first, and the last finished; or only those of one post."""
     now = db.now_ms()
     rows = with_progress(FanOut.objects.select_related("author"))

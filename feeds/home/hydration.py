@@ -1,8 +1,8 @@
-"""Hydration: from the ids of an index to what a reader sees (A24, C11, E9).
+"""Hydration: turns the ids of an index into cards as the reader sees them (A24, C11, E9).
 
-The parts of a post that are the same for everybody are cached by its id, people by theirs; whether
-this reader may see it is asked after the cache (T48b), and what belongs to the reader alone is put
-on top by a companion, in the same round trips.
+Parts of a post that are the same for everybody are cached by post id, people by their id. The
+reader's permission is checked after the cache (T48b). A companion adds the reader's own data, such
+as likes, in the same round trips.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -38,9 +38,9 @@ class Image(TypedDict):
 
 
 class Card(TypedDict):
-    """A post as a reader sees it. Counts and what the reader did are filled in by interactions.
+    """A post as a reader sees it. Interactions fill in counts and the reader's actions.
 
-    `position` is the publish time in Unix ms, which `created_at` says for people.
+    `position` is the publish time in Unix ms, `created_at` the same time as a text.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Card(TypedDict):
 class Facts(TypedDict):
     """The cached parts of a post that is not deleted; `ref` is the post it reposts.
 
-    `card` is its Card but for what depends on the reader or changes: to be filled in a copy only.
+    `card` is its Card without values that depend on the reader or change; fill in a copy only.
     """
 
     author: int
@@ -80,10 +80,10 @@ class Facts(TypedDict):
 
 
 class Companion(Protocol):
-    """A read that puts on cards what another app knows of posts."""
+    """A read that adds data of another app to cards."""
 
     def expect(self, idents: Iterable[int]) -> None:
-        """Ask for some posts in the next round trip, whether they are needed or not."""
+        """Look up some posts in the next round trip, whether they are needed or not."""
 
     def need(self, idents: Collection[int]) -> None:
         """Answer for some posts after the next `run`."""
@@ -93,10 +93,10 @@ class Companion(Protocol):
 
 
 class Hydration:
-    """The cards of one page, in as few round trips as there is something to ask.
+    """The cards of one page, in as few round trips as possible.
 
-    With `followed_only` posts of others than the reader and the followed are left out: a cached
-    inbox may still have those of somebody who was followed a moment ago (T41).
+    `followed_only` excludes posts of people whom the reader does not follow: a cached inbox may
+    still contain those of somebody who was just unfollowed (T41).
     """
 
     def __init__(
@@ -108,11 +108,11 @@ class Hydration:
         self._posts = Posts()
         self._people = accounts_queries.Cards()
         self._faces: dict[int, dict[str, Any]] = {}
-        # What goes with the posts: it shares their round trips, and is read when they are known.
+        # Reads that share the round trips of the posts and finish once these are known.
         self._along: list[Any] = [self._people] if companion is None else [self._people, companion]
 
     def expect(self, ids: Sequence[int]) -> list[Read[Any]]:
-        """Return the reads, to be asked together with others, of posts that are likely to come."""
+        """Return reads of posts that are probably needed, to be asked together with others."""
         self._posts.expect(ids)
         self._people.expect(prefetch.writers(ids))
         if self._companion is not None:
@@ -120,13 +120,13 @@ class Hydration:
         return [self._posts, *self._along]
 
     def expect_by(self, authors: Iterable[int]) -> None:
-        """Say who wrote some of the posts that come next: they are asked for along with them."""
+        """Expect these authors in the next posts: they are looked up together with them."""
         self._likely.update(authors)
 
     def cards(self, ids: Sequence[int], most: int | None = None) -> dict[int, Card]:
-        """Return the cards of those posts that the reader may see, by id; the first `most`.
+        """Return cards of the posts that the reader may see, by id; the first `most`.
 
-        In three runs: the posts; the posts that they repost, and people; then the companion.
+        There are three runs: the posts; reposted posts and people; the companion.
         """
         facts = self._posts.known
         self._need(ids)
@@ -175,7 +175,7 @@ class Hydration:
         return facts
 
     def _card(self, facts: Facts) -> Card | None:
-        """Fill in what the reader makes of a post; None of a banned or closed author."""
+        """Return the card for this reader; None if the author is banned or closed."""
         person = self._faces.get(facts["author"])
         if person is None:
             return None
@@ -202,12 +202,12 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
 
 
 class Posts(Values[Facts | None]):
-    """Facts of posts, None for one that is gone; keeps in mind who wrote them."""
+    """Facts of posts, None for deleted ones; records the authors for the prefetch."""
 
     cache = cache.CARDS
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
-        """Read packed Facts in one query; b"" for posts that are gone."""
+        """Read packed Facts in one query; b"" for deleted posts."""
         rows = {row[0]: _pack(*row) for row in _rows(idents)}
         return {ident: rows.get(ident, b"") for ident in idents}
 
@@ -216,11 +216,11 @@ class Posts(Values[Facts | None]):
         for ident, packed in found.items():
             learned[ident] = facts = _unpack(ident, packed) if packed else None
             if facts is not None:
-                prefetch.wrote(ident, facts["author"])
+                prefetch.record_author(ident, facts["author"])
         return learned
 
 
-# What was unpacked last, beside the text it came from: many readers are shown the same posts (E10).
+# Unpacked values with their packed form: many readers see the same posts (E10).
 _unpacked: Unpacked[Facts] = Unpacked(4_000_000)
 
 
@@ -229,7 +229,7 @@ def _unpack(ident: int, packed: bytes) -> Facts:
     if known is not None and known[0] == packed:
         return known[1]
     facts: Facts = orjson.loads(packed)
-    _unpacked.keep(ident, packed, facts)
+    _unpacked.store(ident, packed, facts)
     return facts
 
 
@@ -263,7 +263,7 @@ def _pack(
             )
             for image in images
         ],
-        # What older versions took is not given to anybody.
+        # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",
         created_at=iso(position),
         position=position,

@@ -1,20 +1,20 @@
-"""Reading the home feed as push-pull: which sources there are, and how a page is made of them.
+"""Reads the home feed as push-pull: the sources of a page, and their merge.
 
 The feed of v is the posts of v and of everyone v follows now, newest first. A page is the merge of
-sources that are each complete above the last item they give (spec I, exact pull rule):
+sources, each of which is complete above its last item (spec I, exact pull rule):
 
 1. the inbox;
 2. posts not pushed to all;
 3. posts whose fan-out is not done;
-4. posts at or below what the inbox was backfilled or trimmed to;
-5. the reader's own.
+4. posts at or below the limit of a backfill or of a trim of the inbox;
+5. the reader's own posts.
 
-2, 4 and 5 are read as the newest posts of a set of authors. Reading more of an author than is
-needed is harmless, since every post of a followed author belongs in the feed; so the set only has
-to hold everyone who may have a post among the wanted ones that is not in the inbox.
+2, 4 and 5 are read as the newest posts of a set of authors. Reading too many authors is harmless,
+since every post of a followed author belongs in the feed. So the set must only include every author
+who may have a wanted post that is not in the inbox.
 
-Each source comes from Redis as far as it reaches there, and from the database below (T48). They are
-the reads of `feeds.home.sources`.
+Each source is read from Redis as far as its cached list reaches, and from the database below that
+(T48). `feeds.home.sources` has these reads.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,14 +35,14 @@ from socialsite.core.cache.reads import Read
 from socialsite.core.db.page_filling import ROUNDS_MAX, fill, walk
 from socialsite.core.http.pagination import Page, Position
 
-# A few more than wanted, for what the gate hides.
+# Additional positions, as the visibility check may hide some.
 SLACK = 5
-# With more authors to pull, the database is asked once instead of as many lists.
+# With more authors to pull, one query replaces reading that many lists.
 OUTBOXES_MAX = 64
 
 
 class HomeReading:
-    """One reading of one reader's feed: the `page`, whose `first` reads may be asked before."""
+    """One read of a reader's feed: `page`; its `first` reads may be asked earlier."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HomeReading:
     ) -> None:
         self.viewer_id, self.cursor, self.size = viewer_id, cursor, size
         self._companion = companion
-        self._reader, self._mark = ReaderRead(viewer_id), cache.Mark(viewer_id)
+        self._reader, self._mark = ReaderRead(viewer_id), cache.ReadMark(viewer_id)
         self._first: Sources | None = None
         self._is_further = False
 
@@ -67,7 +67,7 @@ class HomeReading:
         """Return the page."""
         with redis.gathered():
             runs = walk(self.run, self.cursor, self.size + 1 + SLACK)
-            # The hydration needs the reader, who is not known before the sources are.
+            # The hydration needs the reader, who is known only after the sources were read.
             return fill(lambda ids, most: self.hydration.cards(ids, most), runs, self.size)
 
     @property
@@ -92,16 +92,16 @@ class HomeReading:
         sources = self._sources(cursor, want)
         pushed, floor = sources.inbox.followed()
         unfinished = sources.unfinished()
-        # With a full run of the inbox, nothing older than its end is among the wanted.
+        # If the inbox gave all `want` posts, nothing older than its last one is needed.
         reach = pushed[-1].ts_ms if len(pushed) >= want else 0
         authors = sources.pulled_authors(max(reach, 1), floor)
         pulled = self._pull(sources, authors, reach, [pushed, unfinished])
         return merge([pushed, unfinished, *pulled], want)
 
     def _sources(self, cursor: Position | None, want: int) -> Sources:
-        """Return the sources of the next round, all read but for the outboxes of others."""
+        """Return the sources of the next round, read except for the outboxes of others."""
         first, self._first = self._first, None
-        # The posts of a round before were mostly hidden: the inbox is read anew.
+        # The posts of the previous round were mostly hidden: read the inbox from the table.
         sources = first or Sources(self._reader, cursor, want, anew=self._is_further)
         self._is_further = True
         sources.run()
@@ -110,9 +110,9 @@ class HomeReading:
     def _pull(
         self, sources: Sources, authors: set[int], reach: int, other: Sequence[list[Position]]
     ) -> Iterator[list[Position]]:
-        """Yield the newest posts of authors and of the reader, from their outboxes where cached.
+        """Yield the newest posts of authors and of the reader, from cached outboxes if possible.
 
-        Those below `reach` (ms) may be missing.
+        Posts below `reach` (ms) may be missing.
         """
         cursor, want, everybody = sources.cursor, sources.want, authors | {self.viewer_id}
         if len(authors) > OUTBOXES_MAX:
@@ -129,7 +129,7 @@ class HomeReading:
                 likely.append(author)
                 yield positions
             if cursor is None:
-                prefetch.published(author, run)
+                prefetch.record_newest(author, run)
             if len(run.entries) < want and not run.reaches(reach):
                 below.append(author)
         self.hydration.expect_by(likely)
@@ -139,7 +139,7 @@ class HomeReading:
     def _likely(
         self, sources: Sources, authors: set[int], reach: int, other: Sequence[list[Position]]
     ) -> list[Read[Any]]:
-        """Return the reads of the posts that are likely to be on the page, and of their authors."""
+        """Return reads of the posts that are probably on the page, and of their authors."""
         if not authors:
             return []
         cursor, want = sources.cursor, sources.want
@@ -153,9 +153,9 @@ class HomeReading:
 
 
 def count_new(viewer_id: int, limit: int) -> int:
-    """Return how many visible posts of others were not shown yet, at most `limit`.
+    """Return the number of visible posts of others that were not shown yet, at most `limit`.
 
-    Those above the read mark, and those that came in late among what a first page showed (T50).
+    These are posts above the read mark, and posts that came in late between shown ones (T50).
     """
     state = InboxState.objects.filter(viewer_id=viewer_id).first() or InboxState()
     mark, shown = Position(state.read_ts, state.read_id), set(state.shown)

@@ -19,7 +19,7 @@ _writers: dict[int, int] = {}
 _newest: dict[int, Run] = {}
 
 
-def wrote(post_id: int, author_id: int) -> None:
+def record_author(post_id: int, author_id: int) -> None:
     """Record the author of a post."""
     if len(_writers) >= POSTS_MAX:
         _writers.clear()
@@ -31,7 +31,7 @@ def writers(post_ids: Iterable[int]) -> set[int]:
     return {author for post in post_ids if (author := _writers.get(post)) is not None}
 
 
-def published(author_id: int, newest: Run) -> None:
+def record_newest(author_id: int, newest: Run) -> None:
     """Record the newest posts of an author whose posts are pulled."""
     if len(_newest) >= AUTHORS_MAX:
         _newest.clear()
@@ -46,7 +46,7 @@ def newest(author_id: int, reach: int, most: int) -> Sequence[Position]:
     return () if run is None else run.positions(reach, most)
 
 
-def forget() -> None:
+def clear() -> None:
     """Drop everything, as in a new process."""
     _writers.clear()
     _newest.clear()

@@ -133,7 +133,7 @@ class _Reading:
         self.ended = not self.authors
 
     @property
-    def lacking(self) -> int:
+    def missing(self) -> int:
         """Return how many positions are still missing: 0 at the end."""
         return 0 if self.ended else max(self.size - len(self.found), 0)
 
@@ -149,12 +149,12 @@ class _Reading:
         # Before this many rows, the hits are too few for an estimate.
         sample = min((worth or 0) // 64, SAMPLE_MAX)
         rows, seen = PROBE, 0
-        while self.lacking and (worth is None or seen < worth):
+        while self.missing and (worth is None or seen < worth):
             self._scan(rows)
             seen += rows
             hits = len(self.found)
             # No hit at all counts as half a hit.
-            ahead = int(self.lacking * seen / (hits or 0.5))
+            ahead = int(self.missing * seen / (hits or 0.5))
             if worth is not None and ahead > worth and seen >= sample:
                 break
             # Few hits must not cause a big leap. Steps grow, so that there are few of them.
@@ -180,12 +180,12 @@ class _Reading:
     # --- by author ------------------------------------------------------------------------------
     def by_author(self) -> None:
         """Read the rest of the wanted positions by author."""
-        if self.lacking and len(self.authors) <= FEW:
+        if self.missing and len(self.authors) <= FEW:
             self._take(self._posts([_Head(author, 0, None) for author in self.authors], 0), None)
         for wider in WIDER:
-            if self.lacking:
-                self._by_heads((self.lacking + SPARE) * wider)
-        if self.lacking:
+            if self.missing:
+                self._by_heads((self.missing + SPARE) * wider)
+        if self.missing:
             self.at_once()
 
     def _by_heads(self, count: int) -> None:
@@ -250,14 +250,14 @@ class _Reading:
 
     def _posts(self, heads: Sequence[_Head], low: int) -> list[Position]:
         """Return the first posts of some authors after the place, at `low` (ms) or above."""
-        lacking = self.lacking
+        missing = self.missing
 
         def weight(head: _Head) -> float:
             return float("inf") if head.posts is None else head.posts
 
         # An author with many posts is read up to the number wanted, the others all together.
         ordered = sorted(heads, key=weight, reverse=True)
-        many = [head for head in ordered if weight(head) > lacking + OWN_SELECT][:OWN_SELECTS_MAX]
+        many = [head for head in ordered if weight(head) > missing + OWN_SELECT][:OWN_SELECTS_MAX]
         rest = [head.author for head in ordered[len(many) :]]
         groups = [[head.author] for head in many] + ([rest] if rest else [])
         older, params = _older(self.place, low)
@@ -269,13 +269,13 @@ class _Reading:
                 f"{' AND ' if older else ''}{older} AND NOT is_deleted"
                 " ORDER BY position DESC, id DESC LIMIT %s"
             )
-            values += [*group, *params, lacking]
+            values += [*group, *params, missing]
         if not selects:
             return []
         statement = selects[0]
         if len(selects) > 1:
             statement = f"{db.united(selects)} ORDER BY position DESC, id DESC LIMIT %s"
-            values.append(lacking)
+            values.append(missing)
         return [Position(*row) for row in _rows(statement, values)]
 
     # --- at once --------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ class _Reading:
 
     def _take(self, found: Sequence[Position], place: Position | None) -> None:
         """Add the positions of a step and continue from `place`; None: nothing is left."""
-        self.found += found[: self.lacking]
+        self.found += found[: self.missing]
         self.place = place
         self.ended = place is None
 

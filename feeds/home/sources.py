@@ -1,8 +1,8 @@
 """The sources of a page of the home feed, each of them a read (`core.cache.reads`).
 
-What says "the inbox has it", the reader and the open fan-outs, must not be newer than the inbox
-(docs/decisions/0001): hence what is in `after`. A cached inbox that is older than a reader from the
-database is told by its generation (docs/decisions/0005).
+The reader and the open fan-outs decide which posts the inbox must contain, so they must not be
+newer than the inbox (docs/decisions/0001); `after` states this. The generation shows whether a
+cached inbox is older than a reader from the database (docs/decisions/0005).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,11 +24,11 @@ from socialsite.core.db.page_filling import ROUND_MAX
 from socialsite.core.http.pagination import NEWEST, Position, before
 from socialsite.core.redis import Batch
 
-# Rows of an inbox read beyond the wanted ones, for those of people who are not followed any more.
+# Additional rows of an inbox to read, as some may be by people who are no longer followed.
 SPARE = 5
-# With more authors who were ever not pushed to all, no process keeps them in mind.
+# With more such authors, a process does not cache them.
 PULLED_MAX = 20_000
-# Lists of authors that one request puts in the cache.
+# Outboxes that one request puts in the cache.
 LOADS_MAX = 8
 
 
@@ -47,7 +47,7 @@ class Sources:
         self.first = (reader, self.opened, self.pulled, self.inbox, self.outboxes)
 
     def run(self) -> None:
-        """Read all but the outboxes of others."""
+        """Read everything except the outboxes of other authors."""
         reads.run(*self.first)
         if not self.opened.are_all:
             self.opened.narrow(self.reader.value.follows, self.want)
@@ -71,13 +71,13 @@ class Sources:
 class OpenFanOuts(Runs):
     """The newest open fan-outs, of all authors: `posts`, and whether they `are_all`.
 
-    Where they are not all, `narrow` leaves those of some authors to be read.
+    If they are not all, call `narrow` to read those of some authors.
     """
 
     # Posts and their authors; those from the database may be above the cursor.
     posts: Sequence[cache.OpenPost] = ()
     are_all = False
-    # Whose are to be read, and how many.
+    # The authors to read, and the number of posts.
     _narrowed: tuple[Collection[int], int] | None = None
     _rows: Sequence[Any] = ()
 
@@ -116,14 +116,14 @@ class OpenFanOuts(Runs):
 class Pulled(Read[Any]):
     """Authors who ever published a post that is not pushed to all: few, cached by each process.
 
-    They count only while the epoch that they were read under is the present one.
+    The cached set is valid only while its epoch is the current one.
     """
 
     # The epoch, and the authors; None for too many.
-    _kept: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
+    _cached: ClassVar[tuple[bytes | None, frozenset[int] | None]] = None, None
 
-    # Of this process: whether it read them under the present epoch, and kept them.
-    _is_kept = False
+    # Whether this process has cached the set of the current epoch.
+    _is_current = False
     _known: frozenset[int] | None = None
     # From the database.
     _of_follows: Sequence[Any] = ()
@@ -136,9 +136,9 @@ class Pulled(Read[Any]):
         self._epoch = cache.PULLED.ask(batch)
 
     def take(self) -> None:
-        epoch, authors = Pulled._kept  # once: another thread may keep others
+        epoch, authors = Pulled._cached  # read once: another thread may replace it
         if epoch is not None and epoch == self._epoch.known:
-            self._is_kept, self._known = True, authors
+            self._is_current, self._known = True, authors
 
     @property
     def is_cached(self) -> bool:
@@ -149,21 +149,21 @@ class Pulled(Read[Any]):
             self._epoch = cache.PULLED.ask_start(batch)
 
     def query(self, union: UnionRead) -> None:
-        """Add the query of those among the follows, and of everybody for later pages."""
+        """Query those among the follows, and all of them to cache the set."""
         self._known = None
         self._of_follows = union.add(_pulled_follows, self._viewer_id)
-        if self._epoch.known is not None and not self._is_kept:
+        if self._epoch.known is not None and not self._is_current:
             self._everybody = union.add(_pulled, limit=PULLED_MAX + 1)
 
     def fill(self) -> None:
         if self._everybody is not None:
             found = frozenset(author for author, *_ in self._everybody)
-            Pulled._kept = self._epoch.known, found if len(found) <= PULLED_MAX else None
+            Pulled._cached = self._epoch.known, found if len(found) <= PULLED_MAX else None
 
     def authors(self, reach: int) -> frozenset[int]:
-        """Return who may have a post at or above `reach` (ms) that is not pushed to all.
+        """Return authors who may have a post at or above `reach` (ms) that is not pushed to all.
 
-        Of those whom the reader follows everybody, and some others.
+        All of them that the reader follows are included, and possibly others.
         """
         if self._known is not None:
             return self._known
@@ -173,7 +173,7 @@ class Pulled(Read[Any]):
 class Inbox(Runs):
     """The pushed posts of a reader.
 
-    `anew` passes over the cache, which does not say whose posts they are.
+    `anew` bypasses the cache, which does not contain the authors of the posts.
     """
 
     _rows: "InboxRows | None" = None
@@ -193,7 +193,7 @@ class Inbox(Runs):
 
     @property
     def _is_below(self) -> bool:
-        """Return whether all posts of the page are pulled, as far as the reader is known."""
+        """True when the reader is known and all posts of the page are pulled."""
         reader, cursor = self._reader.known, self.cursor
         return reader is not None and cursor is not None and cursor.ts_ms <= reader.inbox_floor
 
@@ -202,28 +202,28 @@ class Inbox(Runs):
         return self._is_below or not (self.missing or self._anew)
 
     def lease(self, batch: Batch) -> None:
-        """Take the lease; a reader far down would fill a list that does not reach it."""
+        """Request the lease on a first page only: the list would not reach a later one."""
         if self.cursor is None:
             super().lease(batch)
 
     def query(self, union: UnionRead) -> None:
-        """Add the query, unless the open fan-outs are left to a later statement."""
+        """Add the query, unless the open fan-outs need a later statement."""
         opened = self._opened
         if self._is_below or (opened.is_cached and not opened.are_all):
             return
-        to_fill = cache.INBOX.held(self._lease, self.missing)
+        to_fill = cache.INBOX.leased(self._lease, self.missing)
         limit = cache.INBOX.most if to_fill else self.want + SPARE
         self._rows = InboxRows(union, self._reader.id, self.cursor, limit)
 
     def fill(self) -> None:
-        """Cache the rows with the generation that they came with."""
+        """Cache the rows with the generation of the same statement."""
         rows = self._rows
-        if rows is not None and cache.INBOX.held(self._lease, self.missing):
+        if rows is not None and cache.INBOX.leased(self._lease, self.missing):
             cache.INBOX.fill(self._reader.id, self._lease, (rows.state[0], rows.entries))
             self.missing.clear()
 
     def followed(self) -> tuple[list[Position], int]:
-        """Return those by people who are followed, and at or below which ms posts are lacking."""
+        """Return posts of followed people, and the ms at or below which posts may be missing."""
         reader, cursor = self._reader.value, self.cursor
         if self._is_below:
             return [], reader.inbox_floor
@@ -235,7 +235,7 @@ class Inbox(Runs):
                 return found, reader.inbox_floor
             cursor = found[-1] if found else cursor
         elif run is not None and run.generation < reader.generation:
-            cache.INBOX.forget([self._reader.id])
+            cache.INBOX.invalidate([self._reader.id])
         rows, floor = rows_below(reader, cursor, self.want - len(found), self._rows)
         return found + rows, max(reader.inbox_floor, floor)
 
@@ -243,9 +243,9 @@ class Inbox(Runs):
 def rows_below(
     reader: Reader, cursor: Position | None, want: int, first: "InboxRows | None" = None
 ) -> tuple[list[Position], int]:
-    """Return rows of the inbox, and its floor by the same statement as the last of them.
+    """Return rows of the inbox, and its floor from the same statement as the last row.
 
-    Rows of people who are not followed now are passed over (T41). `first` was read already.
+    Rows of people who are no longer followed are skipped (T41). `first` was read before.
     """
     kept: list[Position] = []
     limit, rows = want + SPARE, first
@@ -272,7 +272,7 @@ class InboxRows:
         self._states = union.add(viewer.states_of, viewer_id)
 
     def followed(self, follows: Collection[int], most: int) -> list[Position]:
-        """Return the first `most` that are by people who are followed."""
+        """Return the first `most` posts by followed people."""
         kept: list[Position] = []
         for ts_ms, post_id, author_id, _ in self._newest_first:
             if author_id in follows:
@@ -283,12 +283,12 @@ class InboxRows:
 
     @property
     def last(self) -> Position | None:
-        """After which row there may be more."""
+        """The last row, if there may be more rows after it."""
         return Position(*self._newest_first[-1][:2]) if len(self._found) == self._limit else None
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries that a cached inbox has."""
+        """The rows as entries of a cached inbox."""
         return [(-ts_ms, member_of(post_id)) for ts_ms, post_id, _, _ in self._newest_first]
 
     @cached_property
@@ -297,12 +297,12 @@ class InboxRows:
 
     @cached_property
     def state(self) -> tuple[int, int]:
-        """Generation, and floor (ms)."""
+        """Generation and floor (ms)."""
         return viewer.inbox_state(self._viewer_id, self._states)
 
 
 class Outboxes(Runs):
-    """The posts of some authors, by author. On a first page a few that are lost are cached."""
+    """The posts of some authors, by author. A first page caches up to LOADS_MAX missing lists."""
 
     _places: Mapping[int, list[Position]] = {}
 
@@ -311,7 +311,7 @@ class Outboxes(Runs):
 
     @property
     def is_cached(self) -> bool:
-        """Whether no list has to be cached; a page far down would not fill a whole list."""
+        """True when no list must be cached; a later page could not fill a whole list."""
         return self.cursor is not None or not self.missing
 
     def lease(self, batch: Batch) -> None:
@@ -319,8 +319,8 @@ class Outboxes(Runs):
         super().lease(batch)
 
     def query(self, union: UnionRead) -> None:
-        """Read the lists on which leases were had."""
-        authors = cache.OUTBOX.held(self._lease, self.missing)
+        """Read the lists whose leases were acquired."""
+        authors = cache.OUTBOX.leased(self._lease, self.missing)
         self._places = pull.outboxes(authors, cache.OUTBOX.most) if authors else {}
 
     def fill(self) -> None:
@@ -330,7 +330,7 @@ class Outboxes(Runs):
 
 
 # --- statements ---------------------------------------------------------------------------------
-# Of four columns, the last of which is the number, to be run together with `feeds.home.viewer`.
+# All queries have four columns, like those of `feeds.home.viewer`; the last is the query's index.
 @compiled
 def _rows_after(
     viewer_id: int, ts_ms: int, post_id: int, *, limit: int, number: int

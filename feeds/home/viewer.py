@@ -1,7 +1,7 @@
 """The state of a reader that decides their feed: follows, blocks, completeness of the inbox.
 
-Read from the database by one statement: what says "the inbox has it" is then never newer than the
-generation, and a cached inbox of that generation has it (docs/decisions/0001).
+One statement reads it from the database. So the completeness of the inbox is never newer than the
+generation, and a cached inbox of that generation has the posts (docs/decisions/0001).
 """
 
 from array import array
@@ -25,8 +25,8 @@ from socialsite.core.ids import MAX_ID
 class Reader:
     """A reader; `id` is None for a guest.
 
-    `incomplete` has the followed authors of whom the inbox lacks posts: at or below which position
-    (ms) they are pulled, MAX_ID for all of them. At or below `inbox_floor` everybody's are.
+    `incomplete` maps followed authors whose posts are not all in the inbox to the position (ms) at
+    or below which they are pulled; MAX_ID: all. At or below `inbox_floor` all posts are pulled.
     """
 
     id: int | None
@@ -41,11 +41,11 @@ GUEST = Reader(None)
 
 
 class ReaderRead(Read[Reader]):
-    """A reader, cached or from the database by the statement of the page."""
+    """A reader, from the cache or from the statement of the page."""
 
     def __init__(self, viewer_id: int) -> None:
         self.id = viewer_id
-        # The reader, if they are known by now.
+        # The reader, once known.
         self.known: Reader | None = None
 
     def ask(self, batch: redis.Batch) -> None:
@@ -75,7 +75,7 @@ class ReaderRead(Read[Reader]):
         incomplete = {author: below for author, below in incomplete.items() if below}
         generation, floor = inbox_state(self.id, self._states)
         self.known = Reader(self.id, followed, blocked, incomplete, floor, generation)
-        if self._lease.had:
+        if self._lease.acquired:
             cache.READERS.fill(self._lease, {self.id: _pack(self.known)})
 
     @property
@@ -86,7 +86,7 @@ class ReaderRead(Read[Reader]):
 
 
 def reader_of(viewer_id: int | None) -> Reader:
-    """Return a reader, a guest for None."""
+    """Return a reader; GUEST for None."""
     if viewer_id is None:
         return GUEST
     run(found := ReaderRead(viewer_id))
@@ -94,15 +94,15 @@ def reader_of(viewer_id: int | None) -> Reader:
 
 
 def read_uncached(viewer_id: int) -> Reader:
-    """Read a reader from the database, by one statement."""
-    with redis.left_out():
+    """Read a reader from the database, with one statement."""
+    with redis.bypassed():
         return reader_of(viewer_id)
 
 
 def inbox_state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -> tuple[int, int]:
-    """Return generation and floor of an inbox, from `states_of` if it was read already.
+    """Return generation and floor of an inbox; `rows` is the result of `states_of`, if known.
 
-    Makes its row where there is none: neither could rise.
+    Creates a missing row, as neither value could rise without it.
     """
     found = states_of(viewer_id, number=0) if rows is None else rows
     if not found:
@@ -114,15 +114,15 @@ def inbox_state(viewer_id: int, rows: Sequence[tuple[Any, ...]] | None = None) -
 
 @compiled
 def states_of(viewer_id: int, *, number: int) -> "QuerySet[InboxState, Any]":
-    """Find the state of an inbox, for a `UnionRead`."""
+    """Select the state of an inbox, for a `UnionRead`."""
     rows = InboxState.objects.filter(viewer_id=viewer_id)
     return rows.values_list("generation", "inbox_floor", PADDING, Value(number))
 
 
 @compiled
 def _ties(viewer_id: int, *, number: int) -> "QuerySet[Any, Any]":
-    # Follows without banned and closed accounts: the gate would hide all they posted, row by row.
-    # Blocks of all: they hold also for who is unbanned before the page is made (T42).
+    # Follows exclude banned and closed accounts, whose posts the visibility check would hide one by
+    # one. Blocks include them: somebody may be unbanned before the page is rendered (T42).
     is_open = Q(to_user__banned_at__isnull=True, to_user__deleted_at__isnull=True)
     ties = relations_queries.ties(viewer_id).filter(Q(follows=False) | is_open)
     return ties.values_list("to_user_id", "follows", PADDING, Value(number))
@@ -158,7 +158,7 @@ def _unpack(viewer_id: int, packed: bytes) -> Reader:
         floor,
         generation,
     )
-    _unpacked.keep(viewer_id, packed, reader)
+    _unpacked.store(viewer_id, packed, reader)
     return reader
 
 

@@ -55,7 +55,7 @@ def rebuild(
     """Rebuild the inboxes of these people one by one; `progress` is called with each."""
     report = Report()
     for viewer_id in viewer_ids:
-        _forget(viewer_id)
+        _mark_incomplete(viewer_id)
         _rebuild(viewer_id, report)
         progress(viewer_id)
     return report
@@ -85,11 +85,11 @@ def _begin(actor: User, viewer_id: int, address: str) -> None:
     accounts_actions.note(
         actor, accounts_actions.Act.REBUILD_INBOX, "user", viewer_id, address=address
     )
-    _forget(viewer_id)
+    _mark_incomplete(viewer_id)
 
 
 @db.atomic
-def _forget(viewer_id: int) -> None:
+def _mark_incomplete(viewer_id: int) -> None:
     """Mark the inbox as complete for no author."""
     _change(viewer_id)
     InboxEdge.objects.filter(viewer_id=viewer_id).delete()

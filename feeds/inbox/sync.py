@@ -30,12 +30,12 @@ def sync_inbox(viewer_id: int, author_id: int) -> None:
     if follows:
         _backfill(viewer_id, author_id)
     else:
-        forget(viewer_id, author_id)
+        mark_missing(viewer_id, author_id)
         InboxEntry.objects.filter(user_id=viewer_id, author_id=author_id).delete()
     transaction.on_commit(partial(cache.changed_inbox, viewer_id), robust=True)
 
 
-def forget(viewer_id: int, author_id: int) -> None:
+def mark_missing(viewer_id: int, author_id: int) -> None:
     """Record that the inbox lacks the author: until a backfill, all posts are pulled."""
     InboxEdge.objects.filter(viewer_id=viewer_id, author_id=author_id).delete()
 

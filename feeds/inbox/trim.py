@@ -34,9 +34,9 @@ def trim(viewer_id: int) -> int:
     """Remove the rows of an inbox beyond INBOX_MAX and raise its floor; return how many."""
     if _first_beyond(viewer_id) is None:
         return 0
-    gone, more = _trim_some(viewer_id)
+    gone, more = _trim_batch(viewer_id)
     while more:
-        taken, more = _trim_some(viewer_id)
+        taken, more = _trim_batch(viewer_id)
         gone += taken
     return gone
 
@@ -109,7 +109,7 @@ def _below(floors: Mapping[int, int]) -> "QuerySet[InboxEntry]":
 
 
 @db.atomic
-def _trim_some(viewer_id: int) -> tuple[int, bool]:
+def _trim_batch(viewer_id: int) -> tuple[int, bool]:
     """Raise the floor and remove the BATCH oldest rows; return how many, and if more are left."""
     # Lock the state before the rows, in the same order as all other writers.
     db.ensure(InboxState(viewer_id=viewer_id))

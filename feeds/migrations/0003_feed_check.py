@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
                 ("pages", models.PositiveIntegerField()),
                 (
                     "unsettled",
-                    models.PositiveIntegerField(help_text="pages that changed all the time"),
+                    models.PositiveIntegerField(help_text="pages that kept changing"),
                 ),
                 (
                     "differences",

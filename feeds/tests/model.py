@@ -279,7 +279,7 @@ class FeedMachine(RuleBasedStateMachine):
         redis.call(lambda connection: connection.flushdb())
 
     @rule()
-    def let_readers_and_leases_run_out(self) -> None:
+    def expire_readers_and_leases(self) -> None:
         """Let a minute pass."""
         keys = redis.call(lambda connection: connection.keys("reader:*"))
         for key in keys:

@@ -20,7 +20,7 @@ Make = Callable[..., Any]
 
 
 def read_first_page(reader: User, size: int = 10) -> None:
-    actions.saw_first_page(reader.pk, queries.home_feed(reader, None, size).items)
+    actions.mark_first_page_read(reader.pk, queries.home_feed(reader, None, size).items)
 
 
 def test_deleting_a_post_one_may_not_see_answers_as_if_there_were_none(
@@ -111,7 +111,7 @@ def late(make_user: Make, make_post: Make) -> tuple[User, User, int]:
 
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("before_ms", [0, 1, 999, 1000, 1001, 9_999])
-def test_a_post_that_comes_in_late_among_what_was_shown_is_new_until_it_is_seen(
+def test_a_post_that_comes_in_late_among_shown_posts_is_new_until_it_is_seen(
     late: tuple[User, User, int], make_post: Make, drain: Make, before_ms: int, mode: Mode
 ) -> None:
     """Its position is below the read mark, but no page has shown it."""
@@ -127,7 +127,7 @@ def test_a_post_that_comes_in_late_among_what_was_shown_is_new_until_it_is_seen(
     assert queries.new_count(reader) == (0, False)
 
 
-def test_what_comes_in_later_than_that_is_not_new(
+def test_posts_that_come_in_later_than_that_are_not_new(
     late: tuple[User, User, int], make_post: Make
 ) -> None:
     reader, author, now = late
@@ -136,7 +136,7 @@ def test_what_comes_in_later_than_that_is_not_new(
     assert queries.new_count(reader) == (0, False)
 
 
-def test_late_posts_of_oneself_and_of_who_was_left_are_not_new(
+def test_late_posts_of_oneself_and_of_unfollowed_authors_are_not_new(
     late: tuple[User, User, int], make_post: Make
 ) -> None:
     reader, author, now = late

@@ -154,9 +154,7 @@ def test_each_kind_is_published_and_answered_whole(
         ({"content": None}, ["content"]),
     ],
 )
-def test_what_is_refused_is_named_by_its_field(
-    mine: APIClient, body: dict[str, Any], fields: list[str]
-) -> None:
+def test_errors_name_their_field(mine: APIClient, body: dict[str, Any], fields: list[str]) -> None:
     answer = mine.post(V1 + "posts", body, format="json")
     assert_error(answer, 400, "INVALID_INPUT", *fields)
     assert not Post.objects.exists()
@@ -202,7 +200,7 @@ def test_a_key_belongs_to_one_person_and_a_refusal_does_not_use_it_up(
 
 
 # --- permissions --------------------------------------------------------------------------------
-def test_guests_read_what_is_public_and_nothing_else(api: APIClient, author: User) -> None:
+def test_guests_read_only_public_content(api: APIClient, author: User) -> None:
     post = actions.publish(author, content="x")
     for path in (f"posts/{post.pk}", "feed/recommended", f"users/{author.pk}/posts"):
         assert api.get(V1 + path).status_code == 200
@@ -214,7 +212,7 @@ def test_guests_read_what_is_public_and_nothing_else(api: APIClient, author: Use
 
 
 @pytest.mark.parametrize("ident", ["x", "-1", "1.0", "９", "9" * 19, "9" * 40])
-def test_what_is_no_id_is_an_error_and_not_a_crash(mine: APIClient, ident: str) -> None:
+def test_an_invalid_id_is_an_error_and_not_a_crash(mine: APIClient, ident: str) -> None:
     for answer in (
         mine.get(f"{V1}posts/{ident}"),
         mine.delete(f"{V1}posts/{ident}"),
@@ -224,7 +222,7 @@ def test_what_is_no_id_is_an_error_and_not_a_crash(mine: APIClient, ident: str) 
 
 
 # --- GET, DELETE posts/{id} ---------------------------------------------------------------------
-def test_one_post_is_found_by_those_who_may_see_it(
+def test_one_post_is_found_by_its_permitted_readers(
     api: APIClient, mine: APIClient, me: User, author: User, api_for: Make
 ) -> None:
     public = actions.publish(author, content="x")
@@ -262,7 +260,7 @@ def test_a_person_deletes_their_own_post_and_nobody_elses(
     assert mine.get(f"{V1}posts/{other.pk}").status_code == 200
 
 
-def test_staff_delete_what_is_not_theirs(me: User, author: User, api_for: Make) -> None:
+def test_staff_delete_content_of_others(me: User, author: User, api_for: Make) -> None:
     posts = [actions.publish(author, content="x", visibility=v) for v in ("public", "followers")]
     accounts_actions.promote(me, Role.MEMBER | Role.MODERATOR)
     client = api_for(User.objects.get(pk=me.pk))
@@ -284,7 +282,7 @@ def test_the_feed_is_paged_by_size_and_cursor(
     assert ids(mine.get(V1 + "feed", {"size": "", "cursor": ""})) == expected[:10]
 
 
-def test_a_cursor_keeps_its_place_when_posts_come_and_go(
+def test_a_cursor_is_stable_while_posts_come_and_go(
     mine: APIClient, me: User, author: User, make_post: Make
 ) -> None:
     relations_actions.follow(me, author)
@@ -298,7 +296,7 @@ def test_a_cursor_keeps_its_place_when_posts_come_and_go(
     assert (ids(rest), rest.json()["next"]) == (names(posts[:3]), None)
 
 
-def test_max_time_gives_what_is_older(mine: APIClient, me: User) -> None:
+def test_max_time_returns_older_items(mine: APIClient, me: User) -> None:
     posts = [actions.publish(me, content="x", at_ms=10**12 + n) for n in range(4)]
     assert ids(mine.get(V1 + "feed", {"max_time": 10**12 + 2})) == names(posts[:2])
     assert ids(mine.get(V1 + "feed", {"max_time": 10**12})) == []
@@ -326,14 +324,14 @@ def test_max_time_gives_what_is_older(mine: APIClient, me: User) -> None:
         ("max_time", str(2**53)),
     ],
 )
-def test_paging_refuses_what_it_cannot_read(
+def test_paging_refuses_invalid_parameters(
     mine: APIClient, me: User, path: str, field: str, value: str
 ) -> None:
     answer = mine.get(V1 + path.format(me=me.pk), {field: value})
     assert_error(answer, 400, "INVALID_INPUT", field)
 
 
-def test_an_empty_feed_is_empty_and_not_what_is_recommended(
+def test_an_empty_feed_is_empty_without_recommendations(
     mine: APIClient, author: User, make_post: Make
 ) -> None:
     make_post(author)

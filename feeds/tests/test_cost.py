@@ -93,7 +93,7 @@ def test_a_warm_page_of_the_api_costs_at_most_three_round_trips_and_no_query(
 ) -> None:
     first = mine.get(FEED, {"size": size})
     assert len(first.json()["items"]) == size
-    prefetch.forget()
+    prefetch.clear()
     for again in range(3):
         round_trips.clear()
         with django_assert_num_queries(0):
@@ -112,7 +112,7 @@ def test_a_warm_further_page_costs_no_more(
 ) -> None:
     cursor = mine.get(FEED, {"size": 5}).json()["next"]
     first = mine.get(FEED, {"size": 5, "cursor": cursor})
-    prefetch.forget()
+    prefetch.clear()
     for most in (3, 3, 2):
         round_trips.clear()
         with django_assert_num_queries(0):
@@ -154,11 +154,11 @@ def parts_of(captured: CaptureQueriesContext) -> list[str]:
     return [part for query in captured for part in query["sql"].split("UNION ALL")]
 
 
-def test_what_somebody_else_fills_in_is_read_no_further_than_needed(mine: APIClient) -> None:
+def test_a_list_leased_by_another_reader_is_read_no_further_than_needed(mine: APIClient) -> None:
     expected = mine.get(FEED, {"size": 5}).content
     redis.call(lambda connection: connection.flushdb())
     with (
-        mock.patch.object(Timeline, "held", return_value=[]),
+        mock.patch.object(Timeline, "leased", return_value=[]),
         CaptureQueriesContext(connection) as captured,
     ):
         assert mine.get(FEED, {"size": 5}).content == expected
@@ -181,7 +181,7 @@ def test_a_warm_home_page_costs_no_query(
     assert len(round_trips) == 3  # one for the session, before the others
 
 
-def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:
+def test_the_response_matches_the_document(mine: APIClient, rf: Any) -> None:
     document = SchemaGenerator().get_schema(request=None, public=True)
     responses = document["paths"]["/api/v1/feed"]["get"]["responses"]
     for path, status in ((FEED, "200"), (f"{FEED}?size=x", "400")):
@@ -196,7 +196,9 @@ def test_the_answer_is_what_the_document_says(mine: APIClient, rf: Any) -> None:
             strict.validate({})
 
 
-def test_who_may_not_read_it_is_told_as_everywhere(api: APIClient, me: User, api_for: Make) -> None:
+def test_a_reader_without_access_gets_the_usual_error(
+    api: APIClient, me: User, api_for: Make
+) -> None:
     other = "/api/v1/feed/new-count"
     banned = api_for(me)
     accounts_actions.ban(me)
@@ -223,26 +225,26 @@ def test_a_wrong_guess_costs_a_round_trip_and_no_post(
     mine.get(FEED)
     stranger = make_user()
     for post_id in list(prefetch._writers):
-        prefetch.wrote(post_id, stranger.pk)
+        prefetch.record_author(post_id, stranger.pk)
     for author in list(prefetch._newest):
-        prefetch.published(author, RUN)
+        prefetch.record_newest(author, RUN)
     expected = [card["id"] for card in queries.oracle_feed(me, None, 10).items]
     assert [item["id"] for item in mine.get(FEED).json()["items"]] == expected
 
 
-def test_a_process_forgets_before_it_knows_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_drops_guesses_before_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefetch, "POSTS_MAX", 2)
     monkeypatch.setattr(prefetch, "AUTHORS_MAX", 2)
     for number in range(1, 6):
-        prefetch.wrote(number, number)
-        prefetch.published(number, RUN)
+        prefetch.record_author(number, number)
+        prefetch.record_newest(number, RUN)
     assert prefetch.writers(range(9)) == {5}
     assert [bool(prefetch.newest(number, 0, 9)) for number in range(6)] == [False] * 5 + [True]
 
 
-def test_of_what_an_author_published_no_more_is_kept_in_mind_than_a_page_looks_at() -> None:
+def test_no_more_posts_of_an_author_are_cached_than_a_page_reads() -> None:
     entries = [entry_of(Position(number, MIN_ID + number)) for number in range(401, 0, -1)]
-    prefetch.published(1, Run(entries, ends=False, generation=0))
+    prefetch.record_newest(1, Run(entries, ends=False, generation=0))
     known = prefetch.newest(1, 0, 401)
     assert [place.ts_ms for place in known] == list(range(401, 401 - prefetch.NEWEST_MAX, -1))
-    prefetch.forget()
+    prefetch.clear()

@@ -77,7 +77,7 @@ def test_a_pulled_post_of_the_very_ms_where_the_inbox_was_read_to_is_on_the_page
         assert shown(reader, 2) == [newer.pk, older.pk]
 
 
-def test_who_was_asked_for_in_vain_is_met_when_their_post_is_looked_at(
+def test_a_wrong_guess_of_an_author_is_corrected_when_the_post_is_read(
     reader: User,
     pushed: User,
     pulled: User,
@@ -90,5 +90,5 @@ def test_who_was_asked_for_in_vain_is_met_when_their_post_is_looked_at(
     assert shown(reader, 1) == [newer.pk]
     # The process still takes it for the newest, and prefetches its author.
     actions.delete(pulled, newer.pk)
-    redis.forget([f"person:{pulled.pk}"])
+    redis.invalidate([f"person:{pulled.pk}"])
     assert shown(reader, 1) == [post.pk]

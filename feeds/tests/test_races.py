@@ -121,7 +121,7 @@ def settle() -> None:
                 return
 
 
-def test_readers_see_every_post_answered_before_they_asked_exactly_once_and_in_order(
+def test_readers_see_every_post_published_before_their_request_exactly_once_in_order(
     make_user: Make, settings: LazySettings
 ) -> None:
     settings.BACKFILL_MAX, settings.FANOUT_CHUNK = 2, 2

@@ -106,13 +106,13 @@ def test_members_see_their_feed_below_the_composer(
     assert next_link(answer) is None
 
 
-def test_a_quiet_feed_says_where_to_find_people(browser: Client, make_post: Make) -> None:
+def test_an_empty_feed_page_links_to_the_search(browser: Client, make_post: Make) -> None:
     assert shown(browser.get("/")) == []
     assert 'href="/recommended"' in text_of(browser.get("/"))
     assert 'class="welcome"' not in text_of(browser.get("/recommended"))
 
 
-def test_the_feed_goes_on_by_links_and_by_htmx(browser: Client, me: User, make_post: Make) -> None:
+def test_the_feed_is_paged_by_links_and_by_htmx(browser: Client, me: User, make_post: Make) -> None:
     posts = [make_post(me) for _ in range(views.PAGE_SIZE + 3)]
     first = browser.get("/")
     assert shown(first) == names(posts)[: views.PAGE_SIZE]
@@ -228,7 +228,7 @@ def test_pictures_are_published_with_their_descriptions(browser: Client, tmp_pat
         ({"kind": "repost", "content": "<kept>", "visibility": "followers"}, "err-kind"),
     ],
 )
-def test_what_is_wrong_is_shown_at_its_field_and_nothing_typed_is_lost(
+def test_errors_show_at_their_field_and_no_input_is_lost(
     browser: Client, me: User, make_post: Make, form: dict[str, str], error: str
 ) -> None:
     before = make_post(me)
@@ -265,7 +265,7 @@ def test_a_bad_address_that_was_stored_once_is_a_link_for_nobody(
 ) -> None:
     post = make_post(author, kind="video", video_url="https://video.example/", content="a film")
     PostContent.objects.filter(pk=post.pk).update(video_url=address)
-    cache.CARDS.forget([post.pk])
+    cache.CARDS.invalidate([post.pk])
     assert address not in text_of(browser.get(f"/posts/{post.pk}"))
     assert browser.get(f"/api/v1/posts/{post.pk}").json()["video_url"] == ""
     card = queries.post(None, post.pk) | {"video_url": address}
@@ -280,7 +280,7 @@ def test_a_bad_address_that_was_stored_once_is_a_link_for_nobody(
         ({"content": "typed", "visibility": "nobody"}, 400, "err-visibility"),
     ],
 )
-def test_the_pictures_of_a_refused_post_are_not_kept(
+def test_the_pictures_of_a_refused_post_are_not_stored(
     browser: Client, tmp_path: Path, form: dict[str, str], status: int, error: str
 ) -> None:
     page = text_of(browser.post("/posts", {**form, "images": [picture()], "alt": ["a"]}), status)
@@ -424,7 +424,7 @@ def test_the_blocker_sees_only_the_way_to_unblock(
 
 
 @pytest.mark.parametrize("way", ["blocks me", "banned", "nobody"])
-def test_who_is_not_there_for_me_has_no_profile(
+def test_people_hidden_from_me_have_no_profile(
     browser: Client, client: Client, me: User, author: User, make_post: Make, way: str
 ) -> None:
     make_post(author)
@@ -463,7 +463,7 @@ def test_search_finds_people_by_the_beginning_of_a_name(
             assert found(browsing.get("/search", {"q": text})) == []
 
 
-def test_search_shows_what_was_typed_as_text(client: Client) -> None:
+def test_search_shows_the_input_as_text(client: Client) -> None:
     page = text_of(client.get("/search", {"q": '"><script>alert(1)</script>'}))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
@@ -481,7 +481,7 @@ def test_search_hides_those_behind_a_block(
     assert set(found(client.get("/search", {"q": "annika"}))) == {"annika0", "annika1"}
 
 
-def test_search_goes_on_page_by_page(client: Client, make_user: Make) -> None:
+def test_search_is_paged(client: Client, make_user: Make) -> None:
     for number in range(views.PAGE_SIZE + 2):
         make_user(f"annika{number:02d}")
     first = client.get("/search", {"q": "annika"})
@@ -495,15 +495,15 @@ def test_search_goes_on_page_by_page(client: Client, make_user: Make) -> None:
     assert "annika00" in part
 
 
-def test_who_follows_nobody_is_shown_recommended_posts_until_there_are_own(
+def test_recommended_posts_show_until_the_reader_follows_somebody_or_posts(
     browser: Client, me: User, author: User, make_post: Make
 ) -> None:
     quiet = text_of(browser.get("/"))
-    assert "Your feed is still quiet" in quiet
+    assert "Your feed is empty" in quiet
     assert "Recommended posts" not in quiet
     post = make_post(author)
     page = text_of(browser.get("/"))
-    assert "Your feed is still quiet" in page
+    assert "Your feed is empty" in page
     assert f"/posts/{post.pk}" in page.partition("Recommended posts")[2]
     relations_actions.follow(me, author)
     assert "Recommended posts" not in text_of(browser.get("/"))

@@ -15,7 +15,7 @@ from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
 from interactions import cache, queries
 from interactions.actions.subjects import locked_subject
-from interactions.actions.threads import forget_pin
+from interactions.actions.threads import remove_pin
 from interactions.events import CommentDeleted, Commented
 from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db
@@ -99,14 +99,14 @@ def delete_comment(user: "User", comment_id: int, address: str = "", reason: str
     comment.save(update_fields=["deleted", "attrs"])
     # A wrong count, after a restore for instance, must not prevent deletion (`recount` fixes it).
     subject.comment_count = max(0, subject.comment_count - 1)
-    forget_pin(subject, comment_id)
+    remove_pin(subject, comment_id)
     subject.save(update_fields=["comment_count", "pins", "updated_at"])
     cache.post_changed(post_id)
-    cache.reply_gone(_above(comment))
+    cache.replies_changed(_above(comment))
     _count_reply(comment, -1)
     # Looked up for any actor: staff may not see the post.
     if comment.attrs & Comment.Attr.BY_AUTHOR:
-        _forget_author_reply(comment)
+        _clear_author_reply(comment)
     publish(
         CommentDeleted(
             id=comment.pk,
@@ -147,7 +147,7 @@ def _count_reply(comment: Comment, by: int) -> None:
         rows.update(reply_count=F("reply_count") + by)
 
 
-def _forget_author_reply(comment: Comment) -> None:
+def _clear_author_reply(comment: Comment) -> None:
     """Clear the bit of the answered comment if this was the author's last answer to it."""
     if comment.parent_id is None:
         return
@@ -174,7 +174,9 @@ def _post_author(user: "User", post_id: int) -> int | None:
 def _words(content: str) -> str:
     """Return the text of a comment; raises InvalidInput unless it has 1 to TEXT_MAX characters."""
     if any(c == "\0" or unicodedata.category(c) == "Cs" for c in content):
-        raise InvalidInput(fields={"content": [_("This text has characters that cannot be kept.")]})
+        raise InvalidInput(
+            fields={"content": [_("This text has characters that cannot be stored.")]}
+        )
     text = clean(content)
     if not text:
         raise InvalidInput(fields={"content": [_("Write something.")]})

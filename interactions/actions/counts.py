@@ -52,7 +52,7 @@ def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
     ident = "pk" if subj_type == SubjectType.COMMENT else "subj_id"
     changes = CountChange.objects.filter(subj_type=subj_type, subj_id=OuterRef(ident)).order_by()
     waiting = changes.values("subj_id").annotate(waiting=Count("pk")).values("waiting")
-    rows = _kept(subj_type, subj_id).annotate(
+    rows = _counts_row(subj_type, subj_id).annotate(
         number=queries.number_of(counted, subj_type, ident),
         waiting=Coalesce(Subquery(waiting, IntegerField()), 0),
     )
@@ -75,8 +75,8 @@ def fold_counts(subj_type: int, subj_id: int, *, wait: bool = True) -> int:
     caller folds at a time. The changes are read without a lock, from one snapshot, in the order of
     writing. So an unlike is never folded before its like, and no count falls below 0.
     """
-    kept = _kept(SubjectType(subj_type), subj_id)
-    row = kept.select_for_update(skip_locked=not wait).first()
+    counts = _counts_row(SubjectType(subj_type), subj_id)
+    row = counts.select_for_update(skip_locked=not wait).first()
     if row is None:
         return 0
     rows = CountChange.objects.filter(subj_type=subj_type, subj_id=subj_id).order_by("id")
@@ -85,7 +85,7 @@ def fold_counts(subj_type: int, subj_id: int, *, wait: bool = True) -> int:
         changes: Counter[int] = Counter()
         for _, counted, by in found:
             changes[counted] += by
-        kept.update(
+        counts.update(
             **{COLUMNS[counted]: _moved(row, counted, by) for counted, by in changes.items()}
         )
         CountChange.objects.filter(pk__in=[ident for ident, _, _ in found]).delete()
@@ -101,7 +101,7 @@ def _moved(row: "Subject | Comment", counted: int, by: int) -> int:
     return max(0, number)
 
 
-def _kept(subj_type: SubjectType, subj_id: int) -> "QuerySet[Subject] | QuerySet[Comment]":
+def _counts_row(subj_type: SubjectType, subj_id: int) -> "QuerySet[Subject] | QuerySet[Comment]":
     """Return the row with the counts."""
     if subj_type == SubjectType.COMMENT:
         return Comment.objects.filter(pk=subj_id)

@@ -56,7 +56,7 @@ def _set_like(user: "User", subj_type: SubjectType, subj_id: int, *, liked: bool
         change_count(Counted.LIKE, subj_type, subj_id, 1 if liked else -1)
         publish((Liked if liked else Unliked)(id=row.pk, **key))
         if by_author:
-            _mark_liked(subj_id, liked)
+            _set_author_liked(subj_id, liked)
         if subj_type == SubjectType.POST:
             cache.post_changed(subj_id, user.pk)
         else:
@@ -85,7 +85,7 @@ def _is_below_own(user: "User", subj_type: SubjectType, subj_id: int) -> bool:
     return feeds_queries.by_author(user.pk).filter(pk__in=posts).exists()
 
 
-def _mark_liked(comment_id: int, liked: bool) -> None:
+def _set_author_liked(comment_id: int, liked: bool) -> None:
     """Set or clear the bit of the author's like; other bits stay, also with concurrent writers."""
     bit, bits = Comment.Attr.AUTHOR_LIKED, F("attrs")
     rest = sum(Comment.Attr) - bit

@@ -9,7 +9,7 @@ from django.db.models import Case, When
 from django.utils.translation import gettext_lazy as _
 
 from accounts.live import hints
-from interactions.cache import forget_unread
+from interactions.cache import invalidate_unread
 from interactions.models import Notification, NotificationReader
 from interactions.notifying import fold
 from interactions.notifying.kinds import CHOICES, CHOOSABLE
@@ -38,7 +38,7 @@ def read_notifications(
     # Also groups above that time: if their newest actors leave, the others count as read.
     newer = Case(When(position__gt=until, then=True), default=False)
     if unread.update(read_position=until, is_unread=newer):
-        transaction.on_commit(partial(_tell, user.pk), robust=True)
+        transaction.on_commit(partial(_notify, user.pk), robust=True)
 
 
 @db.atomic
@@ -58,7 +58,7 @@ def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
     reader.save(update_fields=["preferences"])
 
 
-def _tell(user_id: int) -> None:
+def _notify(user_id: int) -> None:
     """Notify the person's other pages and devices."""
-    forget_unread([user_id])
+    invalidate_unread([user_id])
     hints.push([user_id], fold.HINT)

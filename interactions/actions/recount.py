@@ -44,12 +44,12 @@ KEPT_CHECKS = 100
 Off = dict[str, int]
 
 
-class _Kept(NamedTuple):
-    """A table with counts: counter → column; `look` compares some of its rows by key."""
+class _CountedTable(NamedTuple):
+    """A table with counts: counter → column; `compare` compares some of its rows by key."""
 
     model: type[models.Model]
     columns: dict[str, str]
-    look: "Callable[[QuerySet[Any]], dict[int, Off]]"
+    compare: "Callable[[QuerySet[Any]], dict[int, Off]]"
 
 
 @dataclass
@@ -67,15 +67,15 @@ def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: N
     `progress` is called with the number of rows compared.
     """
     found = Found()
-    for kept in KEPT:
-        for rows, number in _steps(kept.model):
+    for table in TABLES:
+        for rows, number in _steps(table.model):
             found.rows += number
-            _judge(kept, kept.look(rows), found, fix=fix)
+            _judge(table, table.compare(rows), found, fix=fix)
             progress(number)
     for post_ids in _lost():
         found.rows += len(post_ids)
-        _judge(SUBJECTS, _look_lost(post_ids, fix=fix), found, fix=fix)
-    _keep(found, fix=fix)
+        _judge(SUBJECTS, _compare_lost(post_ids, fix=fix), found, fix=fix)
+    _store(found, fix=fix)
     log = logger.warning if found.wrong else logger.info
     log("counts of %d rows, wrong %d: %s", found.rows, found.wrong, dict(found.drift))
     return found
@@ -83,7 +83,7 @@ def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: N
 
 def total() -> int:
     """Return the number of rows with counts."""
-    return sum(kept.model._default_manager.count() for kept in KEPT)
+    return sum(table.model._default_manager.count() for table in TABLES)
 
 
 def last() -> CountCheck | None:
@@ -99,14 +99,14 @@ def _steps(model: type[models.Model]) -> "Iterator[tuple[QuerySet[Any], int]]":
         after = keys[-1]
 
 
-def _judge(kept: _Kept, wrong: dict[int, Off], found: Found, *, fix: bool) -> None:
+def _judge(table: _CountedTable, wrong: dict[int, Off], found: Found, *, fix: bool) -> None:
     for key, off in wrong.items():
         found.wrong += 1
         found.drift.update({name: abs(number) for name, number in off.items()})
         if found.wrong <= LOGGED:
-            logger.warning("counts of %s %d are wrong by %s", kept.model.__name__, key, off)
+            logger.warning("counts of %s %d are wrong by %s", table.model.__name__, key, off)
         if fix:
-            _mend(kept, key)
+            _repair(table, key)
 
 
 # --- comparing ----------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def _off(rows: "QuerySet[Any]", **differences: Combinable) -> dict[int, Off]:
     return wrong
 
 
-def _kept(column: str) -> Combinable:
+def _signed(column: str) -> Combinable:
     """Return a count as an expression that allows subtraction: MariaDB's unsigned does not."""
     return Cast(F(column), IntegerField())
 
@@ -140,7 +140,7 @@ def _now(
     return queries.number_of(counted, subj_type, ident)
 
 
-def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
+def _compare_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
     """Compare the counts of posts; only posts have subjects."""
     likes = Like.objects.filter(subj_type=SubjectType.POST, subj_id=OuterRef("subj_id"))
     comments = Comment.objects.filter(subject_id=OuterRef("pk"), deleted=False)
@@ -149,13 +149,13 @@ def _look_at_subjects(rows: "QuerySet[Subject]") -> dict[int, Off]:
     return _off(
         rows,
         likes=_now(Counted.LIKE) - _number(likes, "subj_id"),
-        comments=_kept("comment_count") - _number(comments, "subject_id"),
+        comments=_signed("comment_count") - _number(comments, "subject_id"),
         reposts=_now(Counted.REPOST) - _number(reposts, "ref_post_id"),
         bookmarks=_now(Counted.BOOKMARK) - _number(bookmarks, "post_id"),
     )
 
 
-def _look_at_comments(rows: "QuerySet[Comment]") -> dict[int, Off]:
+def _compare_comments(rows: "QuerySet[Comment]") -> dict[int, Off]:
     likes = Like.objects.filter(subj_type=SubjectType.COMMENT, subj_id=OuterRef("pk"))
     live = Comment.objects.filter(subject_id=OuterRef("subject_id"), deleted=False)
     thread = _number(live.filter(root_id=OuterRef("pk")), "root_id")
@@ -164,11 +164,11 @@ def _look_at_comments(rows: "QuerySet[Comment]") -> dict[int, Off]:
     return _off(
         rows,
         comment_likes=_now(Counted.LIKE, SubjectType.COMMENT, "pk") - _number(likes, "subj_id"),
-        replies=_kept("reply_count") - replies,
+        replies=_signed("reply_count") - replies,
     )
 
 
-def _look_at_cases(rows: "QuerySet[Case]") -> dict[int, Off]:
+def _compare_cases(rows: "QuerySet[Case]") -> dict[int, Off]:
     """Compare the queue of reports; reasons that differ from the reports are wrong as well."""
     with db.snapshot():
         cases = list(rows.values_list("pk", "open_count", "reasons"))
@@ -192,7 +192,7 @@ def _reasons(cases: "QuerySet[Case]") -> dict[int, dict[str, int]]:
     return found
 
 
-SUBJECTS = _Kept(
+SUBJECTS = _CountedTable(
     Subject,
     {
         "likes": "like_count",
@@ -200,14 +200,14 @@ SUBJECTS = _Kept(
         "reposts": "repost_count",
         "bookmarks": "bookmark_count",
     },
-    _look_at_subjects,
+    _compare_subjects,
 )
-COMMENTS = _Kept(
-    Comment, {"comment_likes": "like_count", "replies": "reply_count"}, _look_at_comments
+COMMENTS = _CountedTable(
+    Comment, {"comment_likes": "like_count", "replies": "reply_count"}, _compare_comments
 )
-CASES = _Kept(Case, {"reports": "open_count"}, _look_at_cases)
-KEPT = (SUBJECTS, COMMENTS, CASES)
-COUNTERS = tuple(name for kept in KEPT for name in kept.columns)
+CASES = _CountedTable(Case, {"reports": "open_count"}, _compare_cases)
+TABLES = (SUBJECTS, COMMENTS, CASES)
+COUNTERS = tuple(name for table in TABLES for name in table.columns)
 
 
 def _lost() -> Iterator[list[int]]:
@@ -233,40 +233,40 @@ def _lost() -> Iterator[list[int]]:
                 yield sorted(lost)
 
 
-def _look_lost(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
+def _compare_lost(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
     """Compare posts without a row as if they had an empty one; with `fix`, create it."""
     with transaction.atomic():
         for post_id in post_ids:
             actions.ensure_subject(post_id)
         rows = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=post_ids)
-        wrong = _look_at_subjects(rows)
+        wrong = _compare_subjects(rows)
         transaction.set_rollback(not fix)
     return wrong
 
 
 # --- fixing -------------------------------------------------------------------------------------
 @db.atomic
-def _mend(kept: _Kept, key: int) -> None:
+def _repair(table: _CountedTable, key: int) -> None:
     """Compute the counts of one row again, under its lock."""
-    rows: QuerySet[Any] = kept.model._default_manager.filter(pk=key)
+    rows: QuerySet[Any] = table.model._default_manager.filter(pk=key)
     row = rows.select_for_update().get()
-    if kept is not CASES:
+    if table is not CASES:
         # Changes folded first cannot make a count negative once it is right. Later changes are
         # left, as a viral post may get ever more.
-        subject = (row.subj_type, row.subj_id) if kept is SUBJECTS else (SubjectType.COMMENT, key)
+        subject = (row.subj_type, row.subj_id) if table is SUBJECTS else (SubjectType.COMMENT, key)
         while actions.fold_counts(*subject) >= actions.FOLD_MAX:
             pass
         row.refresh_from_db()
-    off = kept.look(rows).get(key, {})
+    off = table.compare(rows).get(key, {})
     changed: dict[str, Any] = {
-        kept.columns[name]: _less(row, kept.columns[name], by) for name, by in off.items()
+        table.columns[name]: _less(row, table.columns[name], by) for name, by in off.items()
     }
-    if kept is CASES:
+    if table is CASES:
         reasons = _reasons(rows).get(key, {})
         changed = {"open_count": sum(reasons.values()), "reasons": reasons}
     if changed:
         rows.update(**changed)
-    if kept is SUBJECTS:
+    if table is SUBJECTS:
         cache.post_changed(row.subj_id)
 
 
@@ -275,7 +275,7 @@ def _less(row: Any, column: str, by: int) -> int:
 
 
 @db.atomic
-def _keep(found: Found, *, fix: bool) -> None:
+def _store(found: Found, *, fix: bool) -> None:
     """Store the result for the metric, and delete the oldest."""
     drift = {name: found.drift[name] for name in COUNTERS}
     check = CountCheck.objects.create(

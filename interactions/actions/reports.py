@@ -81,7 +81,7 @@ def _words(reason: str, words: str) -> str:
     if reason not in Reason.values:
         wrong["reason"] = [_("Choose one of the reasons.")]
     elif reason == Reason.OTHER and not text:
-        wrong["words"] = [_("Say in a few words what it is.")]
+        wrong["words"] = [_("Please describe the problem briefly.")]
     if len(text) > Report.WORDS_MAX:
         wrong["words"] = [_("At most %(limit)s characters.") % {"limit": Report.WORDS_MAX}]
     if wrong:

@@ -63,7 +63,7 @@ def unpin(user: "User", comment_id: int) -> None:
     _set_pinned(user, comment_id, pinned=False)
 
 
-def forget_pin(subject: Subject, comment_id: int) -> None:
+def remove_pin(subject: Subject, comment_id: int) -> None:
     """Remove a deleted comment from the pins of its locked subject; the caller saves `pins`."""
     subject.pins = [ident for ident in subject.pins if ident != comment_id]
 
@@ -84,7 +84,7 @@ def _set_pinned(user: "User", comment_id: int, *, pinned: bool) -> None:
             raise InvalidInput(fields={"comment": [text]})
         subject.pins = [*subject.pins, comment_id]
     else:
-        forget_pin(subject, comment_id)
+        remove_pin(subject, comment_id)
     subject.save(update_fields=["pins", "updated_at"])
     bit = Comment.Attr.PINNED
     attrs = F("attrs").bitor(bit) if pinned else F("attrs").bitand(sum(Comment.Attr) - bit)

@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 
 from accounts.tokens.requests import staff_of
 from interactions import actions, queries
@@ -95,12 +96,12 @@ class CommentAdmin(ReadOnlyAdmin):
         """Return the number of likes."""
         return int(comment.likes)
 
-    @admin.display(description="words")
+    @admin.display(description=gettext_lazy("text"))
     def words(self, comment: Comment) -> str:
         """Return the beginning of the text."""
         return str(comment.content_row)
 
-    @admin.action(description="Delete the selected comments")
+    @admin.action(description=gettext_lazy("Delete the selected comments"))
     def delete_comments(self, request: HttpRequest, queryset: "QuerySet[Comment]") -> None:
         """Delete comments as staff."""
         for ident in queryset.filter(deleted=False).values_list("pk", flat=True):

@@ -12,6 +12,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
@@ -34,19 +36,19 @@ PAGES = {
 class OpenFilter(admin.SimpleListFilter):
     """Shows open cases by default."""
 
-    title = "state"
+    title = gettext_lazy("state")
     parameter_name = "state"
 
     def lookups(
         self, request: HttpRequest, model_admin: "admin.ModelAdmin[Case]"
     ) -> list[tuple[str, str]]:
         """Return the other states."""
-        return [("closed", "closed"), ("all", "all")]
+        return [("closed", _("closed cases")), ("all", _("all cases"))]
 
     def choices(self, changelist: Any) -> Any:
         """Return the choices, with a name for the default."""
         first, *others = super().choices(changelist)
-        yield {**first, "display": "open"}
+        yield {**first, "display": _("open cases")}
         yield from others
 
     def queryset(self, request: HttpRequest, queryset: "QuerySet[Case]") -> "QuerySet[Case]":
@@ -63,35 +65,46 @@ class OpenFilter(admin.SimpleListFilter):
 class CaseAdmin(ReadOnlyAdmin):
     """Cases; staff dismiss, delete or ban through the corresponding actions."""
 
-    list_display = ("__str__", "owner", "open_count", "given", "last", "outcome")
+    list_display = ("__str__", "owner", "open_count", "open_reasons", "last", "outcome")
     list_filter = (OpenFilter, "kind")
     list_select_related = ("owner",)
     search_fields = ("=subject_id", "=owner__username_key")
-    search_help_text = "the id of a post, a comment or a person, or whose it is"
+    search_help_text = gettext_lazy(
+        "the id of a post, a comment or a person, or the username of its owner"
+    )
     ordering = ("-open_count", "-reported_at")
     actions = ("dismiss", "delete_reported", "ban")
     change_form_template = "admin/interactions/case.html"
-    fields = ("what", "owner", "open_count", "given", "last", "outcome", "closed", "closed_by")
-    readonly_fields = ("what", "given", "last", "closed")
+    fields = (
+        "subject",
+        "owner",
+        "open_count",
+        "open_reasons",
+        "last",
+        "outcome",
+        "closed",
+        "closed_by",
+    )
+    readonly_fields = ("subject", "open_reasons", "last", "closed")
 
-    @admin.display(description="reasons")
-    def given(self, case: Case) -> str:
+    @admin.display(description=gettext_lazy("reasons"))
+    def open_reasons(self, case: Case) -> str:
         """Return the reasons of the open reports, the most frequent first."""
         counted = sorted(case.reasons.items(), key=lambda pair: -pair[1])
         return ", ".join(f"{reason} {count}" for reason, count in counted) or "-"
 
-    @admin.display(description="last report", ordering="reported_at")
+    @admin.display(description=gettext_lazy("last report"), ordering="reported_at")
     def last(self, case: Case) -> str:
         """Return the time of the last report."""
         return _time(case.reported_at)
 
-    @admin.display(description="closed at")
+    @admin.display(description=gettext_lazy("closed at"))
     def closed(self, case: Case) -> str:
         """Return the time of closing."""
         return "-" if case.closed_at is None else _time(case.closed_at)
 
-    @admin.display(description="what")
-    def what(self, case: Case) -> SafeString:
+    @admin.display(description=gettext_lazy("object"))
+    def subject(self, case: Case) -> SafeString:
         """Return a link to the reported object."""
         address = reverse(PAGES[ReportedKind(case.kind)], args=[case.subject_id])
         return format_html('<a href="{}">{}</a>', address, case)
@@ -118,25 +131,34 @@ class CaseAdmin(ReadOnlyAdmin):
 
     # --- actions
     # ------------------------------------------------------------------------------------
-    @admin.action(description="Dismiss the reports of the selected cases", permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("Dismiss the reports of the selected cases"), permissions=["view"]
+    )
     def dismiss(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Close the reports without further action."""
-        question = "Dismiss these reports? Nothing happens to what was reported."
+        question = _("Dismiss these reports? The reported objects stay as they are.")
         return self._act(request, queryset, actions.dismiss_reports, question)
 
-    @admin.action(description="Delete what the selected cases are about", permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("Delete the posts and comments of the selected cases"),
+        permissions=["view"],
+    )
     def delete_reported(
         self, request: HttpRequest, queryset: "QuerySet[Case]"
     ) -> HttpResponse | None:
         """Delete posts and comments."""
-        question = "Delete these posts and comments? Their authors are told the reason."
+        question = _("Delete these posts and comments? Their authors see the reason.")
         cases = queryset.exclude(kind=ReportedKind.USER)
         return self._act(request, cases, actions.delete_reported, question)
 
-    @admin.action(description="Ban those whom the selected cases are about", permissions=["view"])
+    @admin.action(
+        description=gettext_lazy("Ban the people of the selected cases"), permissions=["view"]
+    )
     def ban(self, request: HttpRequest, queryset: "QuerySet[Case]") -> HttpResponse | None:
         """Ban the author, or the reported person."""
-        question = "Ban these people? All of their sign-ins end, and nobody sees their posts."
+        question = _(
+            "Ban these people? They are signed out everywhere, and nobody sees their posts."
+        )
         return self._act(request, queryset, actions.ban_reported, question)
 
     def _act(
@@ -144,7 +166,7 @@ class CaseAdmin(ReadOnlyAdmin):
     ) -> HttpResponse | None:
         """Ask for confirmation, then act on each case; show how many succeeded and failed."""
         if "confirmed" not in request.POST:
-            return self._ask(request, cases, question)
+            return self._confirm(request, cases, question)
         done = refused = 0
         for ident in list(cases.values_list("pk", flat=True)):
             try:
@@ -152,20 +174,24 @@ class CaseAdmin(ReadOnlyAdmin):
             except Forbidden:
                 refused += 1
         if done:
-            self.message_user(request, f"Done for {done}.", messages.SUCCESS)
+            self.message_user(request, _("Done for %(count)s.") % {"count": done}, messages.SUCCESS)
         if refused:
-            self.message_user(request, f"You may not do this to {refused}.", messages.WARNING)
+            self.message_user(
+                request,
+                _("You may not do this to %(count)s.") % {"count": refused},
+                messages.WARNING,
+            )
         if not done and not refused:
-            self.message_user(request, "There was nothing to do.", messages.INFO)
+            self.message_user(request, _("There was nothing to do."), messages.INFO)
         return HttpResponseRedirect(reverse("admin:interactions_case_changelist"))
 
-    def _ask(
+    def _confirm(
         self, request: HttpRequest, cases: "QuerySet[Case]", question: str
     ) -> TemplateResponse:
         found = list(cases.select_related("owner")[: SHOWN + 1])
         context = {
             **self.admin_site.each_context(request),
-            "title": "Are you sure?",
+            "title": _("Are you sure?"),
             "opts": self.opts,
             "question": question,
             "cases": [(case, words_of(case)) for case in found[:SHOWN]],

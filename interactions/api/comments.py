@@ -20,7 +20,7 @@ from interactions.api.serializers import (
 from interactions.queries import CommentCard, Sort
 from socialsite.core.http import api
 from socialsite.core.http.errors import InvalidInput
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.http.pagination import Page
@@ -74,14 +74,14 @@ class PostComments(APIView):
         },
     )
     @idempotent(_one, budgets.COMMENT)
-    def post(self, request: PersonRequest, post_id: str) -> Made:
+    def post(self, request: PersonRequest, post_id: str) -> Created:
         """Comment on the post, or reply to one of its comments."""
         ident = api.parse_id(post_id)
         values = api.read(NewCommentSerializer, request.data)
         parent = values.get("parent")
         parent_id = None if parent is None else api.parse_id(parent, "parent")
         made = actions.comment(request.user, ident, values["content"], parent_id)
-        return Made(made.pk, Response(_one(request, made.pk), status=201))
+        return Created(made.pk, Response(_one(request, made.pk), status=201))
 
 
 class Replies(APIView):

@@ -12,14 +12,14 @@ from interactions import actions
 from interactions.api.serializers import NewReportSerializer, ReportSerializer
 from interactions.models import REPORTABLE
 from socialsite.core.http import api
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
 
 Errors = api.ErrorSerializer
 
 
-def _told(values: Mapping[str, Any]) -> dict[str, Any]:
+def _body(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: values[name] for name in ("type", "id", "reason")}
 
 
@@ -27,7 +27,7 @@ def _again(request: PersonRequest, subject_id: int) -> dict[str, Any]:
     """Return the object that this same request reported, if the reporter may still see it."""
     values = api.read(NewReportSerializer, request.data)
     actions.check_reportable(request.user, REPORTABLE[values["type"]], subject_id)
-    return _told(values)
+    return _body(values)
 
 
 class Reports(APIView):
@@ -48,7 +48,7 @@ class Reports(APIView):
         },
     )
     @idempotent(_again, budgets.REPORT)
-    def post(self, request: PersonRequest) -> Made:
+    def post(self, request: PersonRequest) -> Created:
         """Report a post, a comment or a person to staff: 201; 200 if an earlier report is open.
 
         Only staff learn who reported.
@@ -62,4 +62,4 @@ class Reports(APIView):
             values["reason"],
             values["words"],
         )
-        return Made(ident, Response(_told(values), status=201 if is_new else 200))
+        return Created(ident, Response(_body(values), status=201 if is_new else 200))

@@ -15,7 +15,7 @@ from feeds.api.serializers import body as post_body
 from interactions import queries
 from interactions.api.serializers import NewRepostSerializer
 from socialsite.core.http import api
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.rate_limits import budgets
 
@@ -47,7 +47,7 @@ class PostRepost(APIView):
         },
     )
     @idempotent(_one, budgets.PUBLISH)
-    def post(self, request: PersonRequest, post_id: str) -> Made:
+    def post(self, request: PersonRequest, post_id: str) -> Created:
         """Repost, with or without text. Reposting a repost reposts its original post.
 
         Only one repost without text can exist for a post: 201 if it is new, otherwise 200 with the
@@ -55,7 +55,7 @@ class PostRepost(APIView):
         """
         values = api.read(NewRepostSerializer, request.data)
         made, is_new = feeds_actions.repost(request.user, api.parse_id(post_id), values["content"])
-        return Made(made.pk, Response(_one(request, made.pk), status=201 if is_new else 200))
+        return Created(made.pk, Response(_one(request, made.pk), status=201 if is_new else 200))
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 404: Errors, 429: Errors})
     def delete(self, request: PersonRequest, post_id: str) -> Response:

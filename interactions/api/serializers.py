@@ -67,7 +67,7 @@ class CommentSerializer(serializers.Serializer[Any]):
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
     like_count = serializers.IntegerField()
     reply_count = serializers.IntegerField(
-        help_text="replies that you see: of a root its thread's, of a reply its direct answers"
+        help_text="replies you may see: for a root its whole thread, for a reply its direct replies"
     )
     liked = serializers.BooleanField()
     pinned = serializers.BooleanField(help_text="by the post's author")
@@ -86,8 +86,8 @@ class CommentSettingsSerializer(serializers.Serializer[Any]):
     """The comment settings of a post; the action checks them."""
 
     status = serializers.CharField(
-        help_text="open; closed: no new ones; featured: only what the author pinned or wrote shows,"
-        " to each reader also their own, to the author all"
+        help_text="open; closed: no new comments; featured: shows only what the author pinned or"
+        " wrote, and to each reader their own; the author sees all"
     )
 
 
@@ -129,7 +129,7 @@ class NotificationSubjectSerializer(serializers.Serializer[Any]):
 
     type = serializers.ChoiceField(choices=["post", "comment", "user"])
     id = serializers.CharField()
-    preview = serializers.CharField(allow_blank=True, help_text="the beginning of its words")
+    preview = serializers.CharField(allow_blank=True, help_text="the beginning of its text")
 
 
 class NotificationSerializer(serializers.Serializer[Any]):
@@ -138,12 +138,12 @@ class NotificationSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=list(NAMES))
     actors = AuthorSerializer(many=True, help_text="at most 3, the newest first")
-    actor_count = serializers.IntegerField(help_text="all of them; 0 for moderation")
+    actor_count = serializers.IntegerField(help_text="number of all actors; 0 for moderation")
     subject = NotificationSubjectSerializer()
     created_at = serializers.CharField(help_text="of the newest actor, YYYY-MM-DDTHH:MM:SS.mmmZ")
     read = serializers.BooleanField()
     reason = serializers.CharField(
-        allow_blank=True, help_text="of moderation: the kind of reason, empty where none was given"
+        allow_blank=True, help_text="kind of reason of a moderation; empty without one"
     )
 
 

@@ -35,11 +35,11 @@ T = TypeVar("T")
 
 # "<likes> <comments> <reposts> <bookmarks>" of a post.
 COUNTS = LeaseCache("tallies", ttl_ms=600_000)
-# How many notifications a person has not read (`queries.notifications`).
+# The number of unread notifications of a person (`queries.notifications`).
 UNREAD = TaggedCache("unread", 600_000, accounts_queries.STANDING)
-# Not more often are a reader's notifications folded because they have a page open.
+# Minimum pause between folds of an online reader's notifications.
 FOLD_PAUSE_MS = 1000
-# Of a comment: how many live replies are by people who are banned or gone.
+# The number of live replies to a comment by banned or closed accounts.
 GONE = TaggedCache("gone", 3_600_000, accounts_queries.STANDING)
 # Posts of each kind in the HASH of a person.
 MINE_MAX = 500
@@ -75,25 +75,25 @@ def _mine(user_id: int) -> str:
     return f"mine:{user_id}"
 
 
-# --- what writers tell --------------------------------------------------------------------------
+# --- invalidation after writes ------------------------------------------------------------------
 def post_changed(post_id: int, person_id: int | None = None) -> None:
-    """Forget the counts of a post after the commit of what is under way.
+    """Invalidate the counts of a post after the current transaction commits.
 
-    And what a person did to posts, if that changed too.
+    And a person's actions on posts, if these changed too.
     """
-    transaction.on_commit(partial(forget, post_id, person_id), robust=True)
+    transaction.on_commit(partial(invalidate, post_id, person_id), robust=True)
 
 
-def forget(post_id: int, person_id: int | None = None) -> None:
-    """Forget what `post_changed` names at once; call it after the commit. Never raises."""
+def invalidate(post_id: int, person_id: int | None = None) -> None:
+    """Invalidate what `post_changed` does, at once; call it after the commit. Never raises."""
     keys = [COUNTS.key(post_id)]
     if person_id is not None:
         keys.append(_mine(person_id))
-    redis.forget(keys)
+    redis.invalidate(keys)
 
 
 def take_turn(user_id: int) -> bool:
-    """True once in FOLD_PAUSE_MS: whoever asks then brings a reader's notifications up to date."""
+    """Return True once in FOLD_PAUSE_MS: that caller folds the reader's notifications."""
     batch = redis.Batch()
     taken: redis.Promise[bytes | None] = batch.add(
         "SET", f"fold:{user_id}", 1, "NX", "PX", FOLD_PAUSE_MS
@@ -105,25 +105,25 @@ def take_turn(user_id: int) -> bool:
         return False
 
 
-def forget_unread(user_ids: Iterable[int]) -> None:
-    """Forget how much these people have not read; call it after the commit. Never raises."""
-    UNREAD.forget(user_ids)
+def invalidate_unread(user_ids: Iterable[int]) -> None:
+    """Invalidate unread counts of these people; call it after the commit. Never raises."""
+    UNREAD.invalidate(user_ids)
 
 
-def reply_gone(above: Collection[int]) -> None:
-    """Forget what is taken off the replies of comments after the commit of what is under way."""
-    transaction.on_commit(partial(GONE.forget, list(above)), robust=True)
+def replies_changed(above: Collection[int]) -> None:
+    """Invalidate the `GONE` counts of comments after the current transaction commits."""
+    transaction.on_commit(partial(GONE.invalidate, list(above)), robust=True)
 
 
 # --- HASHes -------------------------------------------------------------------------------------
-# Values of a HASH as Redis gives them: of the marks that say what it is complete for, then of ids.
+# Values of a HASH in a reply: first the marks (for which ids it is complete), then the ids.
 Reply = Sequence[Any]
-# What goes into a HASH: the marks by name, values by id.
+# Fields of a HASH: the marks by name, values by id.
 Fields = Mapping[Any, Any]
 
 
 class Hash(NamedTuple):
-    """One HASH. `parse` makes answers of a reply about ids, None where there is no HASH."""
+    """One HASH. `parse` decodes a reply about ids; None if there is no HASH."""
 
     key: str
     ttl_ms: int
@@ -161,18 +161,18 @@ class Marked(ById[T]):
             idents, promise = self._asked
             found = None if promise.known is None else self._hash.parse(idents, promise.known)
             self._is_lost = self._is_lost or found is None
-            self.learn(found or {})
+            self.add_found(found or {})
 
     def lease(self, batch: redis.Batch) -> None:
         if self._is_lost and self._lease is None:
             self._lease = Lease(batch, [self._hash.key])
 
     def query(self, union: UnionRead) -> None:
-        """Read the fields, unless somebody else does."""
-        if self._lease is not None and self._lease.had and not self._fields:
+        """Read the fields if the lease was acquired."""
+        if self._lease is not None and self._lease.acquired and not self._fields:
             self._fields, idents = self.read(), [*self._wanted]
             reply = [self._fields.get(name) for name in (*self._hash.marks, *idents)]
-            self.learn(self._hash.parse(idents, reply) or {})
+            self.add_found(self._hash.parse(idents, reply) or {})
 
     def fill(self) -> None:
         if self._lease is not None and self._fields:
@@ -186,14 +186,14 @@ def _fill(key: str, lease: Lease, ttl_ms: int, values: Sequence[object]) -> None
     redis.send_later(*script.command([key], [lease.token, ttl_ms, *values]))
 
 
-# --- what a person did --------------------------------------------------------------------------
+# --- actions of a person ------------------------------------------------------------------------
 def mine(user_id: int) -> Hash:
-    """Return the HASH of what a person did to posts."""
+    """Return the HASH of a person's actions on posts."""
     return Hash(_mine(user_id), MINE_TTL_MS, (_THRESHOLD,), _did)
 
 
 def _did(post_ids: Collection[int], reply: Reply) -> dict[int, int] | None:
-    """Return bits of `Mine` of the posts of which the HASH knows."""
+    """Return bits of `Mine` for the posts that the HASH covers."""
     if reply[0] is None:
         return None
     known = int(reply[0])
@@ -226,7 +226,7 @@ def _bits(value: bytes) -> int:
 
 # --- likes of comments --------------------------------------------------------------------------
 class LikedRow(NamedTuple):
-    """A comment that a person likes, with its likes as kept then, and the id of the like."""
+    """A comment that a person likes, with its number of likes then, and the id of the like."""
 
     like_count: int
     comment_id: int
@@ -238,13 +238,13 @@ def _liked(user_id: int, thread: int) -> str:
 
 
 def liked_changed(user_id: int, thread: int) -> None:
-    """Forget a person's likes in a thread after the commit of what is under way."""
-    transaction.on_commit(partial(forget_liked, user_id, thread), robust=True)
+    """Invalidate a person's likes in a thread after the current transaction commits."""
+    transaction.on_commit(partial(invalidate_liked, user_id, thread), robust=True)
 
 
-def forget_liked(user_id: int, thread: int) -> None:
-    """Forget a person's likes in a thread at once; call it after the commit. Never raises."""
-    redis.forget([_liked(user_id, thread)])
+def invalidate_liked(user_id: int, thread: int) -> None:
+    """Invalidate a person's likes in a thread at once; call it after the commit. Never raises."""
+    redis.invalidate([_liked(user_id, thread)])
 
 
 def liked(user_id: int, thread: int) -> Hash:
@@ -254,7 +254,7 @@ def liked(user_id: int, thread: int) -> Hash:
 
 
 def _verdicts(comment_ids: Collection[int], reply: Reply) -> dict[int, bool] | None:
-    """Return whether they are liked, of the comments of which the HASH knows."""
+    """Return whether each comment is liked, for those that the HASH covers."""
     if None in reply[:2]:
         return None
     is_complete = int(reply[0]) == int(reply[1]) == 0

@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("post_id", models.BigIntegerField()),
-                ("position", models.BigIntegerField(help_text="when it was kept, Unix ms")),
+                ("position", models.BigIntegerField(help_text="time of the bookmark, Unix ms")),
                 (
                     "user",
                     models.ForeignKey(

@@ -30,7 +30,9 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "last_position",
-                    models.BigIntegerField(default=0, help_text="the last one given, Unix ms"),
+                    models.BigIntegerField(
+                        default=0, help_text="of the newest notification, Unix ms"
+                    ),
                 ),
                 ("preferences", models.JSONField(default=dict)),
             ],

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 ("reasons", models.JSONField(default=dict)),
                 (
                     "reported_at",
-                    models.BigIntegerField(default=0, help_text="the last report, Unix ms"),
+                    models.BigIntegerField(default=0, help_text="time of the last report, Unix ms"),
                 ),
                 (
                     "outcome",

@@ -18,13 +18,11 @@ class Migration(migrations.Migration):
                 ("finished_at", models.BigIntegerField(help_text="Unix ms")),
                 (
                     "rows",
-                    models.PositiveBigIntegerField(
-                        help_text="rows with counts that were looked at"
-                    ),
+                    models.PositiveBigIntegerField(help_text="rows compared"),
                 ),
                 (
                     "wrong",
-                    models.PositiveBigIntegerField(help_text="of those with a count that was off"),
+                    models.PositiveBigIntegerField(help_text="rows with a wrong count"),
                 ),
                 ("drift", models.JSONField(default=dict)),
                 ("fixed", models.BooleanField()),

@@ -16,7 +16,7 @@ class Bookmark(models.Model):
         "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
     post_id = models.BigIntegerField()
-    position = models.BigIntegerField(help_text="when it was kept, Unix ms")
+    position = models.BigIntegerField(help_text="time of the bookmark, Unix ms")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "post_id"], name="uk_bookmark")]

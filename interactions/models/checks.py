@@ -8,8 +8,8 @@ class CountCheck(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     finished_at = models.BigIntegerField(help_text="Unix ms")
-    rows = models.PositiveBigIntegerField(help_text="rows with counts that were looked at")
-    wrong = models.PositiveBigIntegerField(help_text="of those with a count that was off")
+    rows = models.PositiveBigIntegerField(help_text="rows compared")
+    wrong = models.PositiveBigIntegerField(help_text="rows with a wrong count")
     # Counter → total absolute difference; has all of `recount.COUNTERS`.
     drift = models.JSONField(default=dict)
     fixed = models.BooleanField()

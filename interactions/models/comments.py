@@ -1,6 +1,7 @@
 """Comments: their places in threads, and their text."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from interactions.models.subjects import Subject
 from socialsite.core.ids import new_id
@@ -40,6 +41,8 @@ class Comment(models.Model):
     attrs = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
+        verbose_name = gettext_lazy("comment")
+        verbose_name_plural = gettext_lazy("comments")
         indexes = [
             models.Index(fields=["subject", "root", "position", "id"], name="ix_thread_new"),
             models.Index(fields=["subject", "root", "like_count", "id"], name="ix_thread_hot"),

@@ -1,6 +1,7 @@
 """Likes."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from interactions.models.subjects import SubjectType
 from socialsite.core.ids import new_id
@@ -24,6 +25,8 @@ class Like(models.Model):
     created_at = models.BigIntegerField(help_text="Unix ms")
 
     class Meta:
+        verbose_name = gettext_lazy("like")
+        verbose_name_plural = gettext_lazy("likes")
         constraints = [
             models.UniqueConstraint(fields=["subj_type", "subj_id", "user"], name="uk_like")
         ]

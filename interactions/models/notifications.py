@@ -12,6 +12,7 @@
 from typing import Any
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from interactions.notifying.kinds import BY_VALUE
 from socialsite.core.ids import new_id
@@ -29,7 +30,9 @@ class NotificationReader(models.Model):
     user = models.OneToOneField(
         "accounts.User", models.DO_NOTHING, db_constraint=False, primary_key=True, related_name="+"
     )
-    last_position = models.BigIntegerField(default=0, help_text="the last one given, Unix ms")
+    last_position = models.BigIntegerField(
+        default=0, help_text="of the newest notification, Unix ms"
+    )
     # Kind by name → whose actions notify; a missing kind means everyone's.
     preferences = models.JSONField(default=dict)
 
@@ -65,6 +68,8 @@ class Notification(models.Model):
     reason = models.CharField(max_length=REASON_MAX, blank=True, default="")
 
     class Meta:
+        verbose_name = gettext_lazy("notification")
+        verbose_name_plural = gettext_lazy("notifications")
         constraints = [
             models.UniqueConstraint(fields=["user", "kind", "subject_id"], name="uk_notification")
         ]
@@ -103,6 +108,8 @@ class NotificationCause(models.Model):
     reason = models.CharField(max_length=Notification.REASON_MAX, blank=True, default="")
 
     class Meta:
+        verbose_name = gettext_lazy("notification cause")
+        verbose_name_plural = gettext_lazy("notification causes")
         constraints = [
             models.UniqueConstraint(
                 fields=["user", "kind", "subject_id", "actor", "ref"], name="uk_notification_cause"

@@ -51,7 +51,7 @@ class Case(models.Model):
     open_count = models.PositiveIntegerField(default=0)
     # Reason → number of open reports with it.
     reasons = models.JSONField(default=dict)
-    reported_at = models.BigIntegerField(default=0, help_text="the last report, Unix ms")
+    reported_at = models.BigIntegerField(default=0, help_text="time of the last report, Unix ms")
     outcome = models.CharField(max_length=16, choices=Outcome.choices, blank=True, default="")
     closed_at = models.BigIntegerField(null=True, help_text="Unix ms")
     # NULL for a case that no staff member closed.
@@ -65,6 +65,8 @@ class Case(models.Model):
     )
 
     class Meta:
+        verbose_name = _("case")
+        verbose_name_plural = _("cases")
         constraints = [models.UniqueConstraint(fields=["kind", "subject_id"], name="uk_case")]
         indexes = [
             models.Index(fields=["open_count", "reported_at"], name="ix_case_open"),

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 
 class SubjectType(models.IntegerChoices):
@@ -41,6 +42,8 @@ class Subject(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
+        verbose_name = gettext_lazy("subject")
+        verbose_name_plural = gettext_lazy("subjects")
         constraints = [models.UniqueConstraint(fields=["subj_type", "subj_id"], name="uk_subject")]
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from accounts.live import hints
 from feeds import queries as feeds_queries
-from interactions.cache import forget_unread, take_turn
+from interactions.cache import invalidate_unread, take_turn
 from interactions.events import NotificationsBehind
 from interactions.models import (
     Comment,
@@ -124,7 +124,7 @@ def of_comment(comment_id: int) -> None:
         retire(post_id, comment_id)
         if comment.subject.status == Subject.Status.FEATURED:
             of_thread(post_id, comment_id)  # removing a pin hides the replies below as well
-        _tell_removal(
+        _notify_of_removal(
             accounts_actions.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id
         )
 
@@ -142,10 +142,10 @@ def of_post(post_id: int) -> None:
         named = _readers(named - {post.ref_author_id}, post_id)
     kind = kinds.MENTIONED_IN_POST
     causes = [Cause(user_id, kind, post_id, post_id, post.author_id) for user_id in named]
-    sync(causes, lambda: _stands(post_id))
+    sync(causes, lambda: _exists(post_id))
     if post.is_deleted:
         retire(post_id)
-        _tell_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+        _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
 
 
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
@@ -157,7 +157,7 @@ def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> No
     ref = repost_id if repost.content else 0
     wordless = feeds_queries.reposts_without_words(actor_id).filter(ref_post_id=post_id)
     cause = Cause(author_id, kinds.REPOSTED, post_id, post_id, actor_id, ref)
-    sync([cause], (lambda: _stands(repost_id)) if ref else wordless.exists)
+    sync([cause], (lambda: _exists(repost_id)) if ref else wordless.exists)
 
 
 def of_follow(follower_id: int, user_id: int) -> None:
@@ -186,7 +186,7 @@ def of_thread(post_id: int, comment_id: int | None = None, after: Place = START)
     )
     # Mentions are checked on reading; those named must not count hidden comments.
     everybody = {user for _, _, user, _ in rows}
-    transaction.on_commit(partial(forget_unread, everybody), robust=True)
+    transaction.on_commit(partial(invalidate_unread, everybody), robust=True)
     replied = [(user, subject) for subject, _, user, kind in rows if kind == kinds.REPLIED.value]
     place = (*rows[-1][:2], 0) if len(rows) == STEP else None
     if replied:
@@ -198,19 +198,19 @@ def of_thread(post_id: int, comment_id: int | None = None, after: Place = START)
         if len(marked) == STEP:  # there are more of these groups
             place = (*after[:2], marked[-1][1])
         _mark(marked, is_all=after == START and place is None)
-    _tell_rest("thread", [post_id, comment_id], place)
+    _publish_rest("thread", [post_id, comment_id], place)
 
 
 def of_pair(one_id: int, other_id: int, after: Place = START) -> None:
     """Show or hide the actions of two people towards each other, by the current blocks."""
     between = Q(actor_id=one_id, user_id=other_id) | Q(actor_id=other_id, user_id=one_id)
-    _mark_some("pair", [one_id, other_id], NotificationCause.objects.filter(between), after)
+    _mark_batch("pair", [one_id, other_id], NotificationCause.objects.filter(between), after)
 
 
 def of_standing(user_id: int, after: Place = START) -> None:
     """Show or hide the actions of a person, by their current ban."""
     causes = NotificationCause.objects.filter(actor_id=user_id)
-    _mark_some("standing", [user_id], causes, after)
+    _mark_batch("standing", [user_id], causes, after)
 
 
 # --- the rows -----------------------------------------------------------------------------------
@@ -253,8 +253,10 @@ def retire(post_id: int, subject_id: int | None = None, after: Place = START) ->
         some = Notification.objects.filter(pk__in=[row[1] for row in rows])
         some.update(is_unread=False, read_position=MAX_TS_MS)
         user_ids = {row[2] for row in rows}
-        transaction.on_commit(partial(forget_unread, user_ids), robust=True)
-    _tell_rest("retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
+        transaction.on_commit(partial(invalidate_unread, user_ids), robust=True)
+    _publish_rest(
+        "retire", [post_id, subject_id], (*rows[-1][:2], 0) if len(rows) == STEP else None
+    )
 
 
 # --- facts that affect many ---------------------------------------------------------------------
@@ -266,12 +268,12 @@ WORKS: dict[str, Callable[..., None]] = {
 }
 
 
-def go_on(event: NotificationsBehind) -> None:
+def run_next_step(event: NotificationsBehind) -> None:
     """Process the next step of a fact that affects many rows."""
     WORKS[event.work](*event.about, after=tuple(event.after))
 
 
-def _tell_rest(work: str, about: list[int | None], place: Place | None) -> None:
+def _publish_rest(work: str, about: list[int | None], place: Place | None) -> None:
     if place is not None:
         publish(NotificationsBehind(id=about[0] or 0, work=work, about=about, after=[*place]))
 
@@ -282,14 +284,14 @@ def _beyond(rows: "QuerySet[Any]", column: str, after: Place) -> "QuerySet[Any]"
     return rows.filter(rest, **{f"{column}__gte": after[0]}).order_by(column, "pk")
 
 
-def _mark_some(
+def _mark_batch(
     work: str, about: list[int | None], causes: "QuerySet[NotificationCause]", after: Place
 ) -> None:
     """Mark the next causes as due to be folded again."""
     marked = list(_beyond(causes, "user_id", after).values_list("user_id", "pk")[:STEP])
     place = (*marked[-1], 0) if len(marked) == STEP else None
     _mark(marked, is_all=after == START and place is None)
-    _tell_rest(work, about, place)
+    _publish_rest(work, about, place)
 
 
 def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
@@ -300,7 +302,7 @@ def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
         _fold_soon({user_id for user_id, _ in causes})
 
 
-def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
+def _notify_of_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
     """Notify an author that staff removed their text, with the kind of reason."""
     detail = accounts_queries.noted(act, kind.subject, subject_id)
     if detail is None:
@@ -309,7 +311,7 @@ def _tell_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
     sync([cause], lambda: True, str(detail.get("reason", "")))
 
 
-def _stands(post_id: int) -> bool:
+def _exists(post_id: int) -> bool:
     return not feeds_queries.texts([post_id])[post_id].is_deleted
 
 

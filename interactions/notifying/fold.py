@@ -22,7 +22,7 @@ from django.db.models import Q, QuerySet
 from accounts import queries as accounts_queries
 from accounts.live import hints, messages
 from feeds import queries as feeds_queries
-from interactions.cache import forget_unread
+from interactions.cache import invalidate_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
 from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.queries.notifications import has_seen_subject
@@ -39,7 +39,7 @@ FOLDS_MAX = 50
 # Actors that a group stores, and the minimum below which the fold looks for more.
 NEWEST, NEWEST_MIN = 8, 3
 READERS = 500
-HINT = {"type": messages.register("notification", make_up={})}
+HINT = {"type": messages.register("notification", catch_up={})}
 
 Key = tuple[int, int]  # kind, subject
 
@@ -103,7 +103,7 @@ def _fold(user_id: int) -> int | None:
     # Changes that the reader cannot see cause no hint.
     news = bool(changed) and has_seen_subject(user_id, changed)
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
-    transaction.on_commit(partial(_tell, user_id, news=news), robust=True)
+    transaction.on_commit(partial(_notify, user_id, news=news), robust=True)
     return len(due)
 
 
@@ -230,7 +230,7 @@ def _newest_of(group: Notification) -> dict[int, int]:
     return found
 
 
-def _tell(user_id: int, *, news: bool) -> None:
-    forget_unread([user_id])
+def _notify(user_id: int, *, news: bool) -> None:
+    invalidate_unread([user_id])
     if news:
         hints.push([user_id], HINT)

@@ -59,7 +59,8 @@ def _names(actors: Sequence[dict[str, Any]], count: int) -> Markup:
     if not names:
         return Markup()
     if len(names) == 1 == count:
-        return names[0]
+        # In Chinese a space follows the name.
+        return Markup(escape(_("%(name)s"))) % {"name": names[0]}  # noqa: S704
     if count <= len(names):
         first = Markup(escape(_(", "))).join(names[:-1])  # noqa: S704
         text = _("%(names)s and %(last)s")

@@ -198,7 +198,7 @@ def _cards(viewer: "Viewer", thread: Thread, rows: Sequence[Row]) -> list[Commen
         writer = people.get(writers.get(row["parent_id"], 0))
         card["answers"] = None if writer is None else writer["username"]
         if row["parent_id"] != row["root_id"] and row["parent_id"] not in answered:
-            card["parent_id"] = card["root_id"]  # of whom it answers nothing is told (T42)
+            card["parent_id"] = card["root_id"]  # does not reveal the answered person (T42)
         cards.append(card)
     return cards
 

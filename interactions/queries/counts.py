@@ -17,6 +17,6 @@ def number_of(counted: Counted, subj_type: SubjectType, ident: str) -> Combinabl
         subj_type=subj_type, subj_id=OuterRef(ident), counted=counted
     ).order_by()
     total = changes.values("subj_id").annotate(total=Sum("by")).values("total")
-    # MariaDB sums into a DECIMAL, and refuses to take from what is unsigned.
+    # MariaDB's SUM returns a DECIMAL, and unsigned columns allow no subtraction.
     pending = Coalesce(Cast(Subquery(total), IntegerField()), 0)
     return Cast(F(COLUMNS[counted]), IntegerField()) + pending

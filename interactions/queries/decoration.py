@@ -1,4 +1,4 @@
-"""Counts of posts, and what the reader did to them, for post cards."""
+"""Counts of posts and the reader's actions on them, for post cards."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -31,9 +31,9 @@ class Did(cache.Marked[int]):
 
 
 class Decoration(Values[bytes]):
-    """Puts counts, and what the reader did, on post cards.
+    """Adds counts and the reader's actions to post cards.
 
-    Cached values cost no query; what is lacking is read in two queries at most.
+    Cached values cost no query; missing ones are read in two queries at most.
     """
 
     cache = cache.COUNTS
@@ -48,7 +48,7 @@ class Decoration(Values[bytes]):
             self._mine.need(idents)
 
     def ask(self, batch: Batch) -> None:
-        """Ask for the posts that are new: two commands, one for a guest."""
+        """Look up new posts with two commands, one for a guest."""
         if self._me is not None:
             self._mine.expect(self._fresh)
             self._mine.ask(batch)
@@ -67,7 +67,7 @@ class Decoration(Values[bytes]):
         self._mine.lease(batch)
 
     def query(self, union: UnionRead) -> None:
-        """Read what the reader did as it is cached; then counts, with what that left unknown."""
+        """Read the actions to cache; then counts, together with actions that stay unknown."""
         self._mine.query(union)
         self.missing |= self._mine.missing
         super().query(union)
@@ -77,7 +77,7 @@ class Decoration(Values[bytes]):
         self._mine.fill()
 
     def apply(self, cards: "Sequence[Card]") -> None:
-        """Fill in the counts and what the reader did, of cards and of the posts in them."""
+        """Fill in counts and the reader's actions, on cards and on the posts in them."""
         every = [*cards, *(card["ref"] for card in cards if card["ref"] is not None)]
         ids = [int(card["id"]) for card in every]
         self.need(ids)
@@ -94,7 +94,7 @@ class Decoration(Values[bytes]):
             card["reposted"] = bits & _REPOSTED != 0
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
-        """Read counts as they are cached, and what the reader did where that is unknown."""
+        """Read counts in their cached form, and the reader's actions where these are unknown."""
         mine, union = dict.fromkeys(idents, 0), UnionRead()
         is_known = self._me is None or self._mine.known.keys() >= mine.keys()
         if is_known:
@@ -103,7 +103,7 @@ class Decoration(Values[bytes]):
             rows = union.add(_counts_and_mine, idents, self._me)
         changes = union.add(_changes, idents)
         union.run()
-        # To what has no subject nobody ever did anything.
+        # A post without a subject has no counts yet.
         found = dict.fromkeys(idents, b"0 0 0 0")
         pending = {(ident, counted): by for ident, counted, by, *_ in changes}
         for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, _ in rows:
@@ -115,7 +115,7 @@ class Decoration(Values[bytes]):
             if not is_known:
                 mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
         if not is_known:
-            self._mine.learn(mine)
+            self._mine.add_found(mine)
         return found
 
     def decode(self, found: Mapping[int, bytes]) -> Mapping[int, bytes]:
@@ -188,22 +188,22 @@ def _counted(
 ) -> "QuerySet[Subject, Any]":
     subjects = Subject.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids)
     names = ("like_count", "comment_count", "repost_count", "bookmark_count")
-    # MariaDB makes a DECIMAL of what is unsigned in one part of a union and signed in another.
+    # MariaDB returns a DECIMAL if a union mixes signed and unsigned columns.
     counts = [Cast(name, IntegerField()) for name in names]
     return subjects.values_list("subj_id", *counts, liked, bookmarked, reposted, Value(number))
 
 
 @compiled
 def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any]":
-    """Find what is not folded into the counts yet."""
+    """Select changes that are not folded into the counts yet."""
     changes = CountChange.objects.filter(subj_type=SubjectType.POST, subj_id__in=ids).order_by()
-    # MariaDB sums into a DECIMAL.
+    # MariaDB's SUM returns a DECIMAL.
     by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
     counted = Cast("counted", IntegerField())
     return by.values_list("subj_id", counted, "by", *[PADDING] * 5, Value(number))
 
 
 def decorate(viewer: "Viewer", cards: "list[Card]") -> "list[Card]":
-    """Fill in the counts of post cards and what the reader did, in two queries at most."""
+    """Fill in counts and the reader's actions on post cards, in two queries at most."""
     Decoration(None if viewer is None else viewer.pk).apply(cards)
     return cards

@@ -36,14 +36,14 @@ def likers(
     who: dict[int, int] = {}
 
     def run(after: Position | None, limit: int) -> list[Position]:
-        # Ids go by time: the cursor's time is there for those who read it, and is not asked for.
+        # Ids are ordered by time, so the time in the cursor is not used.
         some = rows if after is None else rows.filter(pk__lt=after.id)
         likes = list(some.values_list("created_at", "pk", "user_id")[:limit])
         who.update({ident: user_id for _, ident, user_id in likes})
         return [Position(moment, ident) for moment, ident, _ in likes]
 
-    def look(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
+    def fetch(ids: list[int], most: int) -> dict[int, dict[str, Any]]:
         people = relations_queries.shown_people(me, [who[ident] for ident in ids])
         return {ident: people[who[ident]] for ident in ids if who[ident] in people}
 
-    return page_filling.fill(look, page_filling.walk(run, cursor, size + 1), size)
+    return page_filling.fill(fetch, page_filling.walk(run, cursor, size + 1), size)

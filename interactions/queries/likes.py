@@ -20,8 +20,8 @@ def _liked_of(ids: Iterable[int], user_id: int) -> "QuerySet[Like, Any]":
 class LikedComments(cache.Marked[bool]):
     """The comments of one thread that the reader likes; none for a guest.
 
-    What no cache knows is read in one query, two while the cache is empty and the reader likes more
-    in this thread than it holds.
+    Missing values are read in one query; in two while the cache is empty and the reader likes more
+    comments of the thread than fit in it.
     """
 
     def __init__(self, viewer_id: int | None, thread: int, ids: Collection[int]) -> None:
@@ -34,7 +34,7 @@ class LikedComments(cache.Marked[bool]):
         return cache.pack_liked([cache.LikedRow(*row) for row in rows])
 
     def query(self, union: UnionRead) -> None:
-        """Read the likes that the cache has place for, then what it does not know."""
+        """Read the likes that fit in the cache, then the remaining ids."""
         super().query(union)
         if self.missing:
             self._others.update(_liked_of(self.missing, self._me))
@@ -47,7 +47,7 @@ class LikedComments(cache.Marked[bool]):
 
 @compiled
 def _liked_in(user_id: int, thread: int, *, limit: int) -> "QuerySet[Like, Any]":
-    # By the id of the comment, as a like knows no foreign key of what it is of.
+    # Joined by id: a like has no foreign key to its comment.
     likes = Comment.objects.filter(pk=OuterRef("subj_id")).values("like_count")
     rows = Like.objects.filter(user_id=user_id, thread=thread)
     rows = rows.annotate(kept=Coalesce(Subquery(likes), 0)).order_by("-kept", "-subj_id")

@@ -54,18 +54,18 @@ class Item(TypedDict):
 def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
     """Return a page of notifications, those with the newest actor first."""
     groups = _Groups(viewer.pk, Q(position__gt=0))
-    return page_filling.fill(groups.look, page_filling.walk(groups.run, cursor, size + 1), size)
+    return page_filling.fill(groups.fetch, page_filling.walk(groups.run, cursor, size + 1), size)
 
 
 def unread_count(viewer: "User") -> tuple[int, bool]:
-    """Return how many notifications are unread, up to 99, and if there are more."""
+    """Return the number of unread notifications, up to 99, and whether there are more."""
     reads.run(unread := Unread([viewer.pk]))
     count = unread.value
     return min(count, UNREAD_MAX), count > UNREAD_MAX
 
 
 def preferences(viewer: "User") -> dict[str, Choice]:
-    """Return whose doings a person wants to hear of, by name of the kind."""
+    """Return a person's notification settings, by name of the kind."""
     readers = NotificationReader.objects.filter(pk=viewer.pk)
     chosen = readers.values_list("preferences", flat=True).first() or {}
     return {name: chosen.get(name, DEFAULT) for name in CHOOSABLE}
@@ -74,8 +74,8 @@ def preferences(viewer: "User") -> dict[str, Choice]:
 class Unread(Numbers):
     """The number of a reader's unread notifications.
 
-    The cached number counts while nobody was banned or let in again since; whatever else it
-    depends on forgets it.
+    A ban or its end makes all cached numbers stale; every other change invalidates the number of
+    its reader.
     """
 
     cache = cache.UNREAD
@@ -91,14 +91,14 @@ class Unread(Numbers):
 
 
 def count_unread(user_id: int) -> int:
-    """Count what is unread from the tables, UNREAD_MAX + 1 for more.
+    """Count unread notifications from the tables; UNREAD_MAX + 1 stands for more.
 
-    What is below more that is hidden than ROUNDS_MAX rounds look at does not count.
+    At most ROUNDS_MAX rounds are read; items below that many hidden ones do not count.
     """
     count, groups = 0, _Groups(user_id, Q(is_unread=True))
     runs = page_filling.walk(groups.run, None, UNREAD_MAX + 1)
     for run in islice(runs, page_filling.ROUNDS_MAX):
-        found = groups.look([place.id for place in run])
+        found = groups.fetch([place.id for place in run])
         count += sum(not item["read"] for item in found.values())
         if count > UNREAD_MAX:
             return UNREAD_MAX + 1
@@ -106,13 +106,13 @@ def count_unread(user_id: int) -> int:
 
 
 def has_seen_subject(user_id: int, rows: Sequence[Notification]) -> bool:
-    """True when the reader may see what one of these groups is about."""
+    """True when the reader may see the subject of one of these groups."""
     subjects = _Subjects(user_id, rows)
     return any(subjects.of(row) is not None for row in rows)
 
 
 class _Groups:
-    """A reader's groups by place: `run` reads some after a cursor, newest first, `look` shows."""
+    """A reader's groups: `run` reads places after a cursor, `fetch` the visible items of these."""
 
     def __init__(self, user_id: int, which: Q) -> None:
         self._id = user_id
@@ -125,7 +125,7 @@ class _Groups:
         self._read = {row.pk: row for row in found}
         return [Position(row.position, row.pk) for row in found]
 
-    def look(self, ids: Sequence[int], most: int = 0) -> dict[int, Item]:
+    def fetch(self, ids: Sequence[int], most: int = 0) -> dict[int, Item]:
         return _shown(self._id, [self._read[ident] for ident in ids])
 
 
@@ -167,9 +167,9 @@ def _face(card: accounts_queries.Card) -> dict[str, Any]:
 
 
 def _blocked_beyond(user_id: int, rows: Sequence[Notification]) -> dict[tuple[int, int], int]:
-    """Return how many of the actors that are counted but not at hand are blocked either way.
+    """Return the number of counted actors beyond `newest` with a block in either direction.
 
-    None as soon as the event of the block was handled; then they are not counted.
+    Once the event of a block has been handled, its actors are no longer counted.
     """
     large = [row for row in rows if row.actor_count > len(row.newest)]
     if not large:
@@ -201,7 +201,7 @@ class _Subjects:
         self._comments = _visible_comments(user_id, _ids(rows, "comment", official=False))
 
     def of(self, row: Notification) -> str | None:
-        """Return the beginning of a group's subject, empty for a person; None: not to be seen."""
+        """Return the beginning of a group's subject, empty for a person; None if hidden."""
         kind = BY_VALUE[row.kind]
         if kind.official:
             return _preview(self._removed[kind.subject].get(row.subject_id, ""))
@@ -217,13 +217,13 @@ class _Subjects:
 
 
 def _own_posts(user_id: int, ids: Collection[int]) -> dict[int, str]:
-    """Return the words of the reader's own posts, deleted ones too."""
+    """Return the texts of the reader's own posts, deleted ones too."""
     found = feeds_queries.texts(ids).items() if ids else ()
     return {ident: post.title or post.content for ident, post in found if post.author_id == user_id}
 
 
 def _own_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
-    """Return the words of the reader's own comments, deleted ones too."""
+    """Return the texts of the reader's own comments, deleted ones too."""
     if not ids:
         return {}
     own = Comment.objects.filter(pk__in=ids, author_id=user_id)
@@ -236,7 +236,7 @@ def _ids(rows: Sequence[Notification], subject: str, *, official: bool) -> set[i
 
 
 def _visible_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:
-    """Return the words of those comments that stand and whose thread the reader may see."""
+    """Return the texts of comments that are not deleted, in threads that the reader may see."""
     if not ids:
         return {}
     seen = visible_to(user_id).filter(pk__in=ids, deleted=False)

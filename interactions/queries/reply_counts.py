@@ -1,8 +1,9 @@
 """Counts the replies that a reader sees below comments, without reading the replies.
 
-The kept count has all live replies. Taken off are those by people who are banned or gone, the same
-for everybody and cached with the token of who is (`STANDING`), and those by people with a block
-either way, found from the few such people. Of a featured thread what may show is counted.
+The stored count includes all live replies. Two numbers are subtracted: replies by banned or closed
+accounts, which are the same for every reader and cached with the `STANDING` token; and replies by
+people with a block in either direction, found from these few people. In a featured thread the
+visible replies are counted instead.
 """
 
 from collections import Counter
@@ -21,9 +22,9 @@ from socialsite.core.db.compiled import UnionRead
 
 
 class ReplyCounts(Numbers):
-    """Live replies that a reader sees, by comment; comments without replies are missing.
+    """Live replies that a reader may see, by comment; comments without replies are missing.
 
-    Of a root those of its whole thread, of a reply its direct answers; `rows` are either.
+    For a root its whole thread counts, for a reply its direct replies; `rows` are all of one kind.
     """
 
     cache = cache.GONE
@@ -43,7 +44,7 @@ class ReplyCounts(Numbers):
         return super().is_cached and (needs_no_query or not self._kept)
 
     def query(self, union: UnionRead) -> None:
-        """Count what is not cached, and what belongs to this reader."""
+        """Count replies that are not cached, and those of this reader's blocks."""
         super().query(union)
         if self._thread.writers is not None:
             self._picked = self._count_picked(self._thread.writers)
@@ -81,7 +82,7 @@ class ReplyCounts(Numbers):
         return self._count(rows.filter(author__banned_at=None, author__deleted_at=None))
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
-        """Count the live replies by people who are banned or gone, as they are cached."""
+        """Count live replies by banned or closed accounts, in their cached form."""
         closed = Q(author__banned_at__isnull=False) | Q(author__deleted_at__isnull=False)
         counts = self._count(self._live(idents).filter(closed))
         return {ident: b"%d" % counts.get(ident, 0) for ident in idents}

@@ -1,13 +1,13 @@
-"""The places of comments in a thread, and the rows there that a reader may see.
+"""Reads places of comments in a thread, and their rows that a reader may see.
 
 - A list of comments is read in two steps: places of the thread from the index alone, then the rows
-  of those that the reader may see; on past what is hidden until the page is full. In one step
-  MariaDB joins every comment above the cursor before it drops it (in the middle of 50,000 comments:
-  80 ms against 2).
-- Pinned comments stand first. Their places are those of the rest raised by PINNED, so that one
-  order and one cursor hold for both parts; the rest passes over them, so none comes twice.
-- Of a featured thread (A36) only what may show is looked at, however long it is: the pinned ones,
-  by an index those of its author and of the reader, and what the reader replied below.
+  of those that the reader may see; hidden ones are replaced until the page is full. In one step,
+  MariaDB would join every comment above the cursor before it drops it (in the middle of 50,000
+  comments: 80 ms instead of 2).
+- Pinned comments come first. Their places are raised by PINNED, so one order and one cursor work
+  for both parts. The second part skips them, so no comment appears twice.
+- In a featured thread (A36) only candidates are read, however long it is: pinned comments; comments
+  of its author and of the reader, by an index; comments that the reader replied to.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ from socialsite.core.http.pagination import Page, Position, before
 Sort = Literal["new", "hot"]
 Row = dict[str, Any]
 
-# Looked at beyond a page at once: where few are hidden, no second look is needed.
+# Additional places per page: with few hidden comments, one round is enough.
 SPARE = 5
-# Above every time in ms and every number of likes, below the largest that a cursor holds.
+# Above every time in ms and every number of likes, below the maximum of a cursor.
 PINNED = 2**52
 
 _COLUMNS = (
@@ -45,7 +45,7 @@ _COLUMNS = (
 
 
 def values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, Row]":
-    """Return the rows of comments as they are hydrated."""
+    """Return the columns that the hydration of comments needs."""
     likes = number_of(Counted.LIKE, SubjectType.COMMENT, "id")
     return comments.annotate(likes=likes).values(*_COLUMNS)
 
@@ -55,9 +55,9 @@ class Thread:
     """The comments on a subject itself (`root_id` None), or the replies below a root, in an order.
 
     `new` and `old` are by (position, id), `hot` is by (like_count, id). With `answers_to` only the
-    replies that answer that reply are listed. `pins` are the pinned comments of the subject, and
-    `writers`, for a featured one, the people besides of whom there may be anything to see, and
-    `answered` the comments there that the reader replied below.
+    replies that answer that reply are listed. `pins` are the pinned comments of the subject;
+    for a featured one, `writers` are the people whose other comments may show, and `answered` the
+    comments that the reader replied to.
     """
 
     subject_id: int
@@ -73,7 +73,7 @@ class Thread:
         return "like_count" if self.order == "hot" else "position"
 
     def pinned(self, viewer_id: int | None, after: Position | None) -> list[tuple[Position, Row]]:
-        """Return the pinned comments on the subject itself after a place among them, in order."""
+        """Return the pinned comments on the subject itself after a place, in order."""
         if self.order == "old" or not self.pins or (after is not None and after.ts_ms < PINNED):
             return []
         found = []
@@ -87,10 +87,10 @@ class Thread:
         )
 
     def places(self, after: Position | None, limit: int) -> list[Position]:
-        """Return the next places in order, of hidden comments too."""
+        """Return the next places in order, including hidden comments."""
         rows = Comment.objects.filter(subject_id=self.subject_id, root_id=self.root_id)
         if self.answers_to is not None:
-            # By the index of the answers, which are all in one thread.
+            # Uses the index of direct replies, which are all in one thread.
             rows = Comment.objects.filter(parent_id=self.answers_to)
         if self.writers is None:
             return self._next(rows, after, limit)
@@ -114,19 +114,19 @@ class Thread:
         if self.order == "old":
             newer = Q(position__gt=place.ts_ms) | Q(id__gt=place.id)
             return Q(position__gte=place.ts_ms) & newer
-        # Two ranges of the index and not one as in `before`: thousands of comments have the same
-        # number of likes, most of them none.
+        # Two index ranges instead of the one of `before`: thousands of comments have the same
+        # number of likes, mostly none.
         return Q(like_count__lt=place.ts_ms) | Q(like_count=place.ts_ms, id__lt=place.id)
 
     def rows(self, viewer_id: int | None, idents: Sequence[int]) -> dict[int, Row]:
-        """Return the rows of those comments that the reader may see, by id."""
+        """Return the rows of the comments that the reader may see, by id."""
         skipped = set() if self.order == "old" else set(self.pins)
         ids = [ident for ident in idents if ident not in skipped]
         return {row["id"]: row for row in values(visible_to(viewer_id).filter(pk__in=ids))}
 
 
 def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size: int) -> Page[Row]:
-    """Return one page of what the reader may see of a thread.
+    """Return one page of the comments of a thread that the reader may see.
 
     It is full, or the thread ends with it, but for what `refill.fill` says.
     """

@@ -50,7 +50,7 @@ def drift() -> list[tuple[Any, ...]]:
     return found
 
 
-def told() -> list[str]:
+def pending_events() -> list[str]:
     """Return the types of undelivered events of interactions, in the order written."""
     rows = Event.objects.filter(aggregate_type__in=("like", "comment")).order_by("pk")
     return list(rows.values_list("type", flat=True))

@@ -22,7 +22,7 @@ from interactions.models import (
     Subject,
     SubjectType,
 )
-from interactions.tests.helpers import drift, told
+from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import db
@@ -70,13 +70,13 @@ def test_a_like_counts_once_however_often_it_is_repeated(post, reader, other) ->
     assert actions.like(other, POST, post.pk) == 2
     assert [actions.unlike(reader, POST, post.pk) for _ in range(3)] == [1, 1, 1]
     assert Like.objects.count() == 1
-    assert told() == ["Liked", "Liked", "Unliked"]
+    assert pending_events() == ["Liked", "Liked", "Unliked"]
     assert drift() == []
 
 
-def test_an_unlike_of_what_was_never_liked_changes_nothing(post, reader) -> None:
+def test_an_unlike_without_a_like_changes_nothing(post, reader) -> None:
     assert actions.unlike(reader, POST, post.pk) == 0
-    assert told() == []
+    assert pending_events() == []
 
 
 def test_likes_of_a_comment_are_counted_on_the_comment(post, reader, other) -> None:
@@ -103,9 +103,7 @@ def test_the_mark_of_the_author_follows_the_authors_like(post, author, reader, o
 
 @pytest.mark.parametrize("act", [actions.like, actions.unlike])
 @pytest.mark.parametrize("how", ["gone", "blocks", "blocked", "banned", "followers", "unknown"])
-def test_what_a_person_may_not_see_cannot_be_liked(
-    act, how, post, author, reader, make_post
-) -> None:
+def test_hidden_content_cannot_be_liked(act, how, post, author, reader, make_post) -> None:
     comment = actions.comment(author, post.pk, "mine")
     ident = post.pk
     if how == "gone":
@@ -154,16 +152,16 @@ def test_a_deleted_comment_cannot_be_liked_even_where_its_tombstone_shows(
 
 
 # --- comments -----------------------------------------------------------------------------------
-def test_a_comment_is_kept_with_its_words_and_counted(post, reader) -> None:
+def test_a_comment_is_stored_with_its_text_and_counted(post, reader) -> None:
     made = actions.comment(reader, post.pk, "  two\r\nlines\x07 \n")
     row = Comment.objects.get()
     assert (row.pk, row.root_id, row.parent_id, row.author_id) == (made.pk, None, None, reader.pk)
     assert CommentContent.objects.get(pk=made.pk).content == "two\nlines"
     assert subject_of(post).comment_count == 1
-    assert told() == ["Commented"]
+    assert pending_events() == ["Commented"]
 
 
-def test_replies_hang_from_the_root_and_name_what_they_answer(post, reader, other) -> None:
+def test_replies_are_below_the_root_and_name_the_answered_comment(post, reader, other) -> None:
     root = actions.comment(reader, post.pk, "root")
     reply = actions.comment(other, post.pk, "reply", root.pk)
     answer = actions.comment(reader, post.pk, "answer", reply.pk)
@@ -189,7 +187,7 @@ def test_a_text_that_is_no_comment_is_refused(text, post, reader) -> None:
 
 
 @pytest.mark.parametrize("text", ["x" * 1000, "🙂" * 1000, "a\r\n" * 499 + "ab", "👨‍👩‍👧", "ß"])
-def test_texts_up_to_the_limit_are_kept(text, post, reader) -> None:
+def test_texts_up_to_the_limit_are_stored(text, post, reader) -> None:
     actions.comment(reader, post.pk, text)
     assert CommentContent.objects.get().content == text.replace("\r\n", "\n")
 
@@ -233,7 +231,7 @@ def test_nobody_replies_across_a_block_of_either_direction(post, reader, other, 
     actions.comment(reader, post.pk, "hello", reply.pk)
 
 
-def test_nobody_comments_on_what_they_may_not_see(post, author, reader) -> None:
+def test_nobody_comments_on_hidden_posts(post, author, reader) -> None:
     relations_actions.block(author, reader)
     with pytest.raises(NotFound):
         actions.comment(reader, post.pk, "hello")
@@ -254,7 +252,7 @@ def test_the_mark_of_an_authors_answer_goes_with_their_last_answer(
     assert Comment.objects.get(pk=root.pk).attrs == AUTHOR_LIKED
 
 
-def test_it_goes_also_when_staff_who_do_not_see_the_post_delete_that_answer(
+def test_the_mark_clears_also_when_staff_who_cannot_see_the_post_delete_the_answer(
     author, reader, other, make_post
 ) -> None:
     relations_actions.follow(reader, author)
@@ -274,10 +272,10 @@ def test_a_comment_is_deleted_once_by_its_author(post, reader) -> None:
         assert actions.delete_comment(reader, comment.pk).subject.subj_id == post.pk
     assert Comment.objects.get().deleted
     assert subject_of(post).comment_count == 0
-    assert told() == ["Commented", "CommentDeleted"]
+    assert pending_events() == ["Commented", "CommentDeleted"]
 
 
-def test_a_count_that_is_off_keeps_nobody_from_deleting(post, author, reader) -> None:
+def test_a_wrong_count_does_not_prevent_deleting(post, author, reader) -> None:
     root = actions.comment(reader, post.pk, "root")
     reply = actions.comment(reader, post.pk, "reply", root.pk)
     Subject.objects.update(comment_count=0)
@@ -290,7 +288,7 @@ def test_a_count_that_is_off_keeps_nobody_from_deleting(post, author, reader) ->
     assert AuthorHead.objects.get().post_count == 0
 
 
-def test_the_posts_author_and_staff_delete_what_others_wrote(
+def test_the_author_of_the_post_and_staff_delete_comments_of_others(
     post, author, reader, other, make_user
 ) -> None:
     staff = make_user()
@@ -399,14 +397,14 @@ class TestThreads:
         assert drift() == []
 
     @pytest.mark.parametrize("kind", [POST, COMMENT])
-    def test_likes_wait_for_nobody_who_holds_what_is_liked(
+    def test_likes_do_not_wait_for_a_lock_on_the_liked_row(
         self, kind, make_user, make_post
     ) -> None:
         author, first, *others = [make_user() for _ in range(5)]
         post = make_post(author).pk
         ident = post if kind == POST else actions.comment(author, post, "hello").pk
         actions.like(first, kind, ident)
-        kept: Any = actions.counts._kept(kind, ident)
+        kept: Any = actions.counts._counts_row(kind, ident)
         with transaction.atomic():
             held = kept.select_for_update().get().like_count
             counts = self.run([partial(actions.like, p, kind, ident) for p in others])
@@ -418,7 +416,7 @@ class TestThreads:
         assert kept.get().like_count == 3
         assert not CountChange.objects.exists()
 
-    def test_reposts_and_bookmarks_wait_for_nobody_who_holds_the_post(
+    def test_reposts_and_bookmarks_do_not_wait_for_a_lock_on_the_post(
         self, make_user, make_post, monkeypatch
     ) -> None:
         monkeypatch.setattr(actions.counts, "FOLD_AT", 7)
@@ -426,7 +424,7 @@ class TestThreads:
         post = make_post(author).pk
         actions.bookmark(first, post)
         feeds_actions.repost(first, post)
-        kept: Any = actions.counts._kept(POST, post)
+        kept: Any = actions.counts._counts_row(POST, post)
         with transaction.atomic():
             kept.select_for_update().get()
             counts = self.run([partial(actions.bookmark, p, post) for p in others])
@@ -440,7 +438,7 @@ class TestThreads:
         assert not CountChange.objects.exists()
         assert drift() == []
 
-    def test_kept_counts_and_their_changes_are_the_likes_at_every_moment(
+    def test_stored_counts_plus_their_changes_equal_the_likes_at_every_moment(
         self, make_user, make_post, monkeypatch
     ) -> None:
         monkeypatch.setattr(actions.counts, "FOLD_AT", 3)
@@ -535,7 +533,7 @@ class TestThreads:
             root = actions.comment(person, post, "root").pk
             self.run([partial(actions.delete_comment, person, root)] * THREADS)
         assert drift() == []
-        assert told().count("CommentDeleted") == ROUNDS
+        assert pending_events().count("CommentDeleted") == ROUNDS
 
     def test_nobody_slips_in_after_the_subject_was_closed(self, make_user, make_post) -> None:
         person = make_user()

@@ -61,7 +61,7 @@ def test_put_and_delete_of_a_like_can_be_repeated(client, post, author) -> None:
             assert answer.json() == {"liked": False, "like_count": 0}
 
 
-def test_a_post_tells_my_like_and_its_counts(client, post, api) -> None:
+def test_a_post_shows_my_like_and_its_counts(client, post, api) -> None:
     client.put(f"/api/v1/posts/{post.pk}/like")
     talk(client, post, content="hello")
     mine = client.get(f"/api/v1/posts/{post.pk}").json()
@@ -70,7 +70,7 @@ def test_a_post_tells_my_like_and_its_counts(client, post, api) -> None:
     assert (theirs["liked"], theirs["like_count"], theirs["comment_count"]) == (False, 1, 1)
 
 
-def test_likes_across_a_block_are_404_like_what_does_not_exist(client, post, author, me) -> None:
+def test_likes_across_a_block_are_404_like_missing_posts(client, post, author, me) -> None:
     comment = actions.comment(author, post.pk, "hello")
     relations_actions.block(author, me)
     for path in (f"posts/{post.pk}", f"comments/{comment.pk}", "posts/5", "comments/5"):

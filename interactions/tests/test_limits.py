@@ -70,12 +70,12 @@ def test_an_api_that_writes_has_a_budget(make_user, make_post, api_for, name: st
     assert nothing_written(post)
     assert client.get(f"/api/v1/posts/{post.pk}").status_code == 200
     assert client.get(f"/api/v1/posts/{post.pk}/comments").status_code == 200
-    redis.forget([Take(bucket, me.pk).key])
+    redis.invalidate([Take(bucket, me.pk).key])
     assert send().status_code in (200, 201, 204)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_that_writes_has_the_same_and_keeps_what_was_typed(
+def test_a_page_that_writes_has_the_same_and_shows_the_input(
     make_user, make_post, name: str
 ) -> None:
     bucket, path, fields, is_form = PAGES[name]
@@ -89,7 +89,7 @@ def test_a_page_that_writes_has_the_same_and_keeps_what_was_typed(
         assert "Too many requests" in page
         assert not is_form or "my words" in page or headers
     assert nothing_written(post)
-    redis.forget([Take(bucket, me.pk).key])
+    redis.invalidate([Take(bucket, me.pk).key])
     assert browser.post(path.format(post.pk), fields).status_code == 303
 
 
@@ -117,7 +117,7 @@ def test_pins_and_settings_have_the_budget_of_marks(make_user, make_post, api_fo
         assert send().status_code == 429
 
 
-def test_an_answer_that_was_lost_is_told_again_without_a_budget(make_user, api_for) -> None:
+def test_a_lost_response_is_repeated_without_a_budget(make_user, api_for) -> None:
     me = make_user()
     client = api_for(me)
 

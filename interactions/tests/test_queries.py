@@ -60,7 +60,7 @@ def walk(read, size: int) -> list[dict]:
         cursor = Position.decode(page.next)
 
 
-def test_counts_are_read_as_integers_with_what_is_not_folded_yet(reader, author, post) -> None:
+def test_counts_are_integers_that_include_unfolded_changes(reader, author, post) -> None:
     """A union of signed and unsigned columns would return decimals."""
     actions.like(reader, POST, post.pk)
     actions.like(author, POST, post.pk)
@@ -289,7 +289,7 @@ def test_a_deleted_reply_stays_while_it_is_answered(post, author, reader) -> Non
     assert queries.replies(reader, root.pk).items == []
 
 
-def test_a_tombstone_whose_replies_one_may_not_see_is_not_there(post, author, make_user) -> None:
+def test_a_tombstone_with_only_hidden_replies_is_hidden(post, author, make_user) -> None:
     one, two = make_user(), make_user()
     root = actions.comment(one, post.pk, "root")
     actions.comment(two, post.pk, "reply", root.pk)

@@ -82,7 +82,7 @@ def spoiled(name: str, post: int) -> tuple[Any, str]:
     return model.objects.filter(**which, **{ident: post}), column
 
 
-def kept(rows: Any, column: str) -> int:
+def stored(rows: Any, column: str) -> int:
     return rows.values_list(column, flat=True).get()
 
 
@@ -105,18 +105,18 @@ def test_counts_that_are_right_are_left_alone_folded_or_not(post) -> None:
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_each_counter_that_is_off_is_found_left_and_mended(post, name, caplog, monkeypatch) -> None:
+def test_each_wrong_counter_is_found_reported_and_repaired(post, name, caplog, monkeypatch) -> None:
     assert set(PLACES) == set(recount.COUNTERS)
     monkeypatch.setattr(recount, "STEP", 2)
     rows, column = spoiled(name, post)
     for more in (40, -PLACES[name][3]):  # the second with folded likes
-        before, off = kept(rows, column), abs(more)
+        before, off = stored(rows, column), abs(more)
         wrong = before + more
         rows.update(**{column: wrong})
         printed, code = command()
         assert "wrong 1\n" in printed
         assert f"\n{name:14}off by {off}\n" in printed
-        assert (code, kept(rows, column)) == (1, wrong)
+        assert (code, stored(rows, column)) == (1, wrong)
         with caplog.at_level(logging.WARNING):
             tasks.check_counts()
         assert f"{{'{name}': {more}}}" in caplog.text
@@ -128,10 +128,10 @@ def test_each_counter_that_is_off_is_found_left_and_mended(post, name, caplog, m
     while relay.relay():
         pass
     assert drift() == []
-    assert kept(rows, column) == PLACES[name][3]
+    assert stored(rows, column) == PLACES[name][3]
 
 
-def test_reasons_and_counts_of_a_row_that_is_gone_are_mended(post, people) -> None:
+def test_reasons_and_counts_of_a_missing_row_are_repaired(post, people) -> None:
     feeds_actions.delete(people[1], feeds_queries.reposts().filter(author_id=people[1].pk).get().pk)
     while relay.relay():
         pass
@@ -146,13 +146,13 @@ def test_reasons_and_counts_of_a_row_that_is_gone_are_mended(post, people) -> No
     assert (recount.run().wrong, drift(), Subject.objects.count()) == (0, [], 2)
 
 
-def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, people) -> None:
+def test_a_count_that_would_fall_below_zero_is_repaired_from_the_rows(post, people) -> None:
     """A fold stops at 0, so the difference changes after it was found."""
     rows, _ = spoiled("likes", post)
     while relay.relay():
         pass
     rows.update(like_count=0)
-    wrong = recount._look_at_subjects(rows)
+    wrong = recount._compare_subjects(rows)
     for person in people[:3]:
         actions.unlike(person, POST, post)
     actions.fold_counts(POST, post)
@@ -162,7 +162,7 @@ def test_what_falls_below_nothing_while_it_is_off_is_mended_from_the_rows(post, 
     assert drift() == []
 
 
-def test_a_count_is_mended_although_people_never_stop(post, make_user, monkeypatch) -> None:
+def test_a_count_is_repaired_while_people_go_on(post, make_user, monkeypatch) -> None:
     """With each fold of the fix somebody else likes the post."""
     rows, _ = spoiled("likes", post)
     rows.update(like_count=7)
@@ -181,7 +181,7 @@ def test_a_count_is_mended_although_people_never_stop(post, make_user, monkeypat
     assert drift() == []
 
 
-def test_the_check_is_on_the_schedule_and_only_the_newest_are_kept(monkeypatch) -> None:
+def test_the_check_is_on_the_schedule_and_only_the_newest_are_stored(monkeypatch) -> None:
     entry = settings.CELERY_BEAT_SCHEDULE["check-interaction-counts"]
     assert entry["task"] == tasks.check_counts.name
     monkeypatch.setattr(recount, "KEPT_CHECKS", 2)
@@ -193,7 +193,7 @@ def test_the_check_is_on_the_schedule_and_only_the_newest_are_kept(monkeypatch) 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) -> None:
+def test_repairing_while_people_write_is_never_wrong(post, people, monkeypatch) -> None:
     """Correct counts are never changed; after the fix wrong ones agree, too."""
     monkeypatch.setattr(recount, "STEP", 3)
     root = Comment.objects.filter(subject__subj_id=post, root=None).get()
@@ -227,7 +227,7 @@ def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) ->
                 case 5:
                     actions.fold_counts(POST, post)
 
-    def mend() -> None:
+    def repair() -> None:
         recount.run(fix=True)
         while not over.is_set():
             wrong.extend(recount.run(fix=True).drift.items())
@@ -240,5 +240,5 @@ def test_mending_while_people_write_is_never_wrong(post, people, monkeypatch) ->
         finally:
             over.set()
 
-    assert at_once([mend, write_all]) == [None, None]
+    assert at_once([repair, write_all]) == [None, None]
     assert wrong == []

@@ -107,13 +107,13 @@ def test_each_thing_is_reported_once_until_its_case_is_closed(
         ({"id": "x"}, "id"),
     ],
 )
-def test_what_is_wrong_is_said_at_its_field(client, things, values, field) -> None:
+def test_errors_show_at_their_field(client, things, values, field) -> None:
     answer = send(client, **{"kind": "post", "ident": things["post"]} | values)
     assert (answer.status_code, set(answer.json()["fields"])) == (400, {field})
     assert not Case.objects.exists()
 
 
-def test_what_one_may_not_see_cannot_be_reported_and_is_not_told_from_nothing(
+def test_hidden_objects_cannot_be_reported_and_look_like_missing_ones(
     client, me, api, author, things, make_user, api_for
 ) -> None:
     assert send(api, "post", things["post"]).status_code == 401
@@ -127,7 +127,7 @@ def test_what_one_may_not_see_cannot_be_reported_and_is_not_told_from_nothing(
     assert not Case.objects.exists()
 
 
-def test_people_may_report_whom_they_block_but_not_themselves(
+def test_people_may_report_blocked_people_but_not_themselves(
     client, me, author, things, api_for
 ) -> None:
     relations_actions.block(me, author)
@@ -164,7 +164,9 @@ def test_the_page_reports_without_javascript_and_loses_nothing_typed(me, things,
     assert "/login" in Client().get(f"/report/post/{things['post']}")["Location"]
 
 
-def test_the_reported_are_never_told_who_it_was(client, me, author, things, drain, api_for) -> None:
+def test_the_reporter_is_never_revealed_to_the_reported(
+    client, me, author, things, drain, api_for
+) -> None:
     for kind, ident in things.items():
         send(client, kind, ident, words="Whistle was here")
     drain()
@@ -191,7 +193,7 @@ def test_members_do_nothing_with_the_queue(client, me, author, things) -> None:
     assert not AuditEntry.objects.filter(action__in=("ban", "delete_post")).exists()
 
 
-def test_staff_without_the_second_factor_that_the_site_asks_for_do_nothing(
+def test_staff_without_a_required_second_factor_may_not_act(
     client, staff, things, settings
 ) -> None:
     settings.STAFF_TOTP = True
@@ -269,7 +271,9 @@ def test_a_moderator_cannot_ban_an_admin_by_way_of_the_queue(
 
 
 @pytest.mark.parametrize("how", ["by its author", "by staff", "ban"])
-def test_what_ends_elsewhere_leaves_the_queue(how, client, staff, author, things, drain) -> None:
+def test_objects_deleted_elsewhere_leave_the_queue(
+    how, client, staff, author, things, drain
+) -> None:
     for kind in ("post", "comment"):
         send(client, kind, things[kind])
     actor = author if how == "by its author" else staff
@@ -284,14 +288,14 @@ def test_what_ends_elsewhere_leaves_the_queue(how, client, staff, author, things
 
 
 @pytest.mark.parametrize("kind", ["post", "comment", "user"])
-def test_what_ends_while_it_is_reported_opens_no_case(
+def test_an_object_deleted_while_it_is_reported_opens_no_case(
     kind, me, author, things, drain, monkeypatch
 ) -> None:
     """Its event has run before there is a case to close."""
     reports = import_module("interactions.actions.reports")
     keep = reports._report
 
-    def keep_late(*args: Any) -> bool:
+    def store_late(*args: Any) -> bool:
         ends: dict[str, Any] = {
             "post": lambda: feeds_actions.delete(author, things["post"]),
             "comment": lambda: actions.delete_comment(author, things["comment"]),
@@ -301,7 +305,7 @@ def test_what_ends_while_it_is_reported_opens_no_case(
         drain()
         return keep(*args)
 
-    monkeypatch.setattr(reports, "_report", keep_late)
+    monkeypatch.setattr(reports, "_report", store_late)
     with pytest.raises(errors.AppError):
         actions.report(me, ReportedKind[kind.upper()], things[kind], "spam")
     assert not Case.objects.exists()
@@ -323,12 +327,12 @@ def test_the_queue_costs_no_query_a_row(client, staff, make_user, make_post) -> 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_of_many_at_once_each_person_has_one_open_report(make_user, make_post) -> None:
+def test_many_reports_at_once_open_one_for_each_person(make_user, make_post) -> None:
     people = [make_user() for _ in range(3)]
     post = make_post(make_user()).pk
     staff = accounts_actions.promote(make_user(), Role.MEMBER | Role.MODERATOR)
 
-    def tell(person: Any) -> None:
+    def report(person: Any) -> None:
         for _ in range(10):
             actions.report(person, POST, post, "spam")
 
@@ -337,8 +341,8 @@ def test_of_many_at_once_each_person_has_one_open_report(make_user, make_post) -
             for found in Case.objects.all():
                 actions.dismiss_reports(staff, found.pk)
 
-    results = at_once([*(lambda person=person: tell(person) for person in people * 2), dismiss])
+    results = at_once([*(lambda person=person: report(person) for person in people * 2), dismiss])
     assert not any(isinstance(result, Exception) for result in results), results
-    tell(people[0])
+    report(people[0])
     assert all(kept == true for kept, true in open_counts())
     assert Report.objects.filter(reporter=people[0], is_open=True).count() == 1

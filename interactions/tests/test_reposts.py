@@ -43,7 +43,7 @@ def post(author, make_post):
     return make_post(author, content=MARK)
 
 
-def told() -> list[str]:
+def pending_events() -> list[str]:
     rows = Event.objects.filter(type__in=("PostReposted", "RepostDeleted")).order_by("pk")
     return list(rows.values_list("type", flat=True))
 
@@ -68,13 +68,13 @@ def test_a_repost_without_words_is_there_once_and_can_be_undone(client, post, dr
     assert (again.status_code, again.json()["id"]) == (200, made["id"])
     seen = card(client, post.pk)
     assert (seen["repost_count"], seen["reposted"]) == (1, True)
-    assert told() == ["PostReposted"]
+    assert pending_events() == ["PostReposted"]
     for _ in range(2):
         assert client.delete(address).status_code == 204
         seen = card(client, post.pk)
         assert (seen["repost_count"], seen["reposted"]) == (0, False)
     assert client.get(f"{V1}posts/{made['id']}").status_code == 404
-    assert told() == ["PostReposted", "RepostDeleted"]
+    assert pending_events() == ["PostReposted", "RepostDeleted"]
     assert client.post(address, format="json").status_code == 201
     drain()
     assert drift() == []
@@ -117,7 +117,7 @@ def test_a_repost_of_a_repost_shows_the_original(client, post, make_user, api_fo
     assert card(client, quote.pk)["repost_count"] == 0
 
 
-def test_what_is_for_followers_is_reposted_by_its_author_only(
+def test_posts_for_followers_are_reposted_by_their_author_only(
     client, me, author, make_post, api_for, make_user
 ) -> None:
     post = make_post(author, content=MARK, visibility="followers")
@@ -136,7 +136,7 @@ def test_what_is_for_followers_is_reposted_by_its_author_only(
 
 
 @pytest.mark.parametrize("how", ["blocks", "is blocked", "deleted", "banned", "for followers"])
-def test_a_repost_never_shows_what_its_reader_may_not_see(
+def test_a_repost_never_shows_a_hidden_source(
     how, me, author, post, make_user, api_for, drain
 ) -> None:
     sharer = make_user()
@@ -185,9 +185,7 @@ def test_a_repost_can_be_undone_when_its_post_is_out_of_sight(client, me, author
     assert drift() == []
 
 
-def test_of_a_hidden_repost_nobody_learns_what_it_shows(
-    client, me, author, post, make_user
-) -> None:
+def test_a_hidden_repost_does_not_reveal_its_source(client, me, author, post, make_user) -> None:
     other = make_user()
     theirs, mine = (feeds_actions.repost(person, post.pk)[0] for person in (other, me))
     relations_actions.block(other, me)
@@ -254,7 +252,7 @@ def test_the_menu_and_the_page_work_without_javascript_and_in_place(me, post) ->
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_of_many_at_once_each_has_one_repost_and_counts_once(make_user, make_post) -> None:
+def test_many_reposts_at_once_store_one_for_each_person(make_user, make_post) -> None:
     people = [make_user() for _ in range(2)]
     post = make_post(people[0]).pk
 

@@ -12,7 +12,7 @@ from accounts import actions as accounts_actions
 from interactions import actions, cache, queries
 from interactions.models import Comment, Like, Subject, SubjectType
 from interactions.queries import Sort
-from interactions.tests.helpers import drift, told
+from interactions.tests.helpers import drift, pending_events
 from relations import actions as relations_actions
 from relations.tests.helpers import at_once
 from socialsite.core import redis
@@ -83,7 +83,7 @@ def test_pinned_comments_stand_first_in_both_sorts_and_never_twice(author, reade
     ] * 4
     actions.unpin(author, made[4])
     assert listed(reader, post, "new", 2) == [made[n] for n in (1, 0, 6, 5, 4, 3, 2)]
-    assert told().count("CommentPinned") == 3
+    assert pending_events().count("CommentPinned") == 3
 
 
 def test_pinning_again_changes_nothing_and_deleting_unpins(author, reader, post) -> None:
@@ -98,7 +98,7 @@ def test_pinning_again_changes_nothing_and_deleting_unpins(author, reader, post)
     assert [card["pinned"] for card in queries.comments(reader, post).items] == [False]
     with pytest.raises(NotFound):
         actions.pin(author, comment)
-    assert told() == ["Commented", "CommentPinned", "Commented", "CommentDeleted"]
+    assert pending_events() == ["Commented", "CommentPinned", "Commented", "CommentDeleted"]
 
 
 def test_only_the_author_of_the_post_pins_and_only_so_many(
@@ -160,7 +160,7 @@ def test_the_author_closes_and_opens_again(author, reader, other, post) -> None:
         actions.comment(author, post, "hello")
     actions.set_comment_status(author, post, "open")
     actions.comment(reader, post, "hello")
-    assert told().count("Commented") == 1
+    assert pending_events().count("Commented") == 1
     with pytest.raises(Forbidden):
         actions.set_comment_status(reader, post, "closed")
     for status in ("deleted", "", "Open"):
@@ -173,9 +173,7 @@ def test_the_author_closes_and_opens_again(author, reader, other, post) -> None:
         queries.comment_status(other, post)
 
 
-def test_featured_shows_what_the_author_picked_and_to_each_their_own(
-    author, reader, other, post
-) -> None:
+def test_featured_shows_picked_comments_and_the_reader_s_own(author, reader, other, post) -> None:
     picked = actions.comment(other, post, "picked").pk
     mine = actions.comment(reader, post, "mine").pk
     theirs = actions.comment(other, post, "theirs").pk
@@ -220,7 +218,7 @@ def test_featured_shows_what_the_author_picked_and_to_each_their_own(
     assert drift() == []
 
 
-def test_who_replied_below_a_comment_that_is_not_picked_still_finds_both(
+def test_the_author_of_a_reply_below_an_unpicked_comment_sees_both(
     author, reader, other, post
 ) -> None:
     """Everybody sees their own replies and the answered comment, but no more of others."""
@@ -291,13 +289,13 @@ def test_reply_counts_are_the_readers_own_whoever_is_banned_or_blocked(
     assert [counts(v) for v in (staff, None)] == [(4, 3)] * 2
 
 
-def test_what_is_taken_off_replies_is_cached_and_forgotten_in_time(
+def test_counts_of_hidden_replies_are_cached_and_invalidated_in_time(
     author, other, post, django_assert_num_queries
 ) -> None:
     root = actions.comment(author, post, "root").pk
     actions.comment(other, post, "reply", root)
     accounts_actions.ban(other)
-    cache.GONE.forget([root])
+    cache.GONE.invalidate([root])
     page = queries.comments(None, post)
     assert page.items[0]["reply_count"] == 0
     with django_assert_num_queries(4):  # the post, the subject, places and rows
@@ -416,7 +414,7 @@ def test_pins_likes_answers_and_deletions_at_once_lose_no_bit(make_user, make_po
     assert drift() == []
 
 
-def test_what_a_reply_to_somebody_hidden_answers_is_not_told(author, reader, other, post) -> None:
+def test_a_reply_to_somebody_hidden_does_not_name_them(author, reader, other, post) -> None:
     root = actions.comment(author, post, "root").pk
     hidden = actions.comment(other, post, "of somebody", root).pk
     answer = actions.comment(author, post, "an answer", hidden).pk

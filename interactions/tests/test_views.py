@@ -103,7 +103,7 @@ def test_garbage_is_answered_with_the_error_page(browser, path, form, status, he
     assert "data-error-detail" in text_of(answer)
 
 
-def test_guests_are_told_to_log_in_and_nothing_is_read_by_get(client, browser, post) -> None:
+def test_guests_are_asked_to_log_in_and_a_get_marks_nothing_as_read(client, browser, post) -> None:
     paths = [f"/posts/{post.pk}/like", f"/posts/{post.pk}/comments", "/comments/5/delete"]
     for path in paths:
         assert client.post(path, {"liked": "1", "content": "x"}).status_code == 401
@@ -153,7 +153,7 @@ def test_htmx_gets_the_section_with_the_new_count(browser, post) -> None:
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
-def test_a_refused_comment_says_why_and_keeps_what_was_typed(browser, post, headers) -> None:
+def test_a_refused_comment_shows_the_reason_and_the_input(browser, post, headers) -> None:
     typed = "typed " * 200
     answer = browser.post(f"/posts/{post.pk}/comments", {"content": typed}, headers=headers)
     text = text_of(answer)
@@ -166,7 +166,7 @@ def test_a_refused_comment_says_why_and_keeps_what_was_typed(browser, post, head
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
-def test_closed_comments_say_so_in_the_form(browser, post, headers) -> None:
+def test_closed_comments_show_in_the_form(browser, post, headers) -> None:
     actions.mark_post_deleted(actions.subjects.locked_subject(post.pk).subj_id)
     answer = browser.post(f"/posts/{post.pk}/comments", {"content": "hello"}, headers=headers)
     assert answer.status_code == 422
@@ -335,7 +335,7 @@ def test_comments_are_liked_and_likers_listed_on_pages(browser, client, post, au
     assert browser.post(f"/comments/{comment}/like", {"liked": "1"}).status_code == 404
 
 
-def test_the_way_to_who_likes_a_post_comes_with_the_first_like(browser, post) -> None:
+def test_the_link_to_the_likers_comes_with_the_first_like(browser, post) -> None:
     address = f"/posts/{post.pk}"
     link = f'href="{address}/likes"'
     place = f'id="likers-{post.pk}"'
@@ -365,7 +365,7 @@ def staff(make_user) -> Client:
     return browser_of(user)
 
 
-def test_staff_look_at_every_table_and_change_none(staff, post, me) -> None:
+def test_staff_see_every_table_and_change_none(staff, post, me) -> None:
     comment = actions.comment(me, post.pk, "hello")
     actions.like(me, SubjectType.POST, post.pk)
     for name in ("subject", "like", "comment"):
@@ -377,7 +377,7 @@ def test_staff_look_at_every_table_and_change_none(staff, post, me) -> None:
     assert 'name="_save"' not in text_of(detail)
 
 
-def test_staff_see_the_counts_that_readers_see_also_what_is_not_folded(staff, post, me) -> None:
+def test_staff_see_the_counts_of_readers_with_unfolded_changes(staff, post, me) -> None:
     for person in (me, post.author):
         actions.like(person, SubjectType.POST, post.pk)
         actions.bookmark(person, post.pk)

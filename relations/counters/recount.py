@@ -77,12 +77,12 @@ def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: N
     report = Report()
     with _alone():
         for after, upto, giant in _ranges():
-            people, rows = _look(after, upto, giant)
+            people, rows = _read_range(after, upto, giant)
             report.people += len(people)
             for person in people:
                 _judge(person, report, fix=fix)
             progress(rows)
-        _keep(report, fix=fix)
+        _store(report, fix=fix)
     log = logger.warning if report.wrong else logger.info
     log("counters of %d people, wrong %d: %s", report.people, report.wrong, dict(report.drift))
     return report
@@ -102,7 +102,7 @@ def _judge(person: _Person, report: Report, *, fix: bool) -> None:
             logger.warning("counters of user %d are wrong by %s", person.user_id, off)
     if fix:
         if person.differences:
-            _mend(person.user_id, person.differences)
+            _repair(person.user_id, person.differences)
         for row in lost:
             counts.settle(person.user_id, row.other)
 
@@ -127,7 +127,7 @@ def _ranges() -> Iterator[tuple[int, int, bool]]:
         after = upto
 
 
-def _look(after: int, upto: int, giant: bool) -> tuple[list[_Person], int]:
+def _read_range(after: int, upto: int, giant: bool) -> tuple[list[_Person], int]:
     """Return everybody in a range, and the number of their rows."""
     marked: dict[int, Counter[str]] = {}
     unsettled: dict[int, list[tuple[int | None, int]]] = {}
@@ -215,7 +215,7 @@ def _without_event(rows: list[Relationship]) -> list[_Lost]:
 
 # --- repairing ----------------------------------------------------------------------------------
 @db.atomic
-def _mend(user_id: int, differences: dict[str, int]) -> None:
+def _repair(user_id: int, differences: dict[str, int]) -> None:
     """Subtract the drift from a person's counters."""
     locks.counters((user_id,))
     changes = {name: F(name) - number for name, number in differences.items()}
@@ -241,7 +241,7 @@ def _alone() -> Iterator[None]:
 
 
 @db.atomic
-def _keep(report: Report, *, fix: bool) -> None:
+def _store(report: Report, *, fix: bool) -> None:
     """Store the result for the metric, and delete the oldest results."""
     drift = {name: report.drift[name] for name in counts.BITS}
     check = CountCheck.objects.create(

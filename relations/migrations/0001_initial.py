@@ -122,15 +122,21 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "followed_at",
-                    models.BigIntegerField(help_text="since when from follows to", null=True),
+                    models.BigIntegerField(
+                        help_text="time of the follow by `from_user`, Unix ms", null=True
+                    ),
                 ),
                 (
                     "fan_since",
-                    models.BigIntegerField(help_text="since when to follows from", null=True),
+                    models.BigIntegerField(
+                        help_text="time of the follow by `to_user`, Unix ms", null=True
+                    ),
                 ),
                 (
                     "blocked_at",
-                    models.BigIntegerField(help_text="since when from blocks to", null=True),
+                    models.BigIntegerField(
+                        help_text="time of the block by `from_user`, Unix ms", null=True
+                    ),
                 ),
                 ("version", models.PositiveIntegerField(default=0)),
                 ("counted", models.PositiveSmallIntegerField(default=0)),

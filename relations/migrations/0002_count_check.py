@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 ("people", models.PositiveIntegerField()),
                 (
                     "wrong",
-                    models.PositiveIntegerField(help_text="people with a counter that was off"),
+                    models.PositiveIntegerField(help_text="people with a wrong counter"),
                 ),
                 ("following", models.PositiveBigIntegerField()),
                 ("followers", models.PositiveBigIntegerField()),

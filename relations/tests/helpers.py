@@ -45,7 +45,7 @@ def pair(a: Any, b: Any) -> tuple[Any, Any]:
     return states.of(row(a, b)), states.of(row(b, a))
 
 
-def told() -> list[tuple[str, int, int]]:
+def pending_events() -> list[tuple[str, int, int]]:
     """Return (type, from, to) of the pending events, in the order in which they were written."""
     return [
         (event.type, event.payload["fromUserId"], event.payload["toUserId"])

@@ -104,9 +104,9 @@ def storm(
                 if not relay.relay(20):
                     time.sleep(0.01)
 
-    def look() -> None:
+    def read() -> None:
         while not over.is_set():
-            _look(found, cap)
+            _read_pages(found, cap)
             time.sleep(0.05)
 
     def actors() -> list[Any]:
@@ -117,13 +117,13 @@ def storm(
 
     with _watch_retries(found):
         began = time.monotonic()
-        results = at_once([actors, *[run_relay] * relays, look])
+        results = at_once([actors, *[run_relay] * relays, read])
         found.seconds = time.monotonic() - began
         found.refused = len(refused)
         crashed = [one for one in results if isinstance(one, Exception)]
         found.errors += crashed
         drain()
-    _look(found, cap)
+    _read_pages(found, cap)
     _check_chains(found)
     return found
 
@@ -170,7 +170,7 @@ def _watch_retries(found: Findings) -> Iterator[None]:
             logger.propagate = True
 
 
-def _look(found: Findings, cap: int | None) -> None:
+def _read_pages(found: Findings, cap: int | None) -> None:
     """Read all pairs in one statement, as one snapshot, and record the illegal ones."""
     ids = [person.pk for person in found.people]
     rows = {

@@ -17,7 +17,16 @@ from relations import actions
 from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.pairs import locks, states
 from relations.pairs.states import Action
-from relations.tests.helpers import ROUTES, at_once, bring, counted, pair, row, stored, told
+from relations.tests.helpers import (
+    ROUTES,
+    at_once,
+    bring,
+    counted,
+    pair,
+    pending_events,
+    row,
+    stored,
+)
 from relations.tests.test_states import CELLS, REFUSED
 from socialsite.core.http.errors import (
     Blacklisted,
@@ -48,7 +57,7 @@ def people(make_user):
 
 @pytest.mark.parametrize("lower_acts", [True, False])
 @pytest.mark.parametrize(("before", "action", "after"), CELLS)
-def test_each_cell_changes_both_rows_and_tells_only_real_transitions(
+def test_each_cell_changes_both_rows_and_publishes_only_real_transitions(
     people, before, action, after, lower_acts
 ) -> None:
     a, b = people if lower_acts else reversed(people)
@@ -66,7 +75,7 @@ def test_each_cell_changes_both_rows_and_tells_only_real_transitions(
         assert act(a, b) is after[0]
     assert pair(a, b) == after
     changed = after != before
-    assert bool(told()) == changed
+    assert bool(pending_events()) == changed
     assert RelationLog.objects.count() - log == changed
     if row(a, b):
         assert stored(a, b).version == stored(b, a).version == version + changed
@@ -77,7 +86,7 @@ def test_a_block_between_friends_ends_two_follows(people) -> None:
     bring(a, b, Relation.BI_FOLLOWING)
     Event.objects.all().delete()
     actions.block(a, b)
-    assert sorted(told()) == sorted(
+    assert sorted(pending_events()) == sorted(
         [
             ("FollowCanceled", a.pk, b.pk),
             ("FollowCanceled", b.pk, a.pk),
@@ -86,7 +95,7 @@ def test_a_block_between_friends_ends_two_follows(people) -> None:
     )
 
 
-def test_an_unblock_does_not_bring_follows_back(people) -> None:
+def test_an_unblock_does_not_restore_follows(people) -> None:
     a, b = people
     bring(a, b, Relation.BI_FOLLOWING)
     actions.block(a, b)
@@ -110,7 +119,7 @@ def test_the_event_carries_the_payload_of_the_specification(people) -> None:
     }
 
 
-def test_following_again_reuses_the_row_and_tells_it_again(people) -> None:
+def test_following_again_reuses_the_row_and_publishes_it_again(people) -> None:
     a, b = people
     actions.follow(a, b)
     first = stored(a, b).pk
@@ -120,7 +129,11 @@ def test_following_again_reuses_the_row_and_tells_it_again(people) -> None:
     assert stored(a, b).version == 3
     events = Event.objects.order_by("pk").values_list("aggregate_id", "payload__id")
     assert list(events) == [(first, first)] * 3
-    assert [name for name, _, _ in told()] == ["FollowCreated", "FollowCanceled", "FollowCreated"]
+    assert [name for name, _, _ in pending_events()] == [
+        "FollowCreated",
+        "FollowCanceled",
+        "FollowCreated",
+    ]
 
 
 def test_unfollowing_a_stranger_leaves_nothing_behind(people) -> None:
@@ -131,7 +144,7 @@ def test_unfollowing_a_stranger_leaves_nothing_behind(people) -> None:
     assert not RelationCount.objects.exists()
 
 
-def test_unfollowing_a_friend_keeps_the_follower(people) -> None:
+def test_unfollowing_a_friend_does_not_remove_the_follower(people) -> None:
     a, b = people
     bring(a, b, Relation.BI_FOLLOWING)
     assert actions.unfollow(a, b) is Relation.FOLLOWED
@@ -157,7 +170,7 @@ def test_a_follow_back_moves_no_time_of_the_first_follow(people, monkeypatch) ->
     assert (mine.followed_at, mine.fan_since, mine.blocked_at) == (None, None, None)
 
 
-def test_the_log_keeps_every_transition_in_an_unbroken_chain(people) -> None:
+def test_the_log_has_every_transition_in_an_unbroken_chain(people) -> None:
     a, b = people
     actions.follow(a, b)
     actions.follow(b, a)
@@ -194,7 +207,7 @@ def test_a_closed_account_cannot_be_followed_even_through_an_old_instance(
 
 
 @pytest.mark.parametrize("act", ALL)
-def test_somebody_who_never_was_is_not_found(people, act) -> None:
+def test_an_unknown_person_is_not_found(people, act) -> None:
     with pytest.raises(UserNotFound):
         act(people[0], User(pk=MAX_ID))
     assert not Relationship.objects.exists()
@@ -226,12 +239,12 @@ def test_leaving_a_banned_account_makes_room_below_the_cap(make_user, monkeypatc
     assert actions.follow(a, c) is Relation.FOLLOWING
 
 
-def test_following_someone_i_block_changes_nothing_and_says_so(people) -> None:
+def test_following_someone_i_block_changes_nothing_and_returns_the_state(people) -> None:
     a, b = people
     actions.block(a, b)
     Event.objects.all().delete()
     assert actions.follow(a, b) is Relation.BLACKLISTING
-    assert told() == []
+    assert pending_events() == []
 
 
 def test_the_cap_refuses_the_next_follow_and_an_unfollow_makes_room(make_user, monkeypatch) -> None:
@@ -266,18 +279,18 @@ def test_follows_above_a_lowered_cap_survive(make_user, monkeypatch) -> None:
     assert pair(a, b) == (Relation.BI_FOLLOWING, Relation.BI_FOLLOWING)
 
 
-def test_a_rolled_back_follow_leaves_and_tells_nothing(people) -> None:
+def test_a_rolled_back_follow_stores_and_publishes_nothing(people) -> None:
     a, b = people
 
     with transaction.atomic():
         actions.follow(a, b)
         transaction.set_rollback(True)
     assert pair(a, b) == (None, None)
-    assert told() == []
+    assert pending_events() == []
 
 
 @pytest.mark.parametrize("act", [actions.follow, actions.block])
-def test_what_cannot_be_told_does_not_happen(people, monkeypatch, act) -> None:
+def test_a_change_whose_event_fails_is_rolled_back(people, monkeypatch, act) -> None:
     """An outbox error rolls the change back."""
     a, b = people
     monkeypatch.setattr(Event.objects, "create", fail)
@@ -309,7 +322,7 @@ def test_the_table_itself_takes_a_pair_once_and_nobody_with_themselves(people) -
         (lambda a, b: actions.block(b, a), REFUSED),
     ],
 )
-def test_what_changed_between_the_look_and_the_lock_counts(
+def test_a_change_between_the_read_and_the_lock_counts(
     people, monkeypatch, meanwhile, after
 ) -> None:
     a, b = people
@@ -327,7 +340,7 @@ def test_what_changed_between_the_look_and_the_lock_counts(
         return
     assert actions.follow(a, b) is after
     changes = RelationLog.objects.count()
-    assert stored(a, b).version == stored(b, a).version == changes == len(told())
+    assert stored(a, b).version == stored(b, a).version == changes == len(pending_events())
     assert counted(a)["following"] == (after is not Relation.BLACKLISTING)
 
 
@@ -411,15 +424,15 @@ class TestAtOnce:
         results = at_once([lambda: actions.follow(a, b), lambda: actions.follow(b, a)])
         assert set(results) == {Relation.BI_FOLLOWING, Relation.FOLLOWING}
         assert pair(a, b) == (Relation.BI_FOLLOWING, Relation.BI_FOLLOWING)
-        assert sorted(told()) == sorted(
+        assert sorted(pending_events()) == sorted(
             [("FollowCreated", a.pk, b.pk), ("FollowCreated", b.pk, a.pk)]
         )
 
-    def test_one_follow_sent_many_times_at_once_is_told_once(self, people) -> None:
+    def test_one_follow_sent_many_times_at_once_is_published_once(self, people) -> None:
         a, b = people
         results = at_once([lambda: actions.follow(a, b)] * 6)
         assert results == [Relation.FOLLOWING] * 6
-        assert told() == [("FollowCreated", a.pk, b.pk)]
+        assert pending_events() == [("FollowCreated", a.pk, b.pk)]
         assert counted(a)["following"] == 1
 
     def test_the_cap_is_never_exceeded(self, make_user, monkeypatch) -> None:

@@ -141,7 +141,7 @@ def budget(response) -> tuple[str | None, ...]:
     return tuple(response.headers.get(name) for name in names)
 
 
-def test_every_answer_of_follow_and_unfollow_tells_the_budget(people, api_for) -> None:
+def test_every_response_of_follow_and_unfollow_has_the_budget(people, api_for) -> None:
     a, b = people
     client = api_for(a)
     assert budget(client.post(address(b, "follow"))) == ("100", "99", "1")
@@ -166,7 +166,7 @@ def test_a_burst_of_200_requests_is_granted_the_capacity_and_the_refill(
         assert None not in budget(answer)
 
 
-def test_without_redis_follows_are_not_limited_and_no_budget_is_told(people, api_for) -> None:
+def test_without_redis_follows_are_not_limited_and_no_budget_shows(people, api_for) -> None:
     a, b = people
     client = api_for(a)
     buckets.take(budgets.FOLLOW, a.pk, cost=100)
@@ -236,7 +236,7 @@ def test_the_blocked_list_is_mine_alone(people, api_for, api) -> None:
 
 
 # --- several pairs ------------------------------------------------------------------------------
-def test_relations_are_told_truly_in_the_order_of_the_ids(make_user, api_for) -> None:
+def test_relations_are_right_and_in_the_order_of_the_ids(make_user, api_for) -> None:
     me = make_user()
     others = {state: make_user() for state in ROUTES}
     for state, other in others.items():

@@ -115,7 +115,7 @@ def test_settling_a_settled_pair_writes_nothing(people, django_assert_max_num_qu
 
 # --- counters that drifted by what is not ours --------------------------------------------------
 @pytest.mark.parametrize("act", ["unfollow", "block"])
-def test_a_counter_that_fell_too_low_keeps_nobody_from_leaving(act, make_user) -> None:
+def test_a_counter_that_is_too_low_does_not_prevent_unfollows(act, make_user) -> None:
     one, two = make_user(), make_user()
     actions.follow(one, two)
     drain()

@@ -101,7 +101,7 @@ def test_a_follow_finds_nobody_where_they_became_hidden_meanwhile(
     assert mine[0] == 404
 
 
-def test_whoever_i_block_is_answered_for_alike_why_ever_they_are_hidden(
+def test_blocked_people_get_the_same_response_for_any_reason_of_hiding(
     me: User, people: dict[str, User]
 ) -> None:
     browser = browser_of(me)
@@ -136,7 +136,7 @@ def test_somebody_hidden_can_be_blocked_listed_and_unblocked(
     assert state is Relation.BLACKLISTED
 
 
-def test_the_page_of_my_blocks_does_not_say_who_blocks_me(
+def test_the_page_of_my_blocks_does_not_reveal_my_blockers(
     me: User, people: dict[str, User], make_user: Any
 ) -> None:
     browser, found = browser_of(me), set()
@@ -151,7 +151,7 @@ def test_the_page_of_my_blocks_does_not_say_who_blocks_me(
     assert len(found) == 1
 
 
-def test_the_api_s_list_of_my_blocks_says_the_relation_and_nothing_else_of_them(
+def test_the_api_s_list_of_my_blocks_shows_only_the_relation(
     me: User, people: dict[str, User], make_user: Any, api_for: Any
 ) -> None:
     for person in (*people.values(), make_user("shown001")):
@@ -164,7 +164,7 @@ def test_the_api_s_list_of_my_blocks_says_the_relation_and_nothing_else_of_them(
     assert len({str({**person, **BARE}) for person in found}) == 1
 
 
-def test_only_the_relation_of_the_two_says_who_blocks_me(
+def test_only_the_relation_of_the_two_reveals_my_blockers(
     me: User, people: dict[str, User], make_user: Any, api_for: Any
 ) -> None:
     """The API URLs that reveal it, compared with their answers about everybody else (A31, T24)."""

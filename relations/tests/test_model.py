@@ -86,7 +86,7 @@ class Facts:
         mine = ((a, b) in self.follows, (b, a) in self.follows)
         return STATES[(*mine, (a, b) in self.blocks, (b, a) in self.blocks)]
 
-    def told(self, a: int, b: int) -> set[tuple[str, int, int]]:
+    def published(self, a: int, b: int) -> set[tuple[str, int, int]]:
         """Return (fact, actor, target) for everything that holds between two people."""
         pairs = [(a, b), (b, a)]
         follows = {("follow", *one) for one in pairs if one in self.follows}
@@ -133,7 +133,7 @@ class History(RuleBasedStateMachine):
 
     def _act(self, a: int, b: int, action: Action, pause: int) -> None:
         self.clock[0] += pause
-        before, state = self.facts.told(a, b), None if a == b else self.facts.state(a, b)
+        before, state = self.facts.published(a, b), None if a == b else self.facts.state(a, b)
         expected = self._expect(a, b, action)
         events = Event.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
         try:
@@ -145,7 +145,7 @@ class History(RuleBasedStateMachine):
         if a == b:
             return
         assert after is self.facts.state(a, b)
-        changed = self.facts.told(a, b) ^ before
+        changed = self.facts.published(a, b) ^ before
         number = self.versions.get(frozenset((a, b)), 0) + bool(changed)
         self.versions[frozenset((a, b))] = number
         self._check_pair(a, b)

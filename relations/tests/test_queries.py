@@ -43,7 +43,7 @@ def walk(read, size: int, **kwargs):
 
 # --- pairs --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("state", ROUTES)
-def test_a_pair_is_told_from_the_readers_side(make_user, state) -> None:
+def test_a_pair_is_described_from_the_reader_s_side(make_user, state) -> None:
     a, b = make_user(), make_user()
     bring(a, b, state)
     assert queries.relation(a.pk, b.pk) is state
@@ -106,7 +106,7 @@ def test_sets_of_ids_are_those_of_the_present_state(make_user) -> None:
 # --- lists --------------------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", queries.LISTS)
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
-def test_pages_tell_everyone_once_the_latest_first(star, kind, size) -> None:
+def test_pages_list_everyone_once_the_latest_first(star, kind, size) -> None:
     hub, _ = star(5)
     pages = walk(lambda cursor, size: queries.LISTS[kind](hub.pk, cursor, size, None), size)
     times = Relationship.objects.filter(from_user=hub).values_list(
@@ -119,7 +119,7 @@ def test_pages_tell_everyone_once_the_latest_first(star, kind, size) -> None:
 
 
 @pytest.mark.parametrize("kind", queries.LISTS)
-def test_people_of_the_same_millisecond_are_told_once_each(star, kind) -> None:
+def test_people_of_the_same_millisecond_are_listed_once_each(star, kind) -> None:
     hub, others = star(7)
     Relationship.objects.filter(from_user=hub).update(followed_at=5, fan_since=5)
     pages = walk(lambda cursor, size: queries.LISTS[kind](hub.pk, cursor, size, None), 3)
@@ -148,7 +148,7 @@ def test_each_row_carries_the_readers_relation_not_the_owners(make_user) -> None
 
 
 @pytest.mark.parametrize("kind", queries.LISTS)
-def test_closed_accounts_are_left_out_and_pages_stay_full(star, kind) -> None:
+def test_closed_accounts_are_excluded_and_pages_stay_full(star, kind) -> None:
     hub, others = star(9)
     for other, field in zip(others[1::2], ["banned_at", "deleted_at"] * 2, strict=True):
         type(other).objects.filter(pk=other.pk).update(**{field: timezone.now()})
@@ -186,7 +186,7 @@ def test_a_page_full_of_blocks_is_short_and_its_cursor_goes_on(
     assert pages == [[], [others[0].pk]]
 
 
-def test_the_blocked_list_is_what_i_block_the_latest_first(make_user, monkeypatch) -> None:
+def test_the_blocked_list_has_my_blocks_the_latest_first(make_user, monkeypatch) -> None:
     clock = iter(range(1000, 2000))
     monkeypatch.setattr("socialsite.core.db.now_ms", lambda: next(clock))
     me, first, second, third, blocker = (make_user() for _ in range(5))
@@ -209,7 +209,7 @@ def test_a_page_costs_the_same_queries_whatever_its_size(
     first = queries.LISTS[kind](hub.pk, None, 4, reader.pk)
     assert first.next is not None
     for size, cursor in ((2, None), (11, None), (4, Position.decode(first.next))):
-        redis.forget([f"person:{other.pk}" for other in others])
+        redis.invalidate([f"person:{other.pk}" for other in others])
         with django_assert_num_queries(3):
             queries.LISTS[kind](hub.pk, cursor, size, reader.pk)
         with django_assert_num_queries(2):  # the cards are cached by now
@@ -228,7 +228,7 @@ def test_a_profile_carries_relation_and_counts(make_user) -> None:
     assert profile["counts"] == {"following": 1, "followers": 1, "friends": 1}
 
 
-def test_a_profile_is_not_found_by_whom_it_blocks(make_user) -> None:
+def test_a_profile_is_not_found_by_people_it_blocks(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(a, b)
     with pytest.raises(UserNotFound):

@@ -64,7 +64,7 @@ def test_counters_that_are_right_are_left_alone(circle) -> None:
 
 @pytest.mark.parametrize("name", counts.BITS)
 @pytest.mark.parametrize("off", [1, 40])
-def test_a_counter_that_is_off_is_found_left_and_mended(circle, name, off) -> None:
+def test_a_wrong_counter_is_found_reported_and_repaired(circle, name, off) -> None:
     truth = [facts(user) for user in circle]
     spoil(circle[0], **{name: truth[0][name] + off})
     found = recount.run()
@@ -75,7 +75,7 @@ def test_a_counter_that_is_off_is_found_left_and_mended(circle, name, off) -> No
     assert recount.run().wrong == 0
 
 
-def test_a_counter_that_is_too_small_or_gone_is_mended(circle) -> None:
+def test_a_counter_that_is_too_small_or_missing_is_repaired(circle) -> None:
     spoil(circle[0], **NOTHING)
     RelationCount.objects.filter(pk=circle[1].pk).delete()
     found = recount.run(fix=True)
@@ -84,14 +84,14 @@ def test_a_counter_that_is_too_small_or_gone_is_mended(circle) -> None:
     assert [counted(user) for user in circle] == [facts(user) for user in circle]
 
 
-def test_counters_without_any_relation_are_mended(make_user) -> None:
+def test_counters_without_any_relation_are_repaired(make_user) -> None:
     alone = make_user()
     RelationCount.objects.create(user_id=alone.pk, followers=7)
     assert recount.run(fix=True).drift == {"followers": 7}
     assert counted(alone) == NOTHING
 
 
-def test_what_an_event_will_settle_is_no_drift(circle, make_user) -> None:
+def test_waiting_events_are_no_drift(circle, make_user) -> None:
     actions.follow(make_user(), circle[0])
     actions.unfollow(circle[1], circle[0])
     waiting = Event.objects.count()
@@ -102,7 +102,7 @@ def test_what_an_event_will_settle_is_no_drift(circle, make_user) -> None:
     assert counted(circle[0]) == facts(circle[0])
 
 
-def test_drift_is_mended_beside_events_that_wait(circle, make_user) -> None:
+def test_drift_is_repaired_while_events_wait(circle, make_user) -> None:
     spoil(circle[0], followers=50)
     actions.follow(make_user(), circle[0])
     assert recount.run(fix=True).drift == {"followers": 48}
@@ -166,7 +166,7 @@ def test_people_with_more_rows_than_a_piece_are_seen_whole_and_once(
     assert [counted(user) for user in circle] == [facts(user) for user in circle]
 
 
-def test_the_command_looks_prints_and_mends_only_when_asked(circle) -> None:
+def test_the_command_compares_prints_and_repairs_only_with_fix(circle) -> None:
     spoil(circle[0], followers=5)
     for arguments in ([], ["--dry-run"]):
         printed, code = command(*arguments)
@@ -186,7 +186,7 @@ def figures() -> dict[str, float]:
     return {name: float(value) for name, value in pairs}
 
 
-def test_the_nightly_check_tells_the_drift_in_the_metrics_and_the_log(circle, caplog) -> None:
+def test_the_nightly_check_reports_the_drift_in_the_metrics_and_the_log(circle, caplog) -> None:
     assert figures() == {}
     spoil(circle[0], followers=5, blocked=0)
     with caplog.at_level(logging.WARNING):
@@ -206,7 +206,7 @@ def test_the_nightly_check_tells_the_drift_in_the_metrics_and_the_log(circle, ca
     }
 
 
-def test_only_the_newest_checks_are_kept(circle, monkeypatch) -> None:
+def test_only_the_newest_checks_are_stored(circle, monkeypatch) -> None:
     monkeypatch.setattr(recount, "KEPT_CHECKS", 2)
     for _ in range(4):
         recount.run()
@@ -227,7 +227,7 @@ def test_the_nightly_check_is_on_the_schedule() -> None:
 class TestAtOnce:
     """Beside writers, relays and other runs, on MariaDB."""
 
-    def test_what_is_read_in_a_snapshot_is_of_one_moment(self, make_user) -> None:
+    def test_reads_in_a_snapshot_are_of_one_moment(self, make_user) -> None:
         a, b = make_user(), make_user()
         with db.snapshot():
             assert Relationship.objects.count() == 0
@@ -248,7 +248,7 @@ class TestAtOnce:
         assert not CountCheck.objects.exists()
         assert recount.run().wrong == 0
 
-    def test_mending_while_people_follow_and_unfollow_is_never_wrong(
+    def test_repairing_while_people_follow_and_unfollow_is_never_wrong(
         self, make_user, monkeypatch
     ) -> None:
         """Right counters are never touched; wrong ones are right from their repair on."""
@@ -272,13 +272,13 @@ class TestAtOnce:
             while not over.is_set():
                 relay.relay(20)
 
-        def mend() -> None:
+        def repair() -> None:
             recount.run(fix=True)
             while not over.is_set():
                 wrong.extend(
                     person
                     for range_ in recount._ranges()
-                    for person in recount._look(*range_)[0]
+                    for person in recount._read_range(*range_)[0]
                     if person.differences
                 )
                 wrong.extend(recount.run(fix=True).drift.items())
@@ -291,7 +291,7 @@ class TestAtOnce:
         writers = [threading.Thread(target=write_and_close, args=(write, n)) for n in range(3)]
         for writer in writers:
             writer.start()
-        results = at_once([run_relay, mend, lambda: end(writers)])
+        results = at_once([run_relay, repair, lambda: end(writers)])
         assert [result for result in results if isinstance(result, Exception)] == []
         assert wrong == []
         Event.objects.update(available_at=0)

@@ -68,7 +68,7 @@ def test_the_beginning_of_a_name_is_found_in_the_order_of_the_list(
     assert names(queries.search_own(me.pk, kind, text)) == found
 
 
-def test_people_whom_others_follow_and_closed_accounts_are_not_found(me, people) -> None:
+def test_people_followed_by_others_and_closed_accounts_are_not_found(me, people) -> None:
     assert names(queries.search_own(people["Annika"].pk, "following", "ann")) == []
     User.objects.filter(username="Annika").update(banned_at=timezone.now())
     User.objects.filter(username="Carla1").update(deleted_at=timezone.now())
@@ -77,7 +77,7 @@ def test_people_whom_others_follow_and_closed_accounts_are_not_found(me, people)
     assert names(queries.search_own(me.pk, "following", "ann")) == []
 
 
-def test_pages_of_a_search_tell_everyone_once(me, people, django_assert_max_num_queries) -> None:
+def test_pages_of_a_search_list_everyone_once(me, people, django_assert_max_num_queries) -> None:
     found, cursor = [], None
     for more in (True, True, False):
         with django_assert_max_num_queries(3):
@@ -164,7 +164,7 @@ def test_a_search_works_as_a_plain_page(me, people, browser) -> None:
     assert shown(browser.get("/@Myself01/followers", {"q": "zzz"})) == ["Annabel", "Annika"]
 
 
-def test_htmx_gets_the_results_alone_and_further_pages_keep_to_the_search(
+def test_htmx_gets_only_the_results_and_further_pages_repeat_the_search(
     me, people, browser, make_user
 ) -> None:
     for number in range(20):
@@ -213,7 +213,7 @@ def test_lists_of_others_and_followers_cannot_be_searched(me, people, api_for, a
     assert api.get(f"/api/v1/users/{me.pk}/following?q=").status_code == 200
 
 
-def test_the_openapi_document_says_which_lists_take_a_search() -> None:
+def test_the_openapi_document_shows_which_lists_accept_a_search() -> None:
     from drf_spectacular.generators import SchemaGenerator
 
     paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]

@@ -28,7 +28,7 @@ def people(make_user: Any, monkeypatch: Any) -> list[Any]:
     return [make_user() for _ in range(5)]
 
 
-def test_a_storm_on_hot_pairs_keeps_every_rule(people: Any) -> None:
+def test_a_storm_on_hot_pairs_breaks_no_rule(people: Any) -> None:
     """Finds no illegal pair, broken chain, wrong counter, or error that a user would see."""
     found = storm(people, threads=16, operations=OPERATIONS, relays=2, cap=CAP)
     assert found.errors == []

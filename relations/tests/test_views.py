@@ -54,7 +54,7 @@ def test_a_further_page_for_htmx_is_the_rows_alone(make_user) -> None:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_a_list_is_hidden_from_whom_its_owner_blocks(make_user, kind) -> None:
+def test_a_list_is_hidden_from_people_its_owner_blocks(make_user, kind) -> None:
     owner, reader = make_user(), make_user()
     actions.block(owner, reader)
     assert browser_of(reader).get(f"/@{owner.username}/{kind}").status_code == 404
@@ -96,7 +96,7 @@ def test_htmx_gets_the_button_in_its_new_state(make_user) -> None:
     assert 'aria-pressed="false"' in response.content.decode()
 
 
-def test_what_the_button_cannot_do_is_said_on_a_page(make_user) -> None:
+def test_an_error_of_the_button_shows_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     assert browser.get(f"/@{b.username}/follow").status_code == 405
@@ -144,7 +144,7 @@ SHOWN = {
 }
 
 
-def said(page: str) -> tuple[str, str, bool]:
+def state_of(page: str) -> tuple[str, str, bool]:
     """Return the words beside the name, the button's label, and whether there is a block menu."""
     words = re.search(r'data-testid="relation"[^>]*>(.*?)</span>(?:</span>)?', page)
     button = re.search(r"<button class=\"button[^>]*>\s*(.*?)<span", page)
@@ -160,7 +160,7 @@ def test_the_state_is_shown_both_ways(make_user, state) -> None:
     browser = browser_of(me)
     for address in ("/@Otherone", "/search?q=otherone"):
         page = browser.get(address).content.decode()
-        assert said(page[page.index("<main") :]) == (*SHOWN[state], True), address
+        assert state_of(page[page.index("<main") :]) == (*SHOWN[state], True), address
 
 
 def test_guests_are_led_to_log_in_and_nobody_blocks_oneself(make_user) -> None:
@@ -180,7 +180,7 @@ def test_htmx_gets_the_words_beside_the_name_too(make_user) -> None:
     text = response.content.decode()
     assert f'id="relation-{b.username}"' in text
     assert 'hx-swap-oob="true"' in text
-    assert said(text) == ("Friends", "Following", True)
+    assert state_of(text) == ("Friends", "Following", True)
 
 
 # --- block --------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ def test_block_and_unblock_return_to_where_they_were_pressed(make_user) -> None:
     assert pair(a, b) == (None, None)
 
 
-def test_of_somebody_blocked_there_is_the_name_and_the_way_to_unblock(make_user, make_post) -> None:
+def test_a_blocked_profile_shows_the_name_and_the_unblock_button(make_user, make_post) -> None:
     me, other = make_user(), make_user("Otherone", nickname="昵称在此")
     accounts_actions.edit_profile(other, bio="words of theirs")
     make_post(other, content="a post of theirs")
@@ -220,10 +220,10 @@ def test_htmx_gets_the_control_in_lists_and_a_new_page_on_the_profile(make_user)
     response = browser.post(address, {"block": "1", "next": "/search?q=x"}, headers=HTMX)
     text = response.content.decode()
     assert "<html" not in text
-    assert said(text) == ("Blocked", "Unblock", False)
+    assert state_of(text) == ("Blocked", "Unblock", False)
     assert 'name="next" value="/search?q=x"' in text
     response = browser.post(address, {"block": "0", "next": "/search?q=x"}, headers=HTMX)
-    assert said(response.content.decode()) == ("", "Follow", True)
+    assert state_of(response.content.decode()) == ("", "Follow", True)
     for wanted in (f"/@{b.username.upper()}", ""):
         response = browser.post(address, {"block": "1", "next": wanted}, headers=HTMX)
         assert response["HX-Redirect"].lower() == f"/@{b.username}"
@@ -239,7 +239,7 @@ def test_an_address_to_return_to_that_cannot_be_parsed_is_ignored(make_user, wan
     assert f'name="next" value="/@{b.username}"' in response.content.decode()
 
 
-def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) -> None:
+def test_with_mutual_blocks_the_profile_is_reached_by_the_list_of_blocks(make_user) -> None:
     a, b = make_user(), make_user()
     actions.block(b, a)
     browser = browser_of(a)
@@ -256,7 +256,7 @@ def test_where_each_blocks_the_other_the_way_is_the_list_of_blocks(make_user) ->
     assert pair(a, b) == (Relation.BLACKLISTED, Relation.BLACKLISTING)
 
 
-def test_without_javascript_a_page_asks_before_the_block(make_user) -> None:
+def test_without_javascript_a_page_confirms_the_block(make_user) -> None:
     a, b = make_user(), make_user("Otherone")
     browser = browser_of(a)
     page = browser.get("/@otherone/block?next=/search%3Fq%3Dx").content.decode()
@@ -269,7 +269,7 @@ def test_without_javascript_a_page_asks_before_the_block(make_user) -> None:
     assert browser.get("/@Otherone/block")["Location"] == "/settings/blocked"
 
 
-def test_what_a_block_cannot_do_is_said_on_a_page(make_user) -> None:
+def test_an_error_of_a_block_shows_on_a_page(make_user) -> None:
     a, b = make_user(), make_user()
     browser = browser_of(a)
     for data in ({}, {"block": "2"}, {"block": ""}):
@@ -308,7 +308,7 @@ def test_the_blocked_page_is_mine_newest_first_page_by_page(make_user) -> None:
     assert "Whoblocks" not in page + rest
 
 
-def test_an_empty_blocked_page_says_so_and_guests_log_in(make_user) -> None:
+def test_an_empty_blocked_page_has_a_text_and_guests_log_in(make_user) -> None:
     assert (
         "You have blocked nobody"
         in browser_of(make_user()).get("/settings/blocked").content.decode()
@@ -326,13 +326,13 @@ def test_an_unblock_there_can_be_taken_back(make_user) -> None:
     data = {"next": "/settings/blocked"}
     address = f"/@{b.username}/block"
     text = browser.post(address, data | {"block": "0"}, headers=HTMX).content.decode()
-    assert said(text) == ("", "Block again", False)
+    assert state_of(text) == ("", "Block again", False)
     text = browser.post(address, data | {"block": "1"}, headers=HTMX).content.decode()
-    assert said(text) == ("Blocked", "Unblock", False)
+    assert state_of(text) == ("Blocked", "Unblock", False)
     assert browser.post(address, data | {"block": "0"})["Location"] == "/settings/blocked"
 
 
-def test_somebody_whose_profile_one_cannot_see_is_blocked_by_name(make_user) -> None:
+def test_somebody_with_a_hidden_profile_is_blocked_by_name(make_user) -> None:
     me, other = make_user("Myself01"), make_user("Otherone")
     actions.block(other, me)
     browser = browser_of(me)

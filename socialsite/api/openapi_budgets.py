@@ -25,7 +25,7 @@ def add_budgets(
                 refs = {name: {"$ref": f"#/components/headers/{name}"} for name in HEADERS}
                 response["headers"] = response.get("headers", {}) | refs
     result["components"]["headers"] = {
-        name: {"schema": {"type": "integer"}, "description": f"{text}; not there without Redis"}
+        name: {"schema": {"type": "integer"}, "description": f"{text}; absent without Redis"}
         for name, text in HEADERS.items()
     }
     return result

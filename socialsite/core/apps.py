@@ -1,6 +1,7 @@
 """App configuration of the core."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class CoreConfig(AppConfig):
@@ -8,3 +9,4 @@ class CoreConfig(AppConfig):
 
     name = "socialsite.core"
     label = "core"
+    verbose_name = gettext_lazy("Core")

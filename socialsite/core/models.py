@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 
@@ -29,6 +30,8 @@ class Event(models.Model):
     error = models.TextField(blank=True, default="")
 
     class Meta:
+        verbose_name = gettext_lazy("event")
+        verbose_name_plural = gettext_lazy("events")
         indexes = [
             models.Index(fields=["dead", "available_at", "id"], name="ix_outbox_due"),
             models.Index(fields=["aggregate_type", "aggregate_id"], name="ix_outbox_agg"),

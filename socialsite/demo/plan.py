@@ -27,7 +27,7 @@ RECENT_POSTS = 80
 NOVELTY = 6
 # The share of steps that repost an earlier post, and the share of those without words.
 SHARED, QUIET = 0.04, 0.3
-KEPT_A_POST, KEPT_BY_LOGINS = 0.1, 0.5
+BOOKMARKS_PER_POST, BOOKMARKS_BY_LOGINS = 0.1, 0.5
 BUSY, BUSY_END = 5, 60
 KINDS = {"micro": 0.86, "article": 0.08, "video": 0.06}
 # The share of posts of a kind that have pictures; photographers have more.
@@ -36,7 +36,7 @@ PICTURED_FILM, PICTURED_LATE = 0.25, 0.35
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommentPlan:
     """One comment or reply; `person` is an index in the list of people."""
 
     person: int
@@ -48,8 +48,8 @@ class Thread:
     """A comment on the post of a step, and its replies."""
 
     step: int
-    comment: Said
-    replies: list[Said]
+    comment: CommentPlan
+    replies: list[CommentPlan]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Step:
     pictures: list[pictures.Drawing]
     likes: list[tuple[int, int]] = field(default_factory=list)
     threads: list[Thread] = field(default_factory=list)
-    kept: list[tuple[int, int]] = field(default_factory=list)
+    bookmarks: list[tuple[int, int]] = field(default_factory=list)
     shares: int | None = None
     quiet: bool = False
 
@@ -94,7 +94,7 @@ class Plan:
         self._fans = graph.fans_of(follows)
         self._rng = Random("plan")
         # Separate random generators, so that these choices do not change all others.
-        self._sharing, self._keeping = Random("shares"), Random("kept")
+        self._sharing, self._bookmarking = Random("shares"), Random("bookmarks")
         self._sharer = Writer(Random("words of shares"))
         self._shown: set[tuple[int, int]] = set()
         self._writer = Writer(Random("words"))
@@ -115,8 +115,8 @@ class Plan:
                 step.likes.extend(self._like())
             for _thread in range(self._count(THREADS_A_POST * busy)):
                 step.threads.append(self._thread())
-            if self._keeping.random() < KEPT_A_POST:
-                step.kept.append(self._keep())
+            if self._bookmarking.random() < BOOKMARKS_PER_POST:
+                step.bookmarks.append(self._bookmark())
             yield step
 
     def _is_late(self, number: int) -> bool:
@@ -208,13 +208,13 @@ class Plan:
         self._shown.add((author.number, chosen))
         return chosen
 
-    def _keep(self) -> tuple[int, int]:
+    def _bookmark(self) -> tuple[int, int]:
         """Return a recent post and a person who bookmarks it, often a log-in account."""
         last = len(self._posts) - 1
-        target = self._keeping.randint(max(0, last - RECENT_POSTS), last)
-        if self._keeping.random() < KEPT_BY_LOGINS:
-            return target, self._keeping.randrange(min(LOGINS, len(self._people)))
-        return target, self._keeping.choice(self._people).number
+        target = self._bookmarking.randint(max(0, last - RECENT_POSTS), last)
+        if self._bookmarking.random() < BOOKMARKS_BY_LOGINS:
+            return target, self._bookmarking.randrange(min(LOGINS, len(self._people)))
+        return target, self._bookmarking.choice(self._people).number
 
     def _count(self, mean: float) -> int:
         """Return a random whole number with this mean."""
@@ -254,10 +254,10 @@ class Plan:
         if person is None:
             person = post.author
         # People comment in the language of the post; every follower can read it.
-        comment = Said(person, self._writer.comment(target, post.language, post.topic))
+        comment = CommentPlan(person, self._writer.comment(target, post.language, post.topic))
         replies = []
         if self._rng.random() < 0.2:
-            replies.append(Said(post.author, self._writer.reply(target, post.language)))
+            replies.append(CommentPlan(post.author, self._writer.reply(target, post.language)))
         if replies and self._rng.random() < 0.35:
-            replies.append(Said(person, self._writer.reply(target, post.language)))
+            replies.append(CommentPlan(person, self._writer.reply(target, post.language)))
         return Thread(target, comment, replies)

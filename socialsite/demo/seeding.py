@@ -179,7 +179,9 @@ class _Seeding:
             for step, drawings in zip(self._each("posts", steps, done), drawn, strict=True):
                 self._hang(drawings.avatars)
                 author = self._author(step.author).pk
-                images = [_keep(author, picture, alt) for picture, alt in drawings.pictures]
+                images = [
+                    _store_picture(author, picture, alt) for picture, alt in drawings.pictures
+                ]
                 self._ids.append(self._take(step, images))
 
     def _author(self, number: int) -> User:
@@ -208,7 +210,7 @@ class _Seeding:
         for number, picture in avatars.items():
             user = self._users.get(number)
             if user is not None and not user.avatar:
-                accounts_actions.edit_profile(user, avatar=_keep(user.pk, picture, ""))
+                accounts_actions.edit_profile(user, avatar=_store_picture(user.pk, picture, ""))
 
     @db.atomic
     def _take(self, step: Step, images: list[int]) -> int:
@@ -223,12 +225,12 @@ class _Seeding:
             # posts.
             with contextlib.suppress(AppError):
                 interactions_actions.like(self._author(person), SubjectType.POST, ids[target])
-        for target, person in step.kept:
+        for target, person in step.bookmarks:
             with contextlib.suppress(AppError):
                 interactions_actions.bookmark(self._author(person), ids[target])
         for thread in step.threads:
             with contextlib.suppress(AppError):
-                self._say(thread, ids[thread.step], at)
+                self._comment(thread, ids[thread.step], at)
         return post.pk
 
     def _post(self, step: Step, images: list[int], at: int) -> Post:
@@ -250,7 +252,7 @@ class _Seeding:
             at_ms=at,
         )
 
-    def _say(self, thread: Any, post_id: int, at: int) -> None:
+    def _comment(self, thread: Any, post_id: int, at: int) -> None:
         said = thread.comment
         comment = interactions_actions.comment(
             self._author(said.person), post_id, said.words, at_ms=at
@@ -301,9 +303,9 @@ def _ahead(artist: Executor, work: Callable[[Step], R], steps: list[Step]) -> It
         yield under_way.popleft().result()
 
 
-def _keep(owner_id: int, picture: media_pictures.Picture, alt: str) -> int:
+def _store_picture(owner_id: int, picture: media_pictures.Picture, alt: str) -> int:
     with media_pictures.no_orphans(picture):
-        return int(media_pictures.keep(owner_id, picture, alt).pk)
+        return int(media_pictures.store(owner_id, picture, alt).pk)
 
 
 @db.atomic

@@ -105,26 +105,26 @@ class Writer:
 
     def _thought(self, author: int, language: str, topic: str, chance: float) -> str:
         if chance < 0.04:
-            return self._say(author, language, topic, "paragraphs", {})
+            return self._text(author, language, topic, "paragraphs", {})
         if chance < 0.10:
-            return self._say(author, language, ANY, "micro", {})
+            return self._text(author, language, ANY, "micro", {})
         values: dict[str, str] = {}
-        text = self._say(author, language, topic, "micro", values)
+        text = self._text(author, language, topic, "micro", values)
         if chance > 0.86:
             # Another thought on another subject; only places and people stay the same.
-            return text + "\n\n" + self._say(author, language, topic, "micro", {})
+            return text + "\n\n" + self._text(author, language, topic, "micro", {})
         if chance > 0.68:
             gap = "" if language == "zh" else " "
-            text += gap + self._say(author, language, ANY, "tails", values)
+            text += gap + self._text(author, language, ANY, "tails", values)
         return text
 
     def _article(self, author: int, language: str, topic: str) -> Text:
         values: dict[str, str] = {}
-        title = self._say(author, language, topic, "titles", values)
-        parts = [self._say(author, language, topic, "leads", values)]
+        title = self._text(author, language, topic, "titles", values)
+        parts = [self._text(author, language, topic, "leads", values)]
         for _number in range(self._rng.randint(2, 5)):
-            parts.append(self._say(author, language, topic, "paragraphs", values))
-        parts.append(self._say(author, language, ANY, "closers", values))
+            parts.append(self._text(author, language, topic, "paragraphs", values))
+        parts.append(self._text(author, language, ANY, "closers", values))
         return Text("article", "\n\n".join(parts), title=title)
 
     def _video(self, author: int, language: str, topic: str) -> Text:
@@ -140,7 +140,7 @@ class Writer:
             video_url=address,
         )
 
-    def _say(
+    def _text(
         self, author: int, language: str, topic: str, part: str, values: dict[str, str]
     ) -> str:
         template = self._draw((author, language, topic, part), author)

@@ -1,6 +1,6 @@
 """The Jinja2 environment of the pages.
 
-What a page works out dozens of times, always with the same result, is kept in the process:
+The process caches results that a page needs dozens of times:
 addresses, translations, texts with their links.
 """
 
@@ -46,7 +46,7 @@ KEPT = 4096
 LINKED_BYTES = 8 * 1024 * 1024
 CARDS_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES = 400
-# Stands for the hidden fields in a kept card; nobody can write it into a post.
+# Placeholder of the hidden fields in a cached card; nobody can write it into a post.
 _HIDDEN = secrets.token_hex(16)
 # The attributes of a link that leaves the site.
 _AWAY = 'rel="nofollow ugc noopener" target="_blank"'
@@ -136,7 +136,7 @@ def post_cards(
     posts: Iterable[Mapping[str, Any]], c: Mapping[str, str], full: bool = False
 ) -> Markup:
     """Return posts as cards, one below the other."""
-    # What asks for the language or the time for each of them takes as long as the rest.
+    # Reading language and time for each post would take as long as everything else.
     language, now = get_language(), datetime.now(UTC)
     cards = [
         _post_card(
@@ -174,22 +174,24 @@ def _bytes_of(*kept: str | bytes) -> int:
     return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
 
 
-def kept(template: str, macro: str, *args: Hashable) -> Markup:
-    """Return what a macro makes of its arguments, made once for each language."""
-    return _kept(get_language(), template, macro, args)
+def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
+    """Return the output of a macro, cached by language and arguments."""
+    return _cached_macro(get_language(), template, macro, args)
 
 
-def kept_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
-    """Return the same of a macro whose last argument is the hidden fields of its form.
+def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
+    """Do the same for a macro whose last argument is the hidden fields of its form.
 
-    They belong to one request, so they are put into what is kept.
+    The fields belong to one request and are inserted into the cached output.
     """
-    made = kept(template, macro, *args, _HIDDEN)
+    made = cached_html(template, macro, *args, _HIDDEN)
     return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
 
 
 @functools.lru_cache(KEPT)
-def _kept(_language: str | None, template: str, macro: str, args: tuple[Hashable, ...]) -> Markup:
+def _cached_macro(
+    _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
+) -> Markup:
     return Markup(_macro(template, macro)(*args))  # noqa: S704
 
 
@@ -204,19 +206,19 @@ def composer(
     values: Mapping[str, str] | None = None,
     errors: Mapping[str, Sequence[str]] | None = None,
 ) -> Markup:
-    """Return the form that publishes, for a person (a Card or a User); kept while it is empty."""
+    """Return the form for a new post, for a Card or a User; the empty form is cached."""
     card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
     face = [card[name] for name in _FACE]
     if values or errors:
         make = _macro("feeds/_composer.html", "composer")
         return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    return kept_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
 
 
 def unread(request: HttpRequest) -> int:
-    """Return how many notifications the reader has not read, for the badge of every page.
+    """Return the reader's number of unread notifications, for the badge of every page.
 
-    Asked for along with the reader's card, unless the view asked for it (`request.unread`).
+    It is read together with the reader's card, unless the view has read it (`request.unread`).
     """
     visitor = request.visitor  # type: ignore[attr-defined]
     found: interactions_queries.Unread | None = getattr(request, "unread", None)
@@ -247,8 +249,24 @@ def _since(moment: str, now: datetime, language: str | None) -> str:
     return f"{then:%Y-%m-%d}"
 
 
+# Plural texts are here: `makemessages` does not find `ngettext` in these templates.
+def codes_left(number: int) -> str:
+    """Return how many recovery codes are left, as a sentence."""
+    text = ngettext(
+        "%(n)s code is left. New codes replace it.",
+        "%(n)s codes are left. New codes replace them.",
+        number,
+    )
+    return text % {"n": number}
+
+
+def replies(number: int) -> str:
+    """Return the number of replies as the text of a link."""
+    return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
+
+
 def environment(**options: Any) -> Environment:
-    """Make the environment; a name that no view gave is an error, not an empty text."""
+    """Create the environment; an undefined name is an error, not an empty text."""
     options |= {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
     env = Environment(**options)  # noqa: S701  (Django's backend passes autoescape=True)
     env.globals.update(
@@ -259,9 +277,10 @@ def environment(**options: Any) -> Environment:
         post_card=post_card,
         post_cards=post_cards,
         composer=composer,
-        kept=kept,
-        kept_form=kept_form,
-        ngettext=ngettext,
+        cached_html=cached_html,
+        cached_form=cached_form,
+        codes_left_text=codes_left,
+        replies_text=replies,
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,
@@ -277,7 +296,7 @@ def environment(**options: Any) -> Environment:
 
 
 class _Once:
-    """A text, safe to show, that is made when it is first used."""
+    """Safe text that is computed on first use."""
 
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
@@ -292,8 +311,8 @@ class _Once:
 
 
 def page_context(request: HttpRequest) -> dict[str, Any]:
-    """What every page may use."""
-    # Once a page: each time it is asked for, the token is masked anew.
+    """Return the context of every page."""
+    # Once per page: each access would mask the token again.
     token = _Once(lambda: get_token(request))
     hidden = '<input type="hidden" name="csrfmiddlewaretoken" value="%s">'
     return {

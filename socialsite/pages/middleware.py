@@ -55,9 +55,9 @@ class RequestGuard:
         if error is not None:
             return error_answer(request, error)
         response = self.get_response(request)
-        _forget_body(response)
+        _clear_body(response)
         if length and length >= LARGE_BODY:
-            memory.give_back()
+            memory.release()
         return response
 
     @staticmethod
@@ -78,7 +78,7 @@ class RequestGuard:
         return None
 
 
-def _forget_body(response: HttpResponseBase) -> None:
+def _clear_body(response: HttpResponseBase) -> None:
     """Empty the data that DRF parsed from the body, once the response is rendered.
 
     DRF's requests and serializers are in reference cycles. The data would stay in memory until a

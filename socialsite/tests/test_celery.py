@@ -44,7 +44,7 @@ def connection_id(transactional_db: None) -> Callable[[], int]:
 class TestConnection:
     """On MariaDB."""
 
-    def test_it_is_kept_from_task_to_task(self, connection_id: Callable[[], int]) -> None:
+    def test_it_is_reused_from_task_to_task(self, connection_id: Callable[[], int]) -> None:
         first = connection_id()
         for _ in range(3):
             between_tasks()

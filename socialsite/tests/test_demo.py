@@ -81,7 +81,7 @@ def test_seeding_twice_adds_nothing(monkeypatch) -> None:
 
 @pytest.mark.once
 @pytest.mark.django_db
-def test_a_run_goes_on_where_the_last_one_stopped() -> None:
+def test_a_run_continues_where_the_last_one_stopped() -> None:
     seed(stop=lambda: User.objects.count() >= 7, **SIZE)
     assert User.objects.count() == 7
     seed_until(9)

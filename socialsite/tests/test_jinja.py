@@ -23,7 +23,7 @@ def card(make_user, make_post) -> dict[str, Any]:
 
 
 @pytest.mark.django_db
-def test_a_kept_card_is_what_the_template_makes(card) -> None:
+def test_a_cached_card_equals_the_template_s(card) -> None:
     engine: Any = engines["jinja2"]
     macro = engine.env.get_template("feeds/_card.html").module.card
     for _ in range(2):
@@ -71,7 +71,7 @@ def test_the_hidden_fields_of_a_card_are_those_of_the_request(card) -> None:
     assert jinja._HIDDEN not in mine + theirs
 
 
-def test_links_are_kept_and_words_are_escaped() -> None:
+def test_links_are_rendered_and_text_is_escaped() -> None:
     text = "<b> https://x.example/?a=1&b=2 </b>"
     made = jinja.linked(text)
     assert made == jinja.linked(text)
@@ -82,7 +82,7 @@ def test_links_are_kept_and_words_are_escaped() -> None:
     assert "</a>" in jinja.linked("https://x.example " + "x" * 50_000)
 
 
-def test_links_leave_the_site_by_http_only_and_tell_nobody_from_where() -> None:
+def test_links_leave_the_site_by_http_only_and_without_a_referrer() -> None:
     made = jinja.linked("(https://x.example/a'b), www.x.example a@x.example javascript://x.example")
     away = 'rel="nofollow ugc noopener" target="_blank"'
     assert f'(<a href="https://x.example/a&#39;b" {away}>https://x.example/a&#39;b</a>),' in made
@@ -91,7 +91,7 @@ def test_links_leave_the_site_by_http_only_and_tell_nobody_from_where() -> None:
     assert made.endswith(" javascript://x.example")
 
 
-def test_a_long_text_is_read_once_and_what_is_kept_is_bounded_by_bytes(monkeypatch) -> None:
+def test_a_long_text_is_parsed_once_and_the_cache_is_bounded_by_bytes(monkeypatch) -> None:
     read = []
     monkeypatch.setattr(jinja, "spans", lambda text: read.append(text) or spans(text))
     text = "@alice1 " + "x" * 50_000

@@ -7,7 +7,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions as accounts_actions
 from socialsite.core.rate_limits import buckets
-from socialsite.core.rate_limits.budgets import Budget, Kept, Per
+from socialsite.core.rate_limits.budgets import Budget, Per, Store
 from socialsite.tests import standstill
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ def after_a_request(user) -> dict[str, int]:
 
 def is_refilled() -> bool:
     # Its key lives for 20 s.
-    budget = Budget("standstill", 10**6, 3600 * 10**5, Per.PERSON, Kept.REDIS, "Of this test.")
+    budget = Budget("standstill", 10**6, 3600 * 10**5, Per.PERSON, Store.REDIS, "Of this test.")
     assert buckets.take(budget, 1, cost=10**6).allowed
     time.sleep(0.01)
     return buckets.take(budget, 1).allowed
@@ -35,7 +35,7 @@ def test_nothing_expires_and_no_bucket_refills_during_a_test(make_user) -> None:
     assert not is_refilled()
 
 
-def test_what_is_about_time_sees_it_go_on(make_user, real_lifetimes) -> None:
+def test_tests_of_time_see_it_advance(make_user, real_lifetimes) -> None:
     user = make_user()
     assert {f"fence:{user.pk}", f"reader:{user.pk}"} <= set(after_a_request(user))
     assert is_refilled()

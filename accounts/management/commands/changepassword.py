@@ -21,7 +21,7 @@ class Command(BaseCommand):
         """Set the password, or fail if there is no such person."""
         user = queries.any_by_name(options["username"])
         if user is None or user.deleted_at:
-            raise CommandError(f"There is nobody named {options['username']}.")
+            raise CommandError(f"There is no user named {options['username']}.")
         with readable_errors():
             actions.set_password(user, new_password(str(user)))
         self.stdout.write(f"{user} has a new password and is signed out everywhere.")

@@ -25,6 +25,6 @@ class Command(BaseCommand):
         try:
             user = queries.by_name(options["username"])
         except UserNotFound:
-            raise CommandError(f"There is nobody named {options['username']}.") from None
+            raise CommandError(f"There is no user named {options['username']}.") from None
         actions.promote(user, Role.MEMBER | role)
         self.stdout.write(f"{user} is {role.label} now.")

@@ -21,8 +21,8 @@ class Command(BaseCommand):
         """Remove it, or fail if there is no such person or no second factor."""
         user = queries.any_by_name(options["username"])
         if user is None:
-            raise CommandError(f"There is nobody named {options['username']}.")
+            raise CommandError(f"There is no user named {options['username']}.")
         if not two_factor.is_on(user):
             raise CommandError(f"{user} has no second factor.")
         actions.reset_two_factor(user)
-        self.stdout.write(f"{user} now logs in by password alone.")
+        self.stdout.write(f"{user} now logs in with the password only.")

@@ -68,13 +68,13 @@ class Socket:
         await self._talk.send_input({"type": "websocket.connect"})
         return (await self._talk.receive_output(timeout=10))["type"] == "websocket.accept"
 
-    async def hears(self) -> Any:
+    async def receive(self) -> Any:
         return json.loads((await self._talk.receive_output(timeout=10))["text"])
 
-    async def hears_nothing(self) -> bool:
+    async def is_silent(self) -> bool:
         return await self._talk.receive_nothing(timeout=0.15)
 
-    async def says(self, text: str) -> None:
+    async def send(self, text: str) -> None:
         await self._talk.send_input({"type": "websocket.receive", "text": text})
 
     async def code(self) -> tuple[int, str]:
@@ -115,7 +115,7 @@ async def opens(*headers: tuple[bytes, bytes], **kwargs: Any) -> bool:
     socket = Socket(*headers, **kwargs)
     if not await socket.open():
         return False
-    assert await socket.hears_nothing()
+    assert await socket.is_silent()
     await socket.leave()
     return True
 

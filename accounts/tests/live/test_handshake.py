@@ -33,7 +33,7 @@ def user(make_user):
         ("other roles", "", 4002),
     ],
 )
-def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to_do(
+def test_a_socket_without_a_live_token_is_closed_with_the_right_code(
     access, refresh, code, user
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -70,7 +70,7 @@ def test_a_socket_without_a_live_token_is_closed_with_the_code_that_says_what_to
     ],
 )
 @pytest.mark.parametrize("access", ["", "expired"])
-def test_of_a_browser_whose_access_is_over_the_refresh_token_says_what_to_do(
+def test_an_expired_browser_session_is_closed_by_the_state_of_its_refresh_token(
     access, state, code, reason, user
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -117,13 +117,13 @@ def test_cookies_need_our_origin_and_a_foreign_one_opens_nothing(
     async def scenario() -> None:
         assert await opens((b"cookie", f"access={pair.access}".encode()), *extra) == cookie
         assert await opens((b"authorization", f"Bearer {pair.access}".encode()), *extra) == program
-        ticket = await in_thread(cache.keep_ticket, claims_of(pair))
+        ticket = await in_thread(cache.store_ticket, claims_of(pair))
         assert await opens(*extra, ticket=ticket) == program
 
     run(scenario)
 
 
-def test_an_origin_is_compared_with_a_host_of_ours_only_and_said_once(user) -> None:
+def test_an_origin_is_compared_with_our_hosts_only_and_logged_once(user) -> None:
     cookie = (b"cookie", f"access={actions.sign_in(user).access}".encode())
     evil = (b"host", b"evil.example"), (b"origin", b"http://evil.example")
 
@@ -149,7 +149,7 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
         socket = Socket(ticket=ticket)
         assert await socket.open()
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
         again = Socket(ticket=ticket)
         assert await again.open()
         assert await again.code() == (4002, "")
@@ -160,9 +160,9 @@ def test_a_ticket_opens_one_socket_once(user, api_for) -> None:
 
 
 def test_a_hundred_sockets_with_one_ticket_are_one(user) -> None:
-    ticket = cache.keep_ticket(claims_of(actions.sign_in(user)))
+    ticket = cache.store_ticket(claims_of(actions.sign_in(user)))
     with ThreadPoolExecutor(16) as pool:
-        found = list(pool.map(cache.take_ticket, [ticket] * 100))
+        found = list(pool.map(cache.redeem_ticket, [ticket] * 100))
     assert len([one for one in found if one is not None]) == 1
 
 
@@ -181,12 +181,12 @@ def test_a_ticket_that_opens_nothing_sends_for_a_new_one(ticket, user) -> None:
 
 def test_a_ticket_runs_out(user) -> None:
     claims, began = claims_of(actions.sign_in(user)), time.monotonic()
-    ticket = cache.keep_ticket(claims)
+    ticket = cache.store_ticket(claims)
     left = redis.call(lambda connection: connection.pttl(cache._ticket(ticket)))
     assert 29_999 - (time.monotonic() - began) * 1000 < left <= 30_000
     redis.call(lambda connection: connection.pexpire(cache._ticket(ticket), 1))
     time.sleep(0.01)
-    assert cache.take_ticket(ticket) is None
+    assert cache.redeem_ticket(ticket) is None
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_a_ticket_runs_out(user) -> None:
         (lambda user: actions.promote(user, 3), 4002),
     ],
 )
-def test_a_ticket_is_worth_what_its_token_is_worth_when_it_is_shown(act, code, user) -> None:
-    ticket = cache.keep_ticket(claims_of(actions.sign_in(user, "chrome")))
+def test_a_ticket_is_valid_only_while_its_token_is(act, code, user) -> None:
+    ticket = cache.store_ticket(claims_of(actions.sign_in(user, "chrome")))
     act(user)
 
     async def scenario() -> None:

@@ -100,7 +100,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
         return watch
 
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.03)
-    monkeypatch.setattr(consumers, "_ask", around(consumers._ask))
+    monkeypatch.setattr(consumers, "_with_timeout", around(consumers._with_timeout))
     monkeypatch.setattr(SessionConsumer, "_join", around(SessionConsumer._join))
     return servers
 
@@ -171,7 +171,7 @@ def test_a_browser_may_go_away_at_every_moment(
     assert not found, [record.getMessage() for record in found]
 
 
-def test_what_comes_while_a_socket_closes_is_not_answered(
+def test_frames_during_the_close_of_a_socket_get_no_response(
     make_user: Any, watched: list[Server]
 ) -> None:
     pair = actions.sign_in(make_user(), "chrome")

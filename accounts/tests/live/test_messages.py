@@ -22,7 +22,7 @@ def test_a_message_of_an_unknown_type_is_refused(name, make_user, caplog) -> Non
         with caplog.at_level(logging.ERROR, logger=hints.__name__):
             await in_thread(hints.push, [user.pk], {"type": name})
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
         await socket.leave()
 
     run(scenario)

@@ -80,7 +80,7 @@ def test_a_sign_in_that_ended_is_explained_on_the_next_page_once(act, ending, wo
         assert words not in client.get(path).content.decode()
 
 
-def test_a_token_reused_is_said_to_both(alice) -> None:
+def test_token_reuse_is_explained_to_both(alice) -> None:
     old = actions.sign_in(alice, "chrome")
     _user, pair = actions.refresh(old.refresh)
     _user, pair = actions.refresh(pair.refresh)
@@ -89,7 +89,7 @@ def test_a_token_reused_is_said_to_both(alice) -> None:
     assert "used in two places" in browser_with(pair).get("/search").content.decode()
 
 
-def test_a_time_that_is_over_is_said(alice) -> None:
+def test_an_expired_session_is_explained(alice) -> None:
     pair = actions.sign_in(alice, "chrome")
     client = browser_with(tokens.TokenPair(over(pair.access), over(pair.refresh)))
     response = client.get("/search")
@@ -97,7 +97,7 @@ def test_a_time_that_is_over_is_said(alice) -> None:
     assert cookies_after(response) == ["", ""]
 
 
-def test_nothing_is_said_to_cookies_that_were_never_ours(alice) -> None:
+def test_foreign_cookies_get_no_explanation(alice) -> None:
     pair = actions.sign_in(alice, "chrome")
     actions.ban(alice)
     forged = jwt.encode(
@@ -112,7 +112,7 @@ def test_nothing_is_said_to_cookies_that_were_never_ours(alice) -> None:
         assert cookies_after(response) == ["", ""]
 
 
-def test_what_is_not_known_any_more_is_said_in_general(alice) -> None:
+def test_an_unknown_reason_is_explained_in_general_words(alice) -> None:
     pair = actions.sign_in(alice, "chrome")
     actions.kick(alice, "chrome", by="Android")
     again(alice)
@@ -128,13 +128,13 @@ def test_what_is_not_known_any_more_is_said_in_general(alice) -> None:
 
 
 @pytest.mark.parametrize("act", [lambda user: actions.promote(user, 3), lambda user: None])
-def test_a_sign_in_whose_access_alone_was_revoked_goes_on(act, alice) -> None:
+def test_a_sign_in_with_only_its_access_token_revoked_continues(act, alice) -> None:
     pair = actions.sign_in(alice, "chrome")
     act(alice)
     assert sign_out_reasons.of(tokens.decode_access(pair.access)) is None
 
 
-def test_an_old_copy_of_a_renewed_sign_in_is_told_nothing_and_keeps_its_cookies(alice) -> None:
+def test_an_old_copy_of_a_renewed_sign_in_gets_no_explanation_and_its_cookies_stay(alice) -> None:
     """Another tab may be faster than the response that brings this browser the new pair."""
     pair = actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", PASSWORD, OTHER)
@@ -148,7 +148,7 @@ def test_an_old_copy_of_a_renewed_sign_in_is_told_nothing_and_keeps_its_cookies(
     assert "Your password was changed." in browser_with(pair).get("/search").content.decode()
 
 
-def test_what_a_page_asks_for_in_the_background_does_not_use_the_explanation_up(alice) -> None:
+def test_background_requests_do_not_consume_the_explanation(alice) -> None:
     pair = actions.sign_in(alice, "chrome")
     again(alice)
     client = browser_with(pair)

@@ -31,7 +31,7 @@ async def opened(*tokens: str, **more: str) -> list[Socket]:
     found = [Socket.by_bearer(token, **more) for token in tokens]
     for socket in found:
         assert await socket.open()
-        assert await socket.hears_nothing()
+        assert await socket.is_silent()
     return found
 
 
@@ -122,18 +122,18 @@ def test_a_socket_takes_so_many_frames_and_no_flood_makes_an_error(
     async def scenario() -> None:
         (socket,) = await opened(access)
         for _ in range(30):
-            await socket.says("hello")
-        assert await socket.hears_nothing()
+            await socket.send("hello")
+        assert await socket.is_silent()
         later(2)
         for _ in range(2):
-            await socket.says("hello")
-        assert await socket.hears_nothing()
+            await socket.send("hello")
+        assert await socket.is_silent()
         for _ in range(500):
-            await socket.says("hello")
+            await socket.send("hello")
         assert await socket.code() == (TOO_MUCH, "frame")
         (another,) = await opened(access)
-        await another.says("hello")
-        assert await another.hears_nothing()
+        await another.send("hello")
+        assert await another.is_silent()
         await another.leave()
 
     run(scenario)
@@ -149,14 +149,14 @@ def test_zero_lifts_each_of_them(access: str, settings: Any) -> None:
         for socket in mine:
             assert await socket.open()
         for _ in range(100):
-            await mine[0].says("hello")
-        assert await mine[0].hears_nothing()
+            await mine[0].send("hello")
+        assert await mine[0].is_silent()
         await leave(mine)
 
     run(scenario)
 
 
-def test_owners_that_rest_are_forgotten_before_they_are_too_many(
+def test_idle_owners_are_dropped_before_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch, later: Any
 ) -> None:
     monkeypatch.setattr(local, "OWNERS_MAX", 3)

@@ -49,8 +49,8 @@ def test_a_push_arrives_at_every_socket_of_the_person_and_nobody_else(way, user,
             assert await socket.open()
         await in_thread(hints.push, [user.pk, 1], {"type": "new_posts", "count": 1})
         for socket in mine:
-            assert await socket.hears() == {"type": "new_posts", "count": 1}
-        assert await theirs.hears_nothing()
+            assert await socket.receive() == {"type": "new_posts", "count": 1}
+        assert await theirs.is_silent()
         for socket in (*mine, theirs):
             await socket.leave()
 
@@ -76,13 +76,11 @@ def test_a_push_never_raises(monkeypatch, user) -> None:
     assert hints.online([user.pk]) == hints.all_online() == set()
 
 
-def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
-    user, dead_redis, monkeypatch
-) -> None:
+def test_failed_messages_are_sent_once_when_redis_is_back(user, dead_redis, monkeypatch) -> None:
     pair = actions.sign_in(user)
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(redis.owed, "LISTENERS_SECONDS", 0.05)
-    monkeypatch.setattr(redis.owed, "MESSAGES_EACH", 1)
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(redis.backlog, "LISTENERS_SECONDS", 0.05)
+    monkeypatch.setattr(redis.backlog, "MESSAGES_EACH", 1)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -92,21 +90,21 @@ def test_what_redis_did_not_take_is_sent_once_when_it_is_back(
             assert hints.perhaps_online([user.pk, 5]) == {user.pk, 5}
             for count in (1, 1, 2):
                 await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": count})
-            assert await socket.hears_nothing()
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
-        assert await socket.hears() == {"type": "new_posts", "count": 2}
-        assert await socket.hears_nothing()
+            assert await socket.is_silent()
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 2}
+        assert await socket.is_silent()
         await socket.leave()
 
     run(scenario)
 
 
-def test_messages_beyond_what_can_be_owed_are_lost(monkeypatch, dead_redis) -> None:
-    monkeypatch.setattr(redis.owed, "MESSAGES_LIMIT", 3)
+def test_messages_beyond_the_backlog_limit_are_dropped(monkeypatch, dead_redis) -> None:
+    monkeypatch.setattr(redis.backlog, "MESSAGES_LIMIT", 3)
     with dead_redis():
         hints.push([1, 2], {"type": "new_posts"})
         hints.push([2, 3, 4], {"type": "new_posts"})
-    assert [channel[-1] for _, channel, _ in redis.owed._messages] == ["1", "2", "3"]
+    assert [channel[-1] for _, channel, _ in redis.backlog._messages] == ["1", "2", "3"]
 
 
 # --- kicks --------------------------------------------------------------------------------------
@@ -143,7 +141,7 @@ def test_a_socket_is_closed_with_the_reason(way, act, reason, by, user, monkeypa
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         await in_thread(act, user)
-        assert await socket.hears() == {"type": "kicked", "reason": reason, "by": by}
+        assert await socket.receive() == {"type": "kicked", "reason": reason, "by": by}
         assert await socket.code() == (4001, reason)
 
     run(scenario)
@@ -154,7 +152,7 @@ def change_password(user: User, client: str) -> tokens.TokenPair:
 
 
 @pytest.mark.parametrize("way", ["by a message", "by its own look", "at the door"])
-def test_who_changes_the_password_only_comes_back_with_the_new_pair(way, user, monkeypatch) -> None:
+def test_the_changer_of_a_password_reconnects_with_the_new_pair(way, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "android")
     if way != "by a message":
         monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
@@ -189,8 +187,8 @@ def test_a_kick_of_one_device_leaves_the_others_and_a_newer_sign_in_alone(user) 
         assert await new.open()
         assert (await old.code())[0] == 4001
         await in_thread(hints.kick, TokensRevoked(user.pk, "chrome", 1, "login", False))
-        assert await new.hears_nothing()
-        assert await other.hears_nothing()
+        assert await new.is_silent()
+        assert await other.is_silent()
         await new.leave()
         await other.leave()
 
@@ -217,7 +215,7 @@ def test_new_roles_make_the_socket_come_back_with_a_new_token(user) -> None:
         (lambda user: actions.promote(user, 3), 4002),
     ],
 )
-def test_without_any_message_the_socket_looks_itself(act, code, user, quick, deaf) -> None:
+def test_without_messages_the_socket_polls(act, code, user, quick, deaf) -> None:
     pair = actions.sign_in(user, "chrome")
 
     async def scenario() -> None:
@@ -229,7 +227,7 @@ def test_without_any_message_the_socket_looks_itself(act, code, user, quick, dea
     run(scenario)
 
 
-def test_a_socket_looks_at_least_every_five_seconds(real_lifetimes) -> None:
+def test_a_socket_polls_at_least_every_five_seconds(real_lifetimes) -> None:
     assert consumers.RECHECK_SECONDS <= 5
 
 
@@ -244,7 +242,7 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
         await in_thread(actions.log_out, user, "chrome")
         monkeypatch.setattr(hints, "_send", send)
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "kicked", "reason": "logout", "by": ""}
+        assert await socket.receive() == {"type": "kicked", "reason": "logout", "by": ""}
         assert (await socket.code())[0] == 4001
 
     run(scenario)
@@ -254,7 +252,7 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
 def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 60)
-    look = consumers._look
+    look = consumers._check
 
     def late(principal: tokens.Principal) -> None:
         if first == "the check":
@@ -263,7 +261,7 @@ def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkey
         if first == "the revocation":
             look(principal)
 
-    monkeypatch.setattr(consumers, "_look", late)
+    monkeypatch.setattr(consumers, "_check", late)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -276,7 +274,7 @@ def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkey
 def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
     """The next regular check would be an hour later."""
     claims = claims_of(actions.sign_in(user)) | {"expires": time.time() + 1}
-    ticket = cache.keep_ticket(claims)
+    ticket = cache.store_ticket(claims)
 
     async def scenario() -> float:
         socket = Socket(ticket=ticket)
@@ -288,16 +286,16 @@ def test_a_socket_closes_the_moment_its_token_is_over(user) -> None:
     assert claims["expires"] <= run(scenario)
 
 
-def test_what_the_browser_says_is_ignored_and_much_of_it_refused(user) -> None:
+def test_frames_from_the_browser_are_ignored_and_many_are_refused(user) -> None:
     pair = actions.sign_in(user)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
         for text in ("{", "null", '{"type":"session.kick"}', "x" * 1024):
-            await socket.says(text)
-        assert await socket.hears_nothing()
-        await socket.says("x" * 1025)
+            await socket.send(text)
+        assert await socket.is_silent()
+        await socket.send("x" * 1025)
         assert (await socket.code())[0] == 1009
 
     run(scenario)
@@ -319,7 +317,7 @@ def test_presence_is_noted_and_runs_out(user, make_user, monkeypatch) -> None:
     assert hints.all_online() == hints.online([user.pk, other.pk]) == set()
 
 
-def test_presence_is_kept_while_the_socket_is_open(user, quick) -> None:
+def test_presence_lasts_while_the_socket_is_open(user, quick) -> None:
     pair = actions.sign_in(user)
 
     async def scenario() -> None:
@@ -342,7 +340,7 @@ async def hang(*args: Any) -> None:
 
 
 @pytest.mark.parametrize("trouble", [refuse, hang])
-def test_without_a_channel_layer_a_socket_lives_by_its_own_looks(
+def test_without_a_channel_layer_a_socket_polls_the_token_state(
     trouble, user, quick, monkeypatch
 ) -> None:
     pair = actions.sign_in(user, "chrome")
@@ -354,7 +352,7 @@ def test_without_a_channel_layer_a_socket_lives_by_its_own_looks(
             monkeypatch.setattr(layer, name, trouble)
         socket = Socket.by_cookie(pair.access)
         assert await socket.open()
-        assert await socket.hears_nothing()
+        assert await socket.is_silent()
         await in_thread(actions.log_out, user, "chrome")
         assert await socket.code() == (4001, "logout")
         assert layer.channels == {}
@@ -373,28 +371,28 @@ def test_a_socket_joins_when_the_channel_layer_is_back(user, quick, monkeypatch)
             socket = Socket.by_cookie(pair.access)
             assert await socket.open()
         # Hints in the meantime are lost, so the page fetches what is new.
-        assert await socket.hears() == {"type": "new_posts", "count": 0}
-        assert await socket.hears() == {"type": "notification"}
-        assert await socket.hears_nothing()
+        assert await socket.receive() == {"type": "new_posts", "count": 0}
+        assert await socket.receive() == {"type": "notification"}
+        assert await socket.is_silent()
         await in_thread(hints.push, [user.pk], {"type": "new_posts", "count": 1})
-        assert await socket.hears() == {"type": "new_posts", "count": 1}
+        assert await socket.receive() == {"type": "new_posts", "count": 1}
         await socket.leave()
 
     run(scenario)
 
 
-async def forget_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+async def clear_presence(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     await in_thread(redis.call, lambda connection: connection.delete(hints.ONLINE))
 
 
-async def be_late(user: User, dead_redis: Any, monkeypatch: Any) -> None:
+async def let_presence_expire(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     long_ago = {str(user.pk): time.time() * 1000 - hints.ONLINE_MS - 1}
     await in_thread(redis.call, lambda connection: connection.zadd(hints.ONLINE, long_ago))
 
 
 async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     """Both devices check their token without an answer from Redis."""
-    look, unknown = consumers._look, set()
+    look, unknown = consumers._check, set()
 
     def watched(principal: tokens.Principal) -> bool | None:
         found = look(principal)
@@ -403,12 +401,12 @@ async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> Non
         return found
 
     with monkeypatch.context() as patch, dead_redis():
-        patch.setattr(consumers, "_look", watched)
+        patch.setattr(consumers, "_check", watched)
         await until(lambda: unknown == {"chrome", "android"})
 
 
-@pytest.mark.parametrize("loss", [forget_presence, be_late, do_without_redis])
-def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
+@pytest.mark.parametrize("loss", [clear_presence, let_presence_expire, do_without_redis])
+def test_pages_fetch_news_once_after_a_gap_in_presence(
     loss, user, quick, dead_redis, monkeypatch
 ) -> None:
     """On each device, also on the one that finds the presence recorded by the other."""
@@ -418,13 +416,13 @@ def test_who_could_not_be_found_for_a_while_asks_once_what_is_new(
         mine = [Socket.by_cookie(pair.access) for pair in pairs]
         for socket in mine:
             assert await socket.open()
-        assert await mine[0].hears_nothing()
+        assert await mine[0].is_silent()
         await loss(user, dead_redis, monkeypatch)
         for socket in mine:
-            assert await socket.hears() == {"type": "new_posts", "count": 0}
-            assert await socket.hears() == {"type": "notification"}
+            assert await socket.receive() == {"type": "new_posts", "count": 0}
+            assert await socket.receive() == {"type": "notification"}
         for socket in mine:
-            assert await socket.hears_nothing()
+            assert await socket.is_silent()
             await socket.leave()
 
     run(scenario)
@@ -447,7 +445,7 @@ def test_without_an_answer_a_socket_is_closed_not_trusted(
         if when == "later":
             assert await socket.open()
         monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.3)
-        monkeypatch.setattr(consumers, "_look", look)
+        monkeypatch.setattr(consumers, "_check", look)
         if when == "at the door":
             assert await socket.open()
         assert (await socket.end())[0] == 1013
@@ -458,7 +456,7 @@ def test_without_an_answer_a_socket_is_closed_not_trusted(
     run(scenario)
 
 
-def test_who_cannot_be_told_why_is_told_to_come_back(user, quick, monkeypatch) -> None:
+def test_without_a_known_reason_the_client_reconnects(user, quick, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
 
     async def scenario() -> None:
@@ -472,14 +470,14 @@ def test_who_cannot_be_told_why_is_told_to_come_back(user, quick, monkeypatch) -
     run(scenario)
 
 
-def test_a_look_is_one_round_trip_and_no_query(
+def test_a_poll_is_one_round_trip_and_no_query(
     user, monkeypatch, django_assert_num_queries
 ) -> None:
     principal = tokens.decode_access(actions.sign_in(user).access)
-    consumers._look(principal)
+    consumers._check(principal)
     seen: list[object] = []
     call = redis.call
     monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
     with django_assert_num_queries(0):
-        consumers._look(principal)
+        consumers._check(principal)
     assert len(seen) == 1

@@ -34,7 +34,7 @@ def person() -> User:
     return actions.register(f"racer{number}", f"Racer{number}", PASSWORD)
 
 
-def lives(pair: TokenPair) -> tuple[bool, bool]:
+def is_alive(pair: TokenPair) -> tuple[bool, bool]:
     """Return whether the access and the refresh token of a pair are accepted; may rotate."""
     return _accepted(authentication.by_access, pair.access), _accepted(
         actions.refresh, pair.refresh
@@ -88,7 +88,7 @@ def two_logins_of_one_type() -> Wrongs:
     versions = {tokens.decode_access(pair.access).version for pair in pairs}
     if len(versions) != len(pairs):
         wrongs.append(f"{len(pairs)} logins share versions {versions}")
-    alive = [lives(pair) for pair in pairs]
+    alive = [is_alive(pair) for pair in pairs]
     if sorted(alive) != [(False, False)] * (len(pairs) - 1) + [(True, True)]:
         wrongs.append(f"after logins of one type {alive}")
     return wrongs + _numbers_are_sound(user)
@@ -110,9 +110,9 @@ def a_refresh_and_a_password_change() -> Wrongs:
         return [*wrongs, f"the change gave {results[1]!r}"]
     gone = [stolen, own, *_pairs([results[0], results[2]])]
     for pair in gone:
-        if lives(pair) != (False, False):
+        if is_alive(pair) != (False, False):
             wrongs.append("a token from before the password change lives")
-    if lives(results[1]) != (True, True):
+    if is_alive(results[1]) != (True, True):
         wrongs.append("the changer's new pair is dead")
     return wrongs + _numbers_are_sound(user)
 
@@ -130,9 +130,9 @@ def a_login_and_a_password_change() -> Wrongs:
     )
     wrongs = _unexpected(results, PasswordNotCorrected)
     for pair in _pairs([results[0], results[2]]):
-        if lives(pair) != (False, False):
+        if is_alive(pair) != (False, False):
             wrongs.append("a login with the old password lives")
-    if not isinstance(results[1], TokenPair) or lives(results[1]) != (True, True):
+    if not isinstance(results[1], TokenPair) or is_alive(results[1]) != (True, True):
         wrongs.append(f"the change gave {results[1]!r}")
     return wrongs + _numbers_are_sound(user)
 
@@ -148,7 +148,7 @@ def two_tabs_refreshing() -> Wrongs:
         wrongs.append("tabs got different successors")
     if not all(_accepted(authentication.by_access, found.access) for found in pairs):
         wrongs.append("a tab got a dead access token")
-    if pairs and lives(pairs[0]) != (True, True):
+    if pairs and is_alive(pairs[0]) != (True, True):
         wrongs.append("the common successor is dead")
     return wrongs + _numbers_are_sound(user)
 
@@ -166,7 +166,7 @@ def bumps_against_bumps() -> Wrongs:
         ]
     )
     wrongs = _unexpected(results)
-    if lives(first) != (False, False):
+    if is_alive(first) != (False, False):
         wrongs.append("the first sign-in lives")
     row = TokenVersion.objects.get(user=user, client="chrome")
     # Two log-ins after the first and one log-out; without a sign-in there is nothing to end.
@@ -200,11 +200,11 @@ def logins_and_a_ban() -> Wrongs:
     )
     wrongs = _unexpected(results, BannedRefreshToken, UserBanned)
     for found in [pair, *_pairs([results[0], results[2]])]:
-        if lives(found) != (False, False):
+        if is_alive(found) != (False, False):
             wrongs.append("a token of a banned person lives")
     user.refresh_from_db()
     actions.unban(user)
-    if lives(actions.sign_in(user, "chrome")) != (True, True):
+    if is_alive(actions.sign_in(user, "chrome")) != (True, True):
         wrongs.append("after the un-ban a new pair is dead at birth")
     return wrongs + _numbers_are_sound(user)
 
@@ -222,7 +222,7 @@ def two_password_changes() -> Wrongs:
     )
     wrongs = _unexpected(results, PasswordNotCorrected)
     pairs = _pairs(results)
-    if [lives(pair) for pair in pairs] != [(True, True)]:
+    if [is_alive(pair) for pair in pairs] != [(True, True)]:
         wrongs.append(f"{len(pairs)} changes from one old password went through")
     return wrongs + _numbers_are_sound(user)
 

@@ -153,7 +153,7 @@ def test_by_asvs_8_to_128_characters_of_anything_are_fine(password, asvs) -> Non
         "right\ue000pass",
     ],
 )
-def test_by_asvs_what_is_short_endless_or_not_printable_is_refused(password, asvs) -> None:
+def test_by_asvs_short_endless_or_unprintable_passwords_are_refused(password, asvs) -> None:
     assert account_rules.password(password, "alice1", "爱丽丝们") == [account_rules.password_hint()]
 
 

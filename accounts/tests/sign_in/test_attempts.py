@@ -95,14 +95,14 @@ def test_refused_attempts_neither_count_nor_prolong(make_user, clock) -> None:
     assert list(Failures.objects.order_by("key").values()) == before
 
 
-def test_a_success_clears_what_was_counted(make_user, clock) -> None:
+def test_a_success_resets_the_count(make_user, clock) -> None:
     make_user("alice1")
     for _ in range(3):
         assert [try_login("alice1") for _ in range(4)] == ["PASSWORD_NOT_CORRECTED"] * 4
         assert try_login("alice1", PASSWORD) == "in"
 
 
-def test_an_hour_without_an_attempt_forgets(make_user, clock) -> None:
+def test_an_hour_without_an_attempt_resets_the_count(make_user, clock) -> None:
     make_user("alice1")
     for _ in range(6):
         clock.now += wait_of("alice1") * SECOND
@@ -118,7 +118,7 @@ def test_hundreds_of_right_logins_use_nothing_up(make_user, clock) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody1", "ALICE1", "no such name", "爱丽丝们"])
-def test_it_is_the_same_for_names_that_nobody_has_and_in_any_case(name, make_user, clock) -> None:
+def test_unknown_names_and_other_case_are_slowed_down_alike(name, make_user, clock) -> None:
     make_user("alice1")
     assert [try_login(name) for _ in range(5)] == ["PASSWORD_NOT_CORRECTED"] * 5
     assert wait_of(name.lower()) == 1
@@ -173,7 +173,7 @@ def test_an_ipv4_address_in_ipv6_clothes_is_the_same_address(clock) -> None:
     assert wait_of("alice1") == 1
 
 
-def test_who_signed_in_from_an_address_does_not_wait_for_others_there(make_user, clock) -> None:
+def test_a_person_known_at_an_address_does_not_wait_for_others_there(make_user, clock) -> None:
     make_user("alice1")
     assert try_login("alice1", PASSWORD) == "in"
     failed(budgets.LOGIN_ADDRESS, 50, HOME)
@@ -181,7 +181,7 @@ def test_who_signed_in_from_an_address_does_not_wait_for_others_there(make_user,
     assert try_login("alice1", PASSWORD) == "in"
 
 
-def test_a_proxy_that_nobody_told_us_of_is_warned_about_once(clock, caplog, monkeypatch) -> None:
+def test_an_unknown_proxy_is_warned_about_once(clock, caplog, monkeypatch) -> None:
     monkeypatch.setattr(ip_addresses, "_warned", False)
     for _ in range(3):
         with pytest.raises(PasswordNotCorrected):
@@ -272,7 +272,7 @@ def test_the_cookie_of_a_known_browser_is_signed_and_for_one_account(make_user, 
     assert not known_devices.mark_of(forged, alice.pk)
 
 
-def test_a_shared_browser_knows_its_last_people_and_keeps_their_marks(make_user) -> None:
+def test_a_shared_browser_stores_marks_of_its_last_people(make_user) -> None:
     mine = Client()
     people = [make_user() for _ in range(known_devices.PEOPLE_MAX + 1)]
 
@@ -372,7 +372,7 @@ def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_rule(make_user, 
     assert try_login("alice1", PASSWORD) == "in"
 
 
-def test_a_clock_that_was_a_year_ahead_is_forgotten(make_user, clock) -> None:
+def test_times_of_a_clock_a_year_ahead_are_ignored(make_user, clock) -> None:
     clock.now += 365 * DAY
     failed(budgets.LOGIN_ACCOUNT, 100, "alice1")
     clock.now -= 365 * DAY
@@ -405,7 +405,7 @@ def test_old_rows_are_purged_by_the_task(clock) -> None:
     assert Failures.objects.count() == 3
 
 
-def test_no_row_tells_whom_or_where(clock) -> None:
+def test_no_row_reveals_a_person_or_an_address(clock) -> None:
     try_login("alice1")
     text = str(list(Failures.objects.values()))
     assert "alice" not in text
@@ -413,7 +413,7 @@ def test_no_row_tells_whom_or_where(clock) -> None:
 
 
 # --- the entries --------------------------------------------------------------------------------
-def test_the_api_and_the_page_say_how_long_to_wait(make_user, api, client, clock) -> None:
+def test_api_and_page_show_the_wait(make_user, api, client, clock) -> None:
     make_user("alice1")
     body = {"username": "alice1", "password": WRONG}
     for _ in range(5):
@@ -433,7 +433,7 @@ def test_the_api_and_the_page_say_how_long_to_wait(make_user, api, client, clock
     assert "请等待 " in client.post("/login", body).content.decode()
 
 
-def test_budgets_hold_without_redis(make_user, monkeypatch, clock) -> None:
+def test_budgets_are_enforced_without_redis(make_user, monkeypatch, clock) -> None:
     make_user("alice1")
 
     def down(*args: object, **kwargs: object) -> Any:
@@ -466,7 +466,7 @@ def slow_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ["alice1", "nobody1"])
-def test_of_fifty_wrong_passwords_at_once_five_are_checked(name, make_user, slow_checks) -> None:
+def test_five_of_fifty_wrong_passwords_at_once_are_checked(name, make_user, slow_checks) -> None:
     make_user("alice1")
     results = at_once([lambda: try_login(name)] * 50)
     assert sorted(results) == ["PASSWORD_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"] * 45

@@ -32,7 +32,7 @@ def alice(make_user) -> User:
     return make_user("alice1", nickname="Alice")
 
 
-def lives(pair: TokenPair) -> bool:
+def is_alive(pair: TokenPair) -> bool:
     try:
         authentication.by_access(pair.access)
     except BannedAccessToken:
@@ -62,7 +62,7 @@ def revocations() -> list[dict]:
 def test_a_change_ends_all_sign_ins_and_gives_the_changer_alone_a_new_pair(alice) -> None:
     here, there = actions.sign_in(alice, "chrome"), actions.sign_in(alice, "android")
     pair = actions.change_password(alice, "chrome", OLD, NEW, by="Chrome, Linux")
-    assert [lives(one) for one in (here, there, pair)] == [False, False, True]
+    assert [is_alive(one) for one in (here, there, pair)] == [False, False, True]
     assert [can_refresh(one) for one in (here, there, pair)] == [False, False, True]
     assert decode_access(pair.access).version == decode_access(here.access).version
     assert log_in("alice1", NEW)
@@ -70,7 +70,7 @@ def test_a_change_ends_all_sign_ins_and_gives_the_changer_alone_a_new_pair(alice
         log_in("alice1", OLD)
 
 
-def test_the_event_says_why_from_where_and_who_is_spared(alice) -> None:
+def test_the_event_has_reason_address_and_exception(alice) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", OLD, NEW, by="Chrome, Linux")
     told = revocations()[-1]
@@ -80,7 +80,7 @@ def test_the_event_says_why_from_where_and_who_is_spared(alice) -> None:
     assert TokenBatch.objects.get().ended == "password"
 
 
-def test_the_change_is_noted_and_holds_no_secret(alice) -> None:
+def test_the_change_is_noted_without_secrets(alice) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", OLD, NEW, address="198.51.100.7")
     entry = AuditEntry.objects.get(action="password")
@@ -94,7 +94,7 @@ def test_a_new_password_follows_the_rules_and_is_another_one(new, alice) -> None
     with pytest.raises(RegMatchError) as caught:
         actions.change_password(alice, "chrome", OLD, new)
     assert set(caught.value.fields or {}) == {"new_password"}
-    assert lives(pair)
+    assert is_alive(pair)
     assert log_in("alice1", OLD)
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_old_password_changes_nothing(alice) -> None:
     with pytest.raises(PasswordNotCorrected) as caught:
         actions.change_password(alice, "chrome", "wrong.pass9", NEW)
     assert set(caught.value.fields or {}) == {"old_password"}
-    assert lives(pair)
+    assert is_alive(pair)
     assert log_in("alice1", OLD)
 
 
@@ -155,7 +155,7 @@ def test_a_device_that_was_signed_out_meanwhile_gets_no_new_pair(
 def test_setting_a_password_ends_every_sign_in(alice) -> None:
     pairs = [actions.sign_in(alice, "chrome"), actions.sign_in(alice, "android")]
     actions.set_password(alice, NEW)
-    assert not any(lives(pair) or can_refresh(pair) for pair in pairs)
+    assert not any(is_alive(pair) or can_refresh(pair) for pair in pairs)
     assert log_in("alice1", NEW)
 
 
@@ -170,8 +170,8 @@ def test_the_api_answers_with_the_new_pair(alice) -> None:
     assert answer.status_code == 200
     assert set(answer.json()) == {"access", "refresh"}
     pair = TokenPair(**answer.json())
-    assert lives(pair)
-    assert not lives(there)
+    assert is_alive(pair)
+    assert not is_alive(there)
     assert client.get("/api/v1/users/me").json()["code"] == 8
     assert revocations()[-1]["by"] == "Chrome, Linux"
 
@@ -189,7 +189,7 @@ def test_the_api_answers_with_the_new_pair(alice) -> None:
         ({"old_password": "x" * 9000, "new_password": NEW}, 400, 13, {"old_password"}),
     ],
 )
-def test_the_api_says_what_is_wrong(body, status, code, fields, alice, api_for) -> None:
+def test_the_api_names_the_error(body, status, code, fields, alice, api_for) -> None:
     answer = api_for(alice).post(ADDRESS, body, format="json")
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert set(answer.json()["fields"]) == fields
@@ -245,7 +245,7 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
     pair = actions.sign_in(alice)
     said = run(monkeypatch, f"{NEW}\n", "changepassword", "Alice1")
     assert "signed out" in said
-    assert not lives(pair)
+    assert not is_alive(pair)
     assert log_in("alice1", NEW)
 
 
@@ -254,10 +254,10 @@ def test_the_command_sets_a_password_and_signs_out(alice, monkeypatch) -> None:
     [
         ("short\n", "alice1", "new_password: 6 to 16"),
         ("", "alice1", "new_password: 6 to 16"),
-        (f"{NEW}\n", "nobody1", "nobody named"),
+        (f"{NEW}\n", "nobody1", "no user named"),
     ],
 )
-def test_the_command_says_what_is_wrong(typed, name, text, alice, monkeypatch) -> None:
+def test_the_command_names_the_error(typed, name, text, alice, monkeypatch) -> None:
     with pytest.raises(CommandError, match=text):
         run(monkeypatch, typed, "changepassword", name)
     assert log_in("alice1", OLD)
@@ -303,8 +303,8 @@ def test_by_the_page_this_browser_stays_and_the_others_go(browser, alice) -> Non
     page = browser.get(PAGE).content.decode()
     assert "all other devices were signed out" in page
     assert "all other devices were signed out" not in browser.get(PAGE).content.decode()
-    assert not lives(there)
-    assert lives(TokenPair(browser.cookies[cookies.ACCESS].value, ""))
+    assert not is_alive(there)
+    assert is_alive(TokenPair(browser.cookies[cookies.ACCESS].value, ""))
     assert log_in("alice1", NEW)
 
 

@@ -43,7 +43,7 @@ def per_device(settings) -> None:
     settings.CLIENT_POLICY = "device"
 
 
-def lives(pair: TokenPair) -> tuple[bool, bool]:
+def alive(pair: TokenPair) -> tuple[bool, bool]:
     """Return whether access and refresh token are accepted."""
     found = []
     for function, token in (
@@ -99,7 +99,7 @@ def revocations() -> list[tuple]:
         ("edge", "", "Edge"),
     ],
 )
-def test_a_device_is_called_what_people_call_it(client, user_agent, name) -> None:
+def test_a_device_has_its_common_name(client, user_agent, name) -> None:
     assert devices.name_of(client, user_agent) == name
 
 
@@ -147,7 +147,7 @@ def test_the_list_shows_who_is_signed_in_and_which_device_asks(alice) -> None:
     ],
     ids=["logout", "kick", "password", "expired"],
 )
-def test_who_is_signed_out_is_not_listed(end, alice) -> None:
+def test_signed_out_devices_are_not_listed(end, alice) -> None:
     actions.sign_in(alice, "ios")
     actions.sign_in(alice, "chrome")
     end(alice)
@@ -181,12 +181,12 @@ def test_nobody_sees_the_devices_of_others(alice, make_user, api) -> None:
 # --- kicks --------------------------------------------------------------------------------------
 
 
-def test_a_kick_ends_one_device_and_says_by_which(alice) -> None:
+def test_a_kick_ends_one_device_and_names_the_other(alice) -> None:
     phone, tablet = actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")
     here = actions.sign_in(alice, "chrome")
     answer = bearer(here).delete(f"{DEVICES}/ios", HTTP_USER_AGENT=CHROME_MAC)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert [lives(pair) for pair in (phone, tablet, here)] == [DEAD, ALIVE, ALIVE]
+    assert [alive(pair) for pair in (phone, tablet, here)] == [DEAD, ALIVE, ALIVE]
     assert (row(alice, "ios").ended, row(alice, "ios").ended_by) == ("kicked", "Chrome, macOS")
     assert revocations() == [("ios", "kicked", "Chrome, macOS")]
     entry = AuditEntry.objects.get()
@@ -197,7 +197,7 @@ def test_a_kicked_device_may_sign_in_again(alice) -> None:
     actions.sign_in(alice, "ios")
     actions.kick(alice, "ios", by="Chrome")
     again = actions.sign_in(alice, "ios")
-    assert lives(again) == ALIVE
+    assert alive(again) == ALIVE
     assert row(alice, "ios").ended == "kicked"  # nobody was signed in: the older reason stays
     assert revocations() == [("ios", "kicked", "Chrome")]
 
@@ -209,18 +209,18 @@ def test_a_sign_in_after_all_were_ended_has_a_number_of_its_own(end, alice) -> N
     old = decode_access(actions.sign_in(alice, "ios").access)
     end(alice)
     new = actions.sign_in(alice, "ios")
-    assert lives(new) == ALIVE
+    assert alive(new) == ALIVE
     assert decode_access(new.access).version > old.version
     assert sign_out_reasons.of(old) is not None
     assert [client for client, _reason, _by in revocations()] == [None]
 
 
 @pytest.mark.parametrize("client", ["edge", "ios:abcdefgh", "nothing", "ios ", "IOS", "ios\n", "é"])
-def test_where_nobody_is_signed_in_there_is_nobody_to_kick(client, alice) -> None:
+def test_a_kick_without_a_sign_in_finds_nobody(client, alice) -> None:
     phone = actions.sign_in(alice, "ios")
     answer = bearer(actions.sign_in(alice, "chrome")).delete(f"{DEVICES}/{quote(client)}")
     assert (answer.status_code, answer.json()["code"]) == (404, 17)
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 def test_the_device_of_another_person_is_not_there(alice, make_user) -> None:
@@ -228,7 +228,7 @@ def test_the_device_of_another_person_is_not_there(alice, make_user) -> None:
     phone = actions.sign_in(bob, "ios")
     answer = bearer(actions.sign_in(alice, "chrome")).delete(f"{DEVICES}/ios")
     assert (answer.status_code, answer.json()["code"]) == (404, 17)
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 def test_kicking_twice_finds_nobody(alice) -> None:
@@ -241,7 +241,7 @@ def test_kicking_twice_finds_nobody(alice) -> None:
 def test_kicking_oneself_is_logging_out(alice) -> None:
     here = actions.sign_in(alice, "chrome")
     assert bearer(here).delete(f"{DEVICES}/chrome").status_code == 204
-    assert lives(here) == DEAD
+    assert alive(here) == DEAD
     assert revocations() == [("chrome", "logout", "")]
 
 
@@ -251,8 +251,8 @@ def test_kicking_all_others_leaves_the_tokens_of_this_device(alice) -> None:
     here = actions.sign_in(alice, "chrome")
     answer = bearer(here).delete(DEVICES, HTTP_USER_AGENT=CHROME_MAC)
     assert (answer.status_code, answer.content) == (204, b"")
-    assert lives(here) == ALIVE
-    assert [lives(pair) for pair in others] == [DEAD] * 3
+    assert alive(here) == ALIVE
+    assert [alive(pair) for pair in others] == [DEAD] * 3
     assert revocations()[1:] == [
         ("ios", "kicked", "Chrome, macOS"),
         ("android", "kicked", "Chrome, macOS"),
@@ -269,7 +269,7 @@ def test_a_cookie_alone_kicks_nobody(alice) -> None:
     for address in (DEVICES, f"{DEVICES}/ios"):
         answer = browser.delete(address)
         assert (answer.status_code, answer.json()["code"]) == (403, 19)
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 def test_logging_out_where_nobody_is_signed_in_changes_nothing(alice) -> None:
@@ -298,7 +298,7 @@ def test_by_type_a_second_login_of_the_kind_ends_the_first(alice) -> None:
         HTTP_USER_AGENT=CHROME_MAC,
     )
     assert answer.status_code == 200
-    assert [lives(pair) for pair in (first, phone)] == [DEAD, ALIVE]
+    assert [alive(pair) for pair in (first, phone)] == [DEAD, ALIVE]
     assert revocations() == [("chrome", "login", "Chrome, macOS")]
     assert (row(alice, "chrome").ended, row(alice, "chrome").ended_by) == ("login", "Chrome, macOS")
 
@@ -311,19 +311,19 @@ def test_by_type_the_id_of_a_device_means_nothing(device, alice) -> None:
 def test_by_device_two_of_one_kind_live_beside_each_other(alice, per_device) -> None:
     first, second = login(device="desktop-1"), login(device="desktop-2")
     again = login(device="desktop-1")
-    assert [lives(pair) for pair in (first, second, again)] == [DEAD, ALIVE, ALIVE]
+    assert [alive(pair) for pair in (first, second, again)] == [DEAD, ALIVE, ALIVE]
     assert sorted(listed(alice)) == ["chrome:desktop-1", "chrome:desktop-2"]
 
 
 def test_by_device_each_login_without_an_id_is_a_device_of_its_own(alice, per_device) -> None:
     pairs = [login(), login(device=None), login(device="")]
-    assert [lives(pair) for pair in pairs] == [ALIVE] * 3
+    assert [alive(pair) for pair in pairs] == [ALIVE] * 3
     assert len({decode_access(pair.access).client for pair in pairs}) == 3
 
 
 def test_by_device_one_device_is_one_sign_in_whatever_it_calls_itself(alice, per_device) -> None:
     first, second = login("android", device="my-tablet"), login("linux", device="my-tablet")
-    assert [lives(pair) for pair in (first, second)] == [DEAD, ALIVE]
+    assert [alive(pair) for pair in (first, second)] == [DEAD, ALIVE]
 
 
 @pytest.mark.parametrize(
@@ -354,7 +354,7 @@ def test_by_device_signing_up_takes_the_id_too(db, per_device) -> None:
 def test_by_device_a_client_is_kicked_by_its_whole_name(alice, per_device) -> None:
     first, second = login(device="desktop-1"), login(device="desktop-2")
     assert bearer(second).delete(f"{DEVICES}/chrome:desktop-1").status_code == 204
-    assert [lives(pair) for pair in (first, second)] == [DEAD, ALIVE]
+    assert [alive(pair) for pair in (first, second)] == [DEAD, ALIVE]
 
 
 def browse(client: Client) -> str:
@@ -365,7 +365,7 @@ def browse(client: Client) -> str:
     return decode_access(client.cookies[cookies.ACCESS].value).client
 
 
-def test_by_device_a_browser_keeps_its_id_over_a_log_out(alice, per_device) -> None:
+def test_by_device_a_browser_has_the_same_id_after_a_log_out(alice, per_device) -> None:
     one, other = Client(), Client()
     first = browse(one)
     cookie = one.cookies[cookies.DEVICE]
@@ -398,14 +398,14 @@ def test_a_living_site_goes_from_types_to_devices_and_back(alice, settings) -> N
     old = login()
     settings.CLIENT_POLICY = "device"
     first, second = login(device="desktop-1"), login(device="desktop-2")
-    assert [lives(pair) for pair in (old, first, second)] == [ALIVE] * 3
+    assert [alive(pair) for pair in (old, first, second)] == [ALIVE] * 3
     settings.CLIENT_POLICY = "type"
-    assert [lives(pair) for pair in (old, first, second)] == [ALIVE] * 3
+    assert [alive(pair) for pair in (old, first, second)] == [ALIVE] * 3
     phone = login("ios")
     assert sorted(listed(alice)) == ["chrome", "chrome:desktop-1", "chrome:desktop-2", "ios"]
     newest = login()  # the next sign-in of the kind ends all of that kind
-    assert [lives(pair) for pair in (old, first, second)] == [DEAD] * 3
-    assert [lives(pair) for pair in (phone, newest)] == [ALIVE] * 2
+    assert [alive(pair) for pair in (old, first, second)] == [DEAD] * 3
+    assert [alive(pair) for pair in (phone, newest)] == [ALIVE] * 2
     assert sorted(listed(alice)) == ["chrome", "ios"]
 
 
@@ -431,7 +431,7 @@ def test_one_device_too_many_ends_the_one_not_seen_for_longest(alice, few) -> No
     pairs = [sign_in(alice, number) for number in range(3)]
     TokenVersion.objects.filter(client="chrome:device-00").update(last_seen=timezone.now())
     sign_in(alice, 3)
-    assert [lives(pair) for pair in pairs] == [ALIVE, DEAD, ALIVE]
+    assert [alive(pair) for pair in pairs] == [ALIVE, DEAD, ALIVE]
     assert revocations() == [("chrome:device-01", "limit", "Chrome, Linux")]
     sign_in(alice, 0)  # a signed-in client needs no new place
     assert len(listed(alice)) == 3
@@ -445,10 +445,10 @@ def test_the_rows_of_a_person_are_bounded(alice, make_user, few) -> None:
         sign_in(alice, number)
     kept = TokenVersion.objects.filter(user=alice).values_list("client", flat=True)
     assert sorted(kept) == [f"chrome:device-{number:02}" for number in range(7, 12)]
-    assert lives(bob) == ALIVE
+    assert alive(bob) == ALIVE
 
 
-def test_old_tokens_of_a_forgotten_device_never_live_again(alice, few) -> None:
+def test_old_tokens_of_a_deleted_device_stay_invalid(alice, few) -> None:
     """The client returns with its old id and gets numbers above all of its old ones."""
     old = []
     for _ in range(4):
@@ -456,41 +456,41 @@ def test_old_tokens_of_a_forgotten_device_never_live_again(alice, few) -> None:
     for number in range(1, 9):
         sign_in(alice, number)
     assert not TokenVersion.objects.filter(client="chrome:device-00").exists()
-    assert [lives(pair) for pair in old] == [DEAD] * 4  # no row means no sign-in
+    assert [alive(pair) for pair in old] == [DEAD] * 4  # no row means no sign-in
     new = sign_in(alice, 0)
-    assert lives(new) == ALIVE
-    assert [lives(pair) for pair in old] == [DEAD] * 4
+    assert alive(new) == ALIVE
+    assert [alive(pair) for pair in old] == [DEAD] * 4
     versions = {decode_access(pair.access).version for pair in old}
     assert decode_access(new.access).version > max(versions)
 
 
-def test_a_device_that_only_the_batch_ended_is_forgotten_as_safely(alice, few) -> None:
+def test_a_device_ended_by_its_batch_is_deleted_as_safely(alice, few) -> None:
     old = [sign_in(alice, number) for number in range(3)]
     actions.force_offline(alice)
     for number in range(3, 9):
         sign_in(alice, number)
     again = sign_in(alice, 0)
-    assert [lives(pair) for pair in old] == [DEAD] * 3
-    assert lives(again) == ALIVE
+    assert [alive(pair) for pair in old] == [DEAD] * 3
+    assert alive(again) == ALIVE
     batch = TokenBatch.objects.get(user=alice)
     assert batch.forgotten >= max(decode_access(pair.access).version for pair in old)
 
 
-def test_nobody_who_is_signed_in_is_forgotten(alice, few, monkeypatch) -> None:
+def test_signed_in_devices_are_never_deleted(alice, few, monkeypatch) -> None:
     monkeypatch.setattr(clients, "LIVE_MAX", 9)
     pairs = [sign_in(alice, number) for number in range(8)]
-    assert [lives(pair) for pair in pairs] == [ALIVE] * 8
+    assert [alive(pair) for pair in pairs] == [ALIVE] * 8
 
 
-def test_a_warm_cache_knows_no_forgotten_device_as_alive(alice, few) -> None:
+def test_a_warm_cache_never_revives_a_deleted_device(alice, few) -> None:
     """Redis may have the floors of a deleted row for seconds; new numbers lie above them."""
     old = sign_in(alice, 0)
-    assert lives(old)[0]  # its floors are cached
+    assert alive(old)[0]  # its floors are cached
     actions.kick(alice, "chrome:device-00")
     for number in range(1, 7):
         sign_in(alice, number)
     new = sign_in(alice, 0)
-    assert lives(new) == ALIVE
+    assert alive(new) == ALIVE
     with pytest.raises(AppError):
         authentication.by_access(old.access)
 
@@ -527,7 +527,7 @@ def test_the_page_shows_each_device_and_which_one_this_is(browser, alice) -> Non
 
 def test_alone_there_is_nothing_to_sign_out(browser) -> None:
     page = browser.get(PAGE).content.decode()
-    assert "You are signed in nowhere else." in page
+    assert "You are not signed in on any other device." in page
     assert 'name="client"' not in page
     assert "kick-others" not in page
 
@@ -552,7 +552,7 @@ def test_a_button_of_the_page_signs_a_device_out(browser, alice) -> None:
     phone, tablet = actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")
     answer = browser.post(PAGE, {"client": "ios"}, HTTP_USER_AGENT=CHROME_LINUX)
     assert (answer.status_code, answer["Location"]) == (303, PAGE)
-    assert [lives(pair) for pair in (phone, tablet)] == [DEAD, ALIVE]
+    assert [alive(pair) for pair in (phone, tablet)] == [DEAD, ALIVE]
     assert row(alice, "ios").ended_by == "Chrome, Linux"
     assert "The device was signed out." in browser.get(PAGE).content.decode()
     assert "The device was signed out." not in browser.get(PAGE).content.decode()
@@ -563,10 +563,10 @@ def test_a_button_of_the_page_signs_a_device_out(browser, alice) -> None:
 def test_a_button_of_the_page_signs_all_others_out(browser, alice) -> None:
     others = [actions.sign_in(alice, "ios"), actions.sign_in(alice, "android")]
     browser.post(PAGE, {"others": "1"})
-    assert [lives(pair) for pair in others] == [DEAD] * 2
+    assert [alive(pair) for pair in others] == [DEAD] * 2
     page = browser.get(PAGE).content.decode()
     assert "2 devices were signed out." in page
-    assert "You are signed in nowhere else." in page
+    assert "You are not signed in on any other device." in page
 
 
 def test_signing_this_browser_out_is_a_log_out(browser, alice) -> None:
@@ -577,10 +577,10 @@ def test_signing_this_browser_out_is_a_log_out(browser, alice) -> None:
 
 
 @pytest.mark.parametrize("data", [{}, {"client": ""}, {"user": "1", "version": "9"}])
-def test_a_form_that_says_nothing_is_refused(data, browser, alice) -> None:
+def test_an_empty_form_is_refused(data, browser, alice) -> None:
     phone = actions.sign_in(alice, "ios")
     assert browser.post(PAGE, data).status_code == 400
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 def test_only_one_s_own_devices_by_any_name_of_a_field(browser, make_user) -> None:
@@ -589,7 +589,7 @@ def test_only_one_s_own_devices_by_any_name_of_a_field(browser, make_user) -> No
     more = {"user": str(bob.pk), "user_id": str(bob.pk), "username": "bobby1"}
     for data in ({"client": "ios"}, {"others": "1"}):
         browser.post(PAGE, data | more)
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 def test_another_site_signs_nobody_out(alice) -> None:
@@ -597,7 +597,7 @@ def test_another_site_signs_nobody_out(alice) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.cookies[cookies.ACCESS] = actions.sign_in(alice, "chrome").access
     assert strict.post(PAGE, {"client": "ios"}).status_code == 403
-    assert lives(phone) == ALIVE
+    assert alive(phone) == ALIVE
 
 
 @pytest.mark.parametrize("address", [PAGE, "/settings/password"])

@@ -93,11 +93,11 @@ def test_merged_there_is_one_answer_to_a_failed_login(make_user) -> None:
     }
 
 
-def test_separate_says_whether_the_name_or_the_password_is_wrong(make_user, settings) -> None:
+def test_separate_names_the_wrong_field(make_user, settings) -> None:
     settings.LOGIN_ERRORS = "separate"
     make_user("alice1", password=PASSWORD)
     User.objects.filter(pk=make_user("gone11").pk).update(deleted_at="2026-01-01T00:00:00Z")
-    nobody = ("USER_NOT_FOUND", 1, "There is nobody of this name.")
+    nobody = ("USER_NOT_FOUND", 1, "There is no user with this name.")
     assert outcome("nobody1", WRONG) == nobody
     assert outcome("gone11", "right.pass1") == nobody
     assert outcome("alice1", WRONG) == ("PASSWORD_NOT_CORRECTED", 2, "The password is wrong.")
@@ -113,7 +113,7 @@ def test_separate_reaches_the_api_and_the_page(make_user, settings, api, client)
     assert [(one.status_code, one.json()["code"]) for one in answers] == [(404, 1), (401, 2)]
     page = client.post("/login", {"username": "nobody1", "password": WRONG})
     assert page.status_code == 404
-    assert "There is nobody of this name." in page.content.decode()
+    assert "There is no user with this name." in page.content.decode()
     assert 'value="nobody1"' in page.content.decode()
 
 
@@ -124,7 +124,7 @@ def test_a_password_is_right_however_a_keyboard_composes_it(settings) -> None:
     assert outcome("alice1", "cafe au lait 1")[0] == "PASSWORD_NOT_CORRECTED"
 
 
-def test_a_long_password_outlives_a_change_of_policy(settings) -> None:
+def test_a_long_password_still_works_after_a_change_of_policy(settings) -> None:
     settings.PASSWORD_POLICY = "asvs"
     actions.register("alice1", "爱丽丝们", "correct horse battery staple")
     settings.PASSWORD_POLICY = "seed"
@@ -134,7 +134,7 @@ def test_a_long_password_outlives_a_change_of_policy(settings) -> None:
 @pytest.mark.parametrize(
     ("policy", "hint", "minimum"), [("seed", "6 to 16 letters", 6), ("asvs", "8 to 128 char", 8)]
 )
-def test_the_page_of_signing_up_tells_the_rule(policy, hint, minimum, settings, client) -> None:
+def test_the_sign_up_page_shows_the_rule(policy, hint, minimum, settings, client) -> None:
     settings.PASSWORD_POLICY = policy
     page = client.get("/register").content.decode()
     assert hint in page

@@ -30,7 +30,7 @@ def client_of(access: str) -> APIClient:
     return found
 
 
-def left(budget: budgets.Budget, user: Any) -> int:
+def remaining(budget: budgets.Budget, user: Any) -> int:
     """Return the rest of a person's budget."""
     return buckets.take(budget, user.pk, cost=0).remaining
 
@@ -47,11 +47,11 @@ def test_a_token_that_was_revoked_takes_nothing_from_its_person(make_user, cooki
     for path in ("/api/v1/users/me", "/api/v1/feed?max_time=1", "/bookmarks?max_time=1"):
         for _ in range(3):
             assert thief.get(path).status_code in (401, 302)
-    assert left(budgets.READ, user) == 3000
-    assert left(budgets.DEEP_READ, user) == 600
+    assert remaining(budgets.READ, user) == 3000
+    assert remaining(budgets.DEEP_READ, user) == 600
     mine = client_of(actions.sign_in(user, "android").access)
     assert mine.get("/api/v1/users/me").status_code == 200
-    assert left(budgets.READ, user) == 2999
+    assert remaining(budgets.READ, user) == 2999
 
 
 def test_a_budget_of_a_person_costs_no_round_trip(
@@ -82,7 +82,7 @@ def test_a_budget_of_a_person_costs_no_round_trip(
     assert costs[0] == costs[1]
 
 
-def test_answers_of_the_api_tell_the_budget_that_has_the_smallest_part_left(
+def test_api_responses_name_the_budget_that_is_nearest_to_empty(
     api_for, make_user, settings
 ) -> None:
     user = make_user()
@@ -101,7 +101,8 @@ def test_answers_of_the_api_tell_the_budget_that_has_the_smallest_part_left(
         assert (answer.status_code, answer.json()["code"]) == (429, 11)
         assert answer["Retry-After"] == "1"
         assert client.get(path).status_code == 200
-    assert left(budgets.READ, user) == 100 - 3  # a request that one budget refuses takes from none
+    # A request that one budget refuses takes from none.
+    assert remaining(budgets.READ, user) == 100 - 3
 
 
 def test_guests_have_the_budget_of_their_address_and_members_their_own(
@@ -118,7 +119,7 @@ def test_guests_have_the_budget_of_their_address_and_members_their_own(
     assert api_for(make_user()).get(path).status_code == 200
 
 
-def test_deep_pages_are_refused_in_words_where_htmx_asks_for_them(make_user, settings) -> None:
+def test_deep_pages_are_refused_with_a_text_for_htmx(make_user, settings) -> None:
     settings.BUDGETS = {"deep_read": Rate(1, 60)}
     browser = browser_of(make_user())
     for page in ("/", "/recommended", "/bookmarks", "/notifications"):
@@ -139,7 +140,7 @@ def test_deep_pages_are_refused_in_words_where_htmx_asks_for_them(make_user, set
         ("account", "/settings/two-factor/confirm", {"otp": "1"}, ""),
     ],
 )
-def test_a_form_says_to_wait_and_keeps_what_was_typed(
+def test_a_form_shows_the_wait_and_the_input(
     make_user, settings, name: str, path: str, fields: dict[str, str], kept: str
 ) -> None:
     settings.BUDGETS = {name: Rate(1, 60)}
@@ -170,7 +171,7 @@ def test_the_composer_takes_from_the_budget_of_uploads_for_each_picture(
     assert publish(1).status_code == 303
 
 
-def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, settings) -> None:
+def test_exchanging_tokens_too_often_is_refused_by_page_and_api(make_user, settings) -> None:
     settings.BUDGETS = {"refresh": Rate(2, 60)}
     user = make_user()
     browser = Client()
@@ -192,7 +193,7 @@ def test_who_exchanges_tokens_too_often_waits_by_page_and_by_api(make_user, sett
 
 
 @pytest.mark.parametrize("before", [None, "staff", "mark"])
-def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
+def test_a_budget_counts_even_if_the_visitor_was_read_before(
     rf, make_user, settings, before: str | None
 ) -> None:
     """The admin identifies the visitor before its page declares its budgets."""
@@ -211,6 +212,6 @@ def test_a_budget_counts_whatever_was_asked_of_the_visitor_before(
         request_budgets.spend(request)
 
     page()
-    assert left(budgets.STAFF, user) == 0
+    assert remaining(budgets.STAFF, user) == 0
     with pytest.raises(RateLimited):
         page()

@@ -103,7 +103,7 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
 @pytest.mark.parametrize(
     "address", [ADDRESS, " a.b+c@example.co.uk ", "Alice@EXAMPLE.org", "a@b.cn", "x@例子.中国"]
 )
-def test_these_are_addresses(address) -> None:
+def test_valid_addresses_are_accepted(address) -> None:
     assert account_rules.email(address) == []
 
 
@@ -126,7 +126,7 @@ def test_these_are_addresses(address) -> None:
         "\x00@example.org",
     ],
 )
-def test_these_are_not(address) -> None:
+def test_other_texts_are_no_addresses(address) -> None:
     assert account_rules.email(address)
 
 
@@ -191,7 +191,7 @@ def test_no_link_is_good_for_the_other_thing(alice) -> None:
 @pytest.mark.parametrize(
     "token", ["", "-", "x", "1-", "zzzzzzzzzzzzzz-1-2", "zzzzzzzzzzzzzzzz-x", "é-1", "a" * 4000]
 )
-def test_what_is_no_link_is_wrong(token, alice) -> None:
+def test_an_invalid_link_is_refused(token, alice) -> None:
     with pytest.raises(WrongLink):
         actions.recover(token, NEW)
     with pytest.raises(WrongLink):
@@ -206,7 +206,7 @@ def test_another_persons_link_changed_to_mine_is_wrong(alice, make_user) -> None
         actions.recover(crossed, NEW)
 
 
-def test_the_old_address_hears_of_a_change_and_of_a_removal(alice, deliver) -> None:
+def test_the_old_address_gets_a_mail_about_change_and_removal(alice, deliver) -> None:
     actions.change_email(alice, "new@example.org", PASSWORD)
     actions.confirm_email(link_in(deliver()[0]))
     (message,) = deliver()
@@ -232,7 +232,7 @@ def test_setting_and_removing_need_the_password(alice, deliver) -> None:
         actions.change_email(alice, ADDRESS, PASSWORD)
 
 
-def test_who_signs_up_with_an_address_gets_a_link(api, client, deliver) -> None:
+def test_signing_up_with_an_address_sends_a_link(api, client, deliver) -> None:
     body = {"username": "alice1", "nickname": "爱丽丝们", "password": PASSWORD, "email": ADDRESS}
     assert api.post("/api/v1/auth/register", body, format="json").status_code == 201
     body["username"] = "alice2"
@@ -262,7 +262,7 @@ def test_one_mail_lists_every_account_of_an_address(make_user, deliver) -> None:
     actions.ban(User.objects.get(username="banned1"))
     User.objects.filter(username="gone11").update(deleted_at="2026-01-01T00:00:00Z")
     deliver()
-    actions.ask_recovery("ALICE@example.org")
+    actions.request_recovery("ALICE@example.org")
     (message,) = deliver()
     assert message.to == [ADDRESS]
     assert re.findall(r"^@(\w+):", message.body, re.M) == ["alice1", "alice2"]
@@ -270,14 +270,12 @@ def test_one_mail_lists_every_account_of_an_address(make_user, deliver) -> None:
     assert message.extra_headers["Auto-Submitted"] == "auto-generated"
 
 
-def test_a_mail_goes_to_the_address_as_stored_never_to_one_that_looks_like_it(
-    make_user, deliver
-) -> None:
+def test_a_mail_goes_to_the_address_as_stored_never_to_a_lookalike(make_user, deliver) -> None:
     make_user("mike11", email="mike@example.org")
     deliver()
     with pytest.raises(InvalidInput):
-        actions.ask_recovery("mıke@example.org")
-    actions.ask_recovery("MIKE@EXAMPLE.ORG")
+        actions.request_recovery("mıke@example.org")
+    actions.request_recovery("MIKE@EXAMPLE.ORG")
     (message,) = deliver()
     assert message.to == ["mike@example.org"]
 
@@ -286,7 +284,7 @@ def test_a_link_sets_the_password_ends_all_sign_ins_and_signs_nobody_in(
     alice, api_for, api, client, deliver
 ) -> None:
     phone, laptop = api_for(alice, "android"), api_for(alice, "chrome")
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     token = link_in(deliver()[0])
     body = {"token": token, "new_password": NEW}
     answer = api.post("/api/v1/auth/recover/confirm", body, format="json")
@@ -343,7 +341,7 @@ def test_a_broken_rule_does_not_use_the_link_up(alice) -> None:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_many_uses_of_a_link_at_once_one_wins(make_user) -> None:
+def test_one_of_many_uses_of_a_link_at_once_succeeds(make_user) -> None:
     user = make_user("alice1", email=ADDRESS)
     token = links.for_recovery(user)
     results = at_once([lambda n=n: actions.recover(token, f"other.pass{n}") for n in range(8)])
@@ -355,7 +353,7 @@ def test_of_many_uses_of_a_link_at_once_one_wins(make_user) -> None:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_two_addresses_confirmed_at_once_one_counts(make_user) -> None:
+def test_two_addresses_confirmed_at_once_store_one(make_user) -> None:
     user = make_user()
     tokens = [links.for_email(user, f"a{number}@example.org") for number in range(6)]
     results = at_once([lambda one=one: actions.confirm_email(one) for one in tokens])
@@ -376,13 +374,11 @@ def test_asking_does_the_same_whether_or_not_somebody_has_the_address(alice, api
 
 
 def test_no_mail_where_nobody_has_the_address(alice, deliver) -> None:
-    actions.ask_recovery("nobody@example.org")
+    actions.request_recovery("nobody@example.org")
     assert deliver() == []
 
 
-def test_a_password_change_is_told_by_mail_if_there_is_an_address(
-    alice, make_user, api_for, deliver
-) -> None:
+def test_a_password_change_sends_a_mail_to_the_address(alice, make_user, api_for, deliver) -> None:
     actions.sign_in(alice, "chrome")
     actions.change_password(alice, "chrome", PASSWORD, NEW)
     actions.set_password(make_user("bobby1"), NEW)
@@ -394,7 +390,7 @@ def test_a_password_change_is_told_by_mail_if_there_is_an_address(
 
 
 # --- mails --------------------------------------------------------------------------------------
-def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_address(
+def test_changes_of_two_factor_send_a_mail_to_the_address(
     alice, make_user, deliver, monkeypatch
 ) -> None:
     now = time.time()
@@ -402,10 +398,10 @@ def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_addres
     told = [
         "was turned on for your account @alice1",
         "A recovery code of your account @alice1",
-        "New recovery codes were made for your account @alice1",
+        "New recovery codes were generated for your account @alice1",
         "was turned off for your account @alice1",
         "was turned on for your account @alice1",
-        "Staff took two-factor sign-in off your account @alice1",
+        "Staff removed two-factor sign-in from your account @alice1",
     ]
     for person in (make_user("bobby1"), alice):
         actions.sign_in(person, "linux")
@@ -424,7 +420,7 @@ def test_what_becomes_of_the_second_factor_is_told_by_mail_if_there_is_an_addres
         assert not set(codes) & set(message.body.split())
 
 
-def test_mails_speak_the_language_of_who_asks(alice, client, deliver) -> None:
+def test_mails_are_in_the_language_of_the_requester(alice, client, deliver) -> None:
     client.cookies["django_language"] = "zh-hans"
     client.post("/recover", {"email": ADDRESS})
     client.cookies["django_language"] = "en"
@@ -439,15 +435,15 @@ def test_mails_speak_the_language_of_who_asks(alice, client, deliver) -> None:
 
 def test_an_address_gets_at_most_three_mails_in_a_short_time(alice, deliver) -> None:
     for _ in range(5):
-        actions.ask_recovery(ADDRESS)
-    actions.ask_recovery("ALICE@EXAMPLE.ORG")
+        actions.request_recovery(ADDRESS)
+    actions.request_recovery("ALICE@EXAMPLE.ORG")
     assert len(deliver()) == 3
     # Mails that report a change are never held back.
     actions.set_password(alice, NEW)
     assert len(deliver()) == 1
 
 
-def test_who_asks_too_often_is_told_to_wait(api, client, clock) -> None:
+def test_too_many_requests_for_mails_are_refused(api, client, clock) -> None:
     for number in range(budgets.MAIL_ASKER.capacity):
         body = {"email": f"a{number}@example.org"}
         assert api.post("/api/v1/auth/recover", body, format="json").status_code == 204
@@ -466,7 +462,7 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
         raise SMTPServerDisconnected
 
     monkeypatch.setattr(mail, "send", broken)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     for tries in range(1, tasks.MAIL_TRIES + 1):
         deliver()
         assert len(calls) == tries
@@ -484,14 +480,14 @@ def test_a_mail_that_fails_is_tried_again_and_given_up_in_the_end(
     assert ADDRESS not in caplog.text
 
 
-def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monkeypatch) -> None:
+def test_a_postponed_mail_survives_the_worker(alice, clock, deliver, monkeypatch) -> None:
     send = mail.send
 
     def refuse(*args: object, **kwargs: object) -> int:
         raise SMTPServerDisconnected
 
     monkeypatch.setattr(mail, "send", refuse)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     deliver()
     assert outgoing.outbox == []
     # The task ended without an error, and left the mail to the outbox.
@@ -505,14 +501,14 @@ def test_a_mail_that_was_put_off_outlives_the_worker(alice, clock, deliver, monk
 
 def test_without_a_broker_a_mail_waits_in_the_outbox(alice, monkeypatch) -> None:
     monkeypatch.setattr(enqueue, "send", lambda *args: False)
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     relay.relay()
     event = Event.objects.get()
     assert (event.type, event.attempts, event.dead) == ("MailWanted", 1, False)
 
 
 def test_no_link_stands_in_a_table(alice, deliver) -> None:
-    actions.ask_recovery(ADDRESS)
+    actions.request_recovery(ADDRESS)
     payload = Event.objects.get().payload
     names = {"type", "mailId", "kind", "userId", "address", "language", "tries", "counted"}
     assert set(payload) == names
@@ -569,7 +565,7 @@ def test_the_api_of_ones_address(make_user, api_for, api, deliver) -> None:
         ({"email": 7, "password": PASSWORD}, 400, ["email"]),
     ],
 )
-def test_what_the_api_of_ones_address_refuses(body, status, fields, make_user, api_for) -> None:
+def test_the_email_api_refuses_bad_requests(body, status, fields, make_user, api_for) -> None:
     answer = api_for(make_user()).post("/api/v1/auth/email", body, format="json")
     assert (answer.status_code, list(answer.json()["fields"])) == (status, fields)
 
@@ -625,7 +621,7 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert (void.status_code, "no longer valid" in void.content.decode()) == (400, True)
     answer = browser.post("/settings/email", {"remove": "1", "password": PASSWORD})
     assert answer["Location"] == "/settings/email?removed"
-    assert "forgotten" in browser.get("/settings/email?removed").content.decode()
+    assert "was removed" in browser.get("/settings/email?removed").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -672,7 +668,7 @@ def test_the_pages_of_the_recovery(client, alice) -> None:
         ("email", "/email/confirm", {}),
     ],
 )
-def test_a_link_leads_to_a_page_whose_address_holds_no_secret(
+def test_a_link_redirects_to_a_page_without_the_secret_in_its_address(
     browser, alice, kind: str, page: str, form: dict[str, str]
 ) -> None:
     token = (
@@ -706,9 +702,7 @@ def test_the_page_of_a_link_is_void_without_its_cookie_or_later(
     assert client.get("/recover/choose").status_code == 400
 
 
-def test_of_two_links_the_form_of_the_first_changes_nothing_of_the_second(
-    client, alice, make_user
-) -> None:
+def test_the_form_of_one_link_does_not_affect_another_link(client, alice, make_user) -> None:
     other = make_user("other1", email=ADDRESS)
     for user in (alice, other):
         client.get(f"/recover/{links.for_recovery(user)}")

@@ -61,7 +61,7 @@ def sign_ups(numbers: range, address: str = HOME, **more: str) -> list[int]:
 
 
 # --- accounts -----------------------------------------------------------------------------------
-def test_of_seventy_sign_ups_in_a_row_from_one_address_twenty_pass(clock: Clock) -> None:
+def test_twenty_of_seventy_sign_ups_from_one_address_pass(clock: Clock) -> None:
     assert sign_ups(range(70)) == [201] * 20 + [429] * 50
     assert User.objects.count() == 20
     client = APIClient(REMOTE_ADDR=HOME)
@@ -71,7 +71,7 @@ def test_of_seventy_sign_ups_in_a_row_from_one_address_twenty_pass(clock: Clock)
     assert sign_ups(range(100, 103)) == [201, 429, 429]
 
 
-def test_the_page_says_so_in_words_and_keeps_what_was_typed(clock: Clock) -> None:
+def test_the_page_explains_it_and_shows_the_input(clock: Clock) -> None:
     sign_ups(range(20))
     answer = Client(REMOTE_ADDR=HOME).post("/register", body(99, email="me@example.org"))
     page = answer.content.decode()
@@ -113,7 +113,7 @@ def test_another_address_has_its_own_budget_but_a_network_has_one_for_all(
         ("unix:", "", ""),
     ],
 )
-def test_what_counts_as_one_place(address: str, client: str, network: str) -> None:
+def test_addresses_are_grouped_by_network(address: str, client: str, network: str) -> None:
     request = request_from(address)
     assert (ip_addresses.client_of(request), ip_addresses.network_of(request)) == (client, network)
 
@@ -127,7 +127,7 @@ def test_a_refused_sign_up_uses_none_of_it_up(make_user: Any, clock: Clock) -> N
     assert sign_ups(range(21)) == [201] * 20 + [429]
 
 
-def test_without_redis_it_holds(clock: Clock, dead_redis: Any) -> None:
+def test_without_redis_it_is_enforced(clock: Clock, dead_redis: Any) -> None:
     with dead_redis():
         assert sign_ups(range(25)) == [201] * 20 + [429] * 5
 
@@ -157,13 +157,13 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
 ) -> None:
     request, user = request_from(), make_user("alice1")
     for number in range(7):
-        guarded.ask_recovery(request, f"r{number}@example.org")
+        guarded.request_recovery(request, f"r{number}@example.org")
         guarded.change_email(request, user, f"c{number}@example.org", PASSWORD)
         if number < 6:
             name = f"new{number:05}"
             flow.sign_up(request, name, "SomeNick", PASSWORD, "other", f"s{number}@example.org")
     for ask in (
-        lambda: guarded.ask_recovery(request, "x@example.org"),
+        lambda: guarded.request_recovery(request, "x@example.org"),
         lambda: guarded.change_email(request, user, "x@example.org", PASSWORD),
         lambda: flow.sign_up(request, "other1", "SomeNick", PASSWORD, "other", "x@example.org"),
     ):
@@ -171,10 +171,10 @@ def test_sign_up_recovery_and_changes_of_address_share_the_budget_of_the_asker(
             ask()
     guarded.change_email(request, user, "", PASSWORD)  # this requests no mail
     clock.now += 2 * MINUTE
-    guarded.ask_recovery(request, "x@example.org")
+    guarded.request_recovery(request, "x@example.org")
 
 
-def test_a_person_who_asks_from_everywhere_has_one_budget(clock: Clock, make_user: Any) -> None:
+def test_a_person_has_one_budget_for_all_addresses(clock: Clock, make_user: Any) -> None:
     user = make_user()
 
     def ask(number: int) -> None:
@@ -209,12 +209,12 @@ def test_the_default_of_a_network_leaves_most_of_the_site_to_others() -> None:
     assert network.hourly * 5 <= site.hourly
 
 
-def test_what_asks_for_no_mail_after_all_uses_nothing_up(clock: Clock) -> None:
+def test_requests_that_send_no_mail_use_no_budget(clock: Clock) -> None:
     for _ in range(30):
         with pytest.raises(InvalidInput):
-            guarded.ask_recovery(request_from(), "nonsense")
+            guarded.request_recovery(request_from(), "nonsense")
     for number in range(20):
-        guarded.ask_recovery(request_from(), f"a{number}@example.org")
+        guarded.request_recovery(request_from(), f"a{number}@example.org")
 
 
 def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
@@ -223,11 +223,11 @@ def test_a_recipient_gets_three_mails_of_a_kind_then_four_an_hour(
     make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
     for _ in range(5):
-        actions.ask_recovery("Alice@example.org")
+        actions.request_recovery("Alice@example.org")
     assert len(deliver()) == 3
     clock.now += 15 * MINUTE
-    actions.ask_recovery("alice@EXAMPLE.org")
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@EXAMPLE.org")
+    actions.request_recovery("alice@example.org")
     assert len(deliver()) == 1
     # A stranger who requested all of these cannot block the person's other kinds of links.
     actions.change_email(make_user(), "alice@example.org", PASSWORD)
@@ -268,7 +268,7 @@ def test_each_mail_of_one_recovery_takes_from_the_budgets(
     assert len(outgoing.outbox) == 4
 
 
-def test_who_asks_for_links_to_an_address_of_somebody_else_takes_none_from_its_owner(
+def test_links_for_a_foreign_address_use_no_budget_of_its_owner(
     clock: Clock, make_user: Any, deliver: Callable[[], list[Any]]
 ) -> None:
     stranger, owner = make_user("stranger1"), make_user("alice1")
@@ -296,14 +296,14 @@ def test_many_accounts_together_send_ten_mails_of_a_kind_to_an_address_then_ten_
     assert len(deliver()) == 1
 
 
-def test_notices_are_not_silenced_by_what_strangers_ask_for(
+def test_requests_of_strangers_do_not_silence_notices(
     clock: Clock, make_user: Any, settings: Any, deliver: Callable[[], list[Any]]
 ) -> None:
     settings.BUDGETS = {"mail_site": Rate(3, 1)}
     user = make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
     for _ in range(9):
-        actions.ask_recovery("alice@example.org")
+        actions.request_recovery("alice@example.org")
     assert len(deliver()) == 3
     actions.set_password(user, "other.pass2")
     assert [message.subject for message in deliver()] == ["Your password was changed"]
@@ -311,7 +311,7 @@ def test_notices_are_not_silenced_by_what_strangers_ask_for(
     assert [message.subject for message in deliver()] == ["Your e-mail address was changed"]
 
 
-def test_of_one_kind_of_notice_an_account_gets_five_at_once(
+def test_an_account_gets_five_notices_of_one_kind_at_once(
     clock: Clock, make_user: Any, deliver: Callable[[], list[Any]]
 ) -> None:
     user, other = (make_user(email="alice@example.org") for _ in range(2))
@@ -347,8 +347,8 @@ def test_the_task_tries_again_when_the_site_may_send_more(
     settings.BUDGETS = {"mail_site": Rate(1, 10)}
     make_user("alice1", email="alice@example.org")
     Event.objects.all().delete()
-    actions.ask_recovery("alice@example.org")
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
     assert len(deliver()) == 1
     event = Event.objects.get()
     assert event.available_at == clock.now + 6 * MINUTE
@@ -371,7 +371,7 @@ def test_a_mail_that_is_too_much_for_the_site_is_given_up_in_the_end(
 
     monkeypatch.setattr(messages, "send", refuse)
     began = clock.now
-    actions.ask_recovery("alice@example.org")
+    actions.request_recovery("alice@example.org")
     for _ in range(tasks.LATER_TRIES - 1):
         deliver()
         clock.now = Event.objects.get().available_at

@@ -73,7 +73,7 @@ def turn_on(user: User) -> tuple[App, list[str]]:
     return app, actions.confirm_two_factor(user, app.code(-1), "linux")
 
 
-def forget_failures() -> None:
+def clear_failures() -> None:
     Failures.objects.all().delete()
 
 
@@ -166,7 +166,7 @@ def test_new_recovery_codes_replace_the_old_ones(alice) -> None:
 
 
 # --- at rest ------------------------------------------------------------------------------------
-def test_the_database_gives_no_codes_away(alice) -> None:
+def test_the_database_reveals_no_codes(alice) -> None:
     app, codes = turn_on(alice)
     device = TOTPDevice.objects.get()
     assert app.key.hex() not in device.key
@@ -185,7 +185,7 @@ def test_a_secret_is_bound_to_its_person(alice, make_user) -> None:
         actions.check_two_factor(other, app.code())
 
 
-def test_a_replaced_key_still_opens_what_it_sealed(alice, settings) -> None:
+def test_a_replaced_key_still_decrypts(alice, settings) -> None:
     app, codes = turn_on(alice)
     before = settings.SECRET_KEY
     settings.SECRET_KEY = "another-secret-key-of-fifty-characters-or-even-more"
@@ -196,7 +196,7 @@ def test_a_replaced_key_still_opens_what_it_sealed(alice, settings) -> None:
     actions.check_two_factor(alice, codes[0])
 
 
-def test_the_notes_hold_no_secrets(alice) -> None:
+def test_the_notes_contain_no_secrets(alice) -> None:
     app, codes = turn_on(alice)
     actions.check_two_factor(alice, codes[0])
     actions.renew_recovery_codes(alice, codes[1])
@@ -244,7 +244,7 @@ def test_turning_it_on_signs_out_the_other_devices(alice) -> None:
     assert here != there
 
 
-def test_turning_it_on_leaves_alone_what_was_signed_out_before(alice) -> None:
+def test_turning_it_on_does_not_touch_earlier_sign_outs(alice) -> None:
     actions.sign_in(alice, "android")
     actions.force_offline(alice)
     turn_on(alice)
@@ -291,7 +291,7 @@ def test_one_cannot_begin_while_it_is_on_nor_end_while_it_is_off(alice) -> None:
 
 
 # --- over the API -------------------------------------------------------------------------------
-def test_login_asks_for_a_code_after_the_right_password_only(alice, api) -> None:
+def test_login_requires_a_code_after_the_right_password_only(alice, api) -> None:
     app, _codes = turn_on(alice)
     wrong = log_in(api, password="wrong.pass1")
     assert (wrong.status_code, wrong.json()["code"]) == (401, 2)
@@ -311,19 +311,19 @@ def test_wrong_codes_use_up_a_budget_that_a_stranger_does_not_reach(alice, api) 
     refused = log_in(api, app.code())
     assert (refused.status_code, refused.json()["code"]) == (429, 11)
     assert int(refused.headers["Retry-After"]) > 0
-    forget_failures()
+    clear_failures()
     for _ in range(4):
         log_in(api, "000000", password="wrong.pass1")
     assert log_in(api, app.code()).status_code == 200
 
 
-def test_a_banned_person_is_not_asked_for_a_code(alice, api) -> None:
+def test_a_banned_person_needs_no_code(alice, api) -> None:
     turn_on(alice)
     actions.ban(alice)
     assert log_in(api).json()["code"] == 3
 
 
-def test_the_whole_way_over_the_api(alice, api_for, api) -> None:
+def test_the_whole_flow_over_the_api(alice, api_for, api) -> None:
     me = api_for(alice)
     assert me.get(TWO_FACTOR_API).json() == {"on": False, "recovery_codes_left": 0}
     wrong = me.post(TWO_FACTOR_API, {"password": "wrong.pass1"}, format="json")
@@ -438,7 +438,7 @@ def test_a_recovery_code_works_in_the_page_too(alice, client) -> None:
     )
 
 
-def test_a_ticket_is_no_way_in_by_itself(alice, client) -> None:
+def test_a_ticket_alone_does_not_log_in(alice, client) -> None:
     turn_on(alice)
     ticket = ticket_of(enter(client))
     for otp in ("", " ", "abc"):
@@ -451,9 +451,7 @@ def test_a_ticket_is_no_way_in_by_itself(alice, client) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["none", "garbled", "old", "password", "purpose", "person"])
-def test_a_ticket_that_does_not_hold_starts_again(
-    spoil, alice, client, make_user, monkeypatch
-) -> None:
+def test_an_invalid_ticket_starts_again(spoil, alice, client, make_user, monkeypatch) -> None:
     app, _codes = turn_on(alice)
     ticket = ticket_of(enter(client))
     match spoil:
@@ -481,7 +479,7 @@ def test_the_address_of_the_code_alone_leads_to_the_login(client, db) -> None:
     assert client.get("/login/code")["Location"] == "/login"
 
 
-def test_the_whole_way_by_pages(alice, client) -> None:
+def test_the_whole_flow_by_pages(alice, client) -> None:
     enter(client)
     assert 'data-testid="set-up"' in client.get(PAGE).content.decode()
     wrong = client.post(PAGE, {"password": "wrong.pass1"})
@@ -534,7 +532,7 @@ class TestAtOnce:
         return len(results) - len(errors), {type(error) for error in errors}
 
     @pytest.mark.parametrize("kind", ["app", "recovery"])
-    def test_of_several_who_send_one_code_one_gets_in(self, kind, make_user) -> None:
+    def test_one_code_sent_by_several_logs_in_one(self, kind, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
             app, codes = turn_on(user)
@@ -542,7 +540,7 @@ class TestAtOnce:
             results = at_once([lambda u=user, c=code: actions.check_two_factor(u, c)] * 4)
             assert self.outcome(results) == (1, {OtpNotCorrected}), results
 
-    def test_of_two_confirmations_one_gives_recovery_codes(self, make_user) -> None:
+    def test_two_confirmations_at_once_return_recovery_codes_once(self, make_user) -> None:
         for _ in range(self.ROUNDS):
             user = make_user()
             app = begin(user)

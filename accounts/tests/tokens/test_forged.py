@@ -134,7 +134,7 @@ def test_five_hundred_forged_tokens_are_refused_by_the_socket(live, forge) -> No
         for pair in live:
             socket = Socket.by_bearer(pair.access)
             assert await socket.open()
-            assert await socket.hears_nothing()
+            assert await socket.is_silent()
             await socket.leave()
         for number, one in enumerate(forge("access", OVER_SOCKETS)):
             way = Socket.by_cookie if number % 2 and one.plain else Socket.by_bearer

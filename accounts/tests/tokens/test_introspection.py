@@ -135,13 +135,13 @@ def refused(shown: str | None, **more: Any):
         "Basic " + base64.b64encode(b"shop").decode(),
     ],
 )
-def test_without_a_right_key_nothing_is_told(shown, db) -> None:
+def test_without_a_right_key_nothing_is_revealed(shown, db) -> None:
     answer = refused(shown)
     assert (answer.status_code, answer.json()["code"]) == (401, 14)
     assert answer["WWW-Authenticate"] == 'Bearer realm="services", Basic realm="services"'
 
 
-def test_who_is_signed_in_is_no_service(pair) -> None:
+def test_a_signed_in_person_is_no_service(pair) -> None:
     assert refused(f"Bearer {pair.access}").status_code == 401
     browser = APIClient()
     browser.cookies["access"], browser.cookies["refresh"] = pair
@@ -149,7 +149,7 @@ def test_who_is_signed_in_is_no_service(pair) -> None:
     assert (answer.status_code, answer.json()["code"]) == (401, 14)
 
 
-def test_where_no_key_is_set_nobody_may_ask(settings, pair) -> None:
+def test_without_a_configured_key_introspection_is_closed(settings, pair) -> None:
     settings.SERVICE_KEYS = []
     for shown in (None, f"Bearer {KEY}", "Bearer ", basic("", "")):
         assert refused(shown).status_code == 401
@@ -184,7 +184,7 @@ def test_each_service_has_a_budget_of_questions(pair, settings) -> None:
     assert statuses(f"Bearer {OTHER}") == [200, 200, 429]
 
 
-def test_whatever_is_wrong_with_a_token_is_not_told(pair, ask) -> None:
+def test_the_error_of_a_token_is_not_revealed(pair, ask) -> None:
     wrong = {name: ask(token) for name, token in forgeries(pair).items() if "refresh" not in name}
     assert [name for name, body in wrong.items() if body != INACTIVE] == []
     for token in ("", " ", "x" * 100_000, forge(pair.access, exp=int(time.time()))):
@@ -235,7 +235,7 @@ def test_a_kick_counts_at_once_where_the_floors_are_cached(user, pair, ask) -> N
     assert ask(pair.access) == INACTIVE
 
 
-def test_of_refresh_tokens_those_are_active_that_an_exchange_would_take(
+def test_a_refresh_token_is_active_while_an_exchange_would_accept_it(
     user, pair, ask, monkeypatch
 ) -> None:
     """Checks five generations, with and without the ten seconds of grace."""
@@ -267,12 +267,12 @@ def test_a_client_that_never_signed_in_and_nobody_are_not_active(user, pair, ask
         assert ask(forge(token, uid="1")) == INACTIVE
 
 
-def test_of_a_closed_account_nothing_is_active(user, pair, ask) -> None:
+def test_no_token_of_a_closed_account_is_active(user, pair, ask) -> None:
     type(user).objects.update(deleted_at="2026-01-01T00:00Z")
     assert [ask(token) for token in pair] == [INACTIVE, INACTIVE]
 
 
-def test_without_the_database_nothing_is_said(pair, api) -> None:
+def test_without_the_database_there_is_no_answer(pair, api) -> None:
     def refuse(execute, sql, params, many, context):
         raise OperationalError(2006, "gone away")
 
@@ -316,7 +316,7 @@ def test_public_keys_are_published_and_secrets_are_not(api, db, user, settings) 
     assert jwt.decode(token, key, audience="socialsite", issuer="socialsite")["uid"] == str(user.pk)
 
 
-def test_public_keys_may_be_kept_for_minutes_and_bring_no_cookie(api, pair) -> None:
+def test_public_keys_may_be_cached_for_minutes_and_set_no_cookie(api, pair) -> None:
     api.cookies["access"] = api.cookies["refresh"] = "nonsense"
     response = api.get(JWKS)
     assert response["Cache-Control"] == "public, max-age=300"

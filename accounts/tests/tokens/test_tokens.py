@@ -256,7 +256,7 @@ def test_a_public_key_verifies_and_never_signs(user, settings) -> None:
 def test_each_algorithm_makes_the_same_refresh_token_again(user, settings) -> None:
     for kind in ("secret", "ed25519", "rsa"):
         settings.JWT_KEYS = keys.read([keys.new(kind)])
-        mark = tokens.new_mark(1)
+        mark = tokens.new_token_id(1)
         made = [tokens.mint(user, "chrome", 1, 1, mark).refresh for _ in range(2)]
         assert made[0] == made[1]
 
@@ -270,9 +270,7 @@ def test_a_padded_token_is_another_spelling_and_refused(user, settings) -> None:
                 tokens.decode_access(access + padding)
 
 
-def test_what_is_remembered_of_a_token_is_not_its_time_nor_its_key(
-    pair, monkeypatch, settings
-) -> None:
+def test_cached_tokens_are_still_checked_for_time_and_key(pair, monkeypatch, settings) -> None:
     principal = tokens.decode_access(pair.access)
     assert tokens.decode_access(pair.access) is principal
     settings.JWT_KEYS = [OTHER_KEY]
@@ -344,7 +342,7 @@ def test_a_cached_floor_is_never_lowered(user, pair) -> None:
     assert floors[:2] == (5, 7)
 
 
-def test_a_reader_that_is_late_does_not_bring_back_an_old_floor(user, pair) -> None:
+def test_a_late_reader_does_not_restore_an_old_floor(user, pair) -> None:
     old = cache.stored_floors(user.pk, "chrome")
     assert old is not None
     assert old[:2] == (0, 0)
@@ -367,20 +365,20 @@ def test_behind_a_fence_the_database_answers_and_nothing_is_filled_in(user, pair
 
 @pytest.mark.django_db(transaction=True)
 def test_fences_stand_until_the_last_revocation_has_ended(user) -> None:
-    def stands() -> bool:
+    def is_valid() -> bool:
         return bool(redis.call(lambda c: c.exists(f"fence:{user.pk}")))
 
     with cache.fenced(user.pk):
         with cache.fenced(user.pk):
-            assert stands()
-        assert stands()
+            assert is_valid()
+        assert is_valid()
         redis.call(lambda c: c.flushdb())
-    assert not stands()
+    assert not is_valid()
     with pytest.raises(ZeroDivisionError), cache.fenced(user.pk):
         raise ZeroDivisionError
-    assert not stands()
+    assert not is_valid()
     actions.log_out(user, "chrome")
-    assert not stands()
+    assert not is_valid()
 
 
 def test_the_batch_counts_before_the_version_and_floors_count_alone(pair) -> None:
@@ -392,7 +390,7 @@ def test_the_batch_counts_before_the_version_and_floors_count_alone(pair) -> Non
 
 
 def test_a_token_of_a_client_that_never_signed_in_is_refused(user) -> None:
-    mark = tokens.new_mark(1)
+    mark = tokens.new_token_id(1)
     pair = tokens.mint(user, "edge", 1, 1, mark)
     with pytest.raises(BannedAccessToken):
         authentication.by_access(pair.access)

@@ -22,7 +22,7 @@ class Command(BaseCommand):
         """Print the verdict and a line for each reason."""
         viewer = find_reader(options["viewer"])
         if viewer is None:
-            raise CommandError(f"There is nobody named {options['viewer']}.")
+            raise CommandError(f"There is no user named {options['viewer']}.")
         post_id = find_id(options["post"])
         if post_id is None:
             raise CommandError(f"{options['post']} is not the id of a post.")

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             return
 
     def _show(self, post_id: int | None) -> None:
-        found = progress.look(post_id)
+        found = progress.read(post_id)
         if post_id is not None and not found:
             raise CommandError(f"no delivery of post {post_id}: not pushed, or already purged")
         unfinished = sum(one.state != "DONE" for one in found)

@@ -32,7 +32,7 @@ class Command(BaseCommand):
             return
         viewer = find_reader(options["user"])
         if viewer is None:
-            raise CommandError(f"There is nobody named {options['user']}.")
+            raise CommandError(f"There is no user named {options['user']}.")
         self._report(rebuild.rebuild([viewer.pk]))
 
     def _everybody(self, after: int) -> rebuild.Report:

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         else:
             viewer = find_reader(options["user"])
             if viewer is None:
-                raise CommandError(f"There is nobody named {options['user']}.")
+                raise CommandError(f"There is no user named {options['user']}.")
             found = verify.verify(**limits, viewer_ids=[viewer.pk])
         self._print(found)
         if found.differences:

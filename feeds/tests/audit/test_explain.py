@@ -57,7 +57,7 @@ def reader(make_user: Make, author: User, drain: Make) -> User:
 
 
 # --- hidden -------------------------------------------------------------------------------------
-def test_ids_that_nobody_has_are_told_and_not_shown(reader: User, make_post: Make) -> None:
+def test_unknown_ids_are_reported_and_not_shown(reader: User, make_post: Make) -> None:
     post = make_post(reader)
     assert explain.explain(None, post.pk).codes == [Code.NO_READER]
     assert explain.explain(12345, post.pk).codes == [Code.NO_READER]
@@ -66,7 +66,7 @@ def test_ids_that_nobody_has_are_told_and_not_shown(reader: User, make_post: Mak
     assert not explain.explain(None, 12345).shown
 
 
-def test_a_deleted_post_is_told_with_the_row_that_is_left(
+def test_a_deleted_post_is_reported_with_its_remaining_row(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -78,7 +78,7 @@ def test_a_deleted_post_is_told_with_the_row_that_is_left(
     assert codes(author, post) == ["deleted"]
 
 
-def test_somebody_not_followed_is_told_with_the_row_that_is_left(
+def test_an_unfollowed_author_is_reported_with_the_remaining_row(
     reader: User, author: User, make_user: Make, make_post: Make, drain: Make
 ) -> None:
     post, closed = make_post(author), make_post(author, visibility="followers")
@@ -95,7 +95,7 @@ def test_somebody_not_followed_is_told_with_the_row_that_is_left(
     assert not explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_banned_and_closed_accounts_are_told(
+def test_banned_and_closed_accounts_are_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post, own = make_post(author), make_post(reader)
@@ -112,7 +112,7 @@ def test_banned_and_closed_accounts_are_told(
 
 
 @pytest.mark.parametrize("who", ["reader", "author", "both"])
-def test_it_is_told_who_blocks_whom(
+def test_both_directions_of_a_block_are_reported(
     reader: User, author: User, make_post: Make, drain: Make, who: str
 ) -> None:
     post = make_post(author)
@@ -151,7 +151,7 @@ def test_a_fan_out_is_followed_from_the_plan_to_the_row(
     assert explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_the_chunk_is_the_one_whose_range_has_the_reader(
+def test_the_chunk_is_the_one_that_covers_the_reader(
     reader: User, author: User, make_user: Make, make_post: Make, settings: LazySettings
 ) -> None:
     settings.FANOUT_CHUNK = 1
@@ -172,7 +172,7 @@ def test_the_chunk_is_the_one_whose_range_has_the_reader(
     assert "pushed_chunk" not in codes(reader, post)
 
 
-def test_a_row_from_a_backfill_is_told_from_one_by_the_fan_out(
+def test_rows_of_a_backfill_and_of_the_fan_out_are_distinguished(
     author: User, reader: User, make_user: Make, make_post: Make, drain: Make
 ) -> None:
     alone = make_user()
@@ -189,7 +189,7 @@ def test_a_row_from_a_backfill_is_told_from_one_by_the_fan_out(
     assert codes(later, unheard) == ["followed", "pushed_backfill"]
 
 
-def test_a_plan_that_is_forgotten_is_told(
+def test_a_purged_plan_is_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -217,7 +217,7 @@ def test_posts_not_pushed_to_all_are_pulled_by_their_frozen_mode(
     assert not explain.explain(reader.pk, post.pk).in_inbox
 
 
-def test_what_the_inbox_lacks_is_pulled(
+def test_posts_missing_in_the_inbox_are_pulled(
     author: User, make_user: Make, make_post: Make, drain: Make, settings: LazySettings
 ) -> None:
     settings.BACKFILL_MAX = 1
@@ -236,7 +236,7 @@ def test_what_the_inbox_lacks_is_pulled(
     assert codes(reader, new) == ["followed", "pulled_below_floor", "pushed_backfill"]
 
 
-def test_a_row_that_is_missing_or_wrong_is_told(
+def test_a_missing_or_wrong_row_is_reported(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -266,7 +266,7 @@ class ExplainMachine(FeedMachine):
             rows.filter(publish_time__lte=state.inbox_floor).delete()
 
     @rule()
-    def forget_plans(self) -> None:
+    def purge_plans(self) -> None:
         done = FanOut.objects.filter(state=FanOut.State.DONE)
         done.update(position=1)
         sweep.purge()
@@ -276,8 +276,8 @@ class ExplainMachine(FeedMachine):
         rebuild.rebuild([self.people[a].pk])
 
     @rule(a=st.integers(0, 3), b=st.integers(0, 3))
-    def forget_edge(self, a: int, b: int) -> None:
-        sync.forget(self.people[a].pk, self.people[b].pk)
+    def mark_edge_missing(self, a: int, b: int) -> None:
+        sync.mark_missing(self.people[a].pk, self.people[b].pk)
         cache.changed_reader(self.people[a].pk)
 
     @invariant()
@@ -376,15 +376,15 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("nobody9", "1"), "There is nobody named nobody9."),
-        (("77", "1"), "There is nobody named 77."),
+        (("nobody9", "1"), "There is no user named nobody9."),
+        (("77", "1"), "There is no user named 77."),
         (("reader1", "x"), "x is not the id of a post."),
         (("reader1", "٣"), "٣ is not the id of a post."),
         (("reader1", str(2**63)), f"{2**63} is not the id of a post."),
         (("reader1", "77"), "There is no post 77."),
     ],
 )
-def test_the_command_fails_clearly_for_what_is_not_known(
+def test_the_command_fails_clearly_for_unknown_people_and_posts(
     reader: User, arguments: tuple[str, str], told: str
 ) -> None:
     with pytest.raises(CommandError) as failed:
@@ -442,14 +442,14 @@ def test_staff_see_the_reasons_on_a_page_that_is_linked(
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ({"viewer": "nobody9", "post": "1"}, "There is nobody of this name or id."),
+        ({"viewer": "nobody9", "post": "1"}, "There is no user with this name or id."),
         ({"viewer": "reader1", "post": "x"}, "This is not the id of a post."),
         ({"viewer": "reader1", "post": "77"}, "There is no such post."),
         ({"viewer": "reader1", "post": "\x00"}, "Null characters are not allowed."),
-        ({"viewer": "<b>x</b>", "post": "1"}, "There is nobody of this name or id."),
+        ({"viewer": "<b>x</b>", "post": "1"}, "There is no user with this name or id."),
     ],
 )
-def test_the_page_says_what_is_not_known(
+def test_the_page_names_unknown_people_and_posts(
     make_staff: Make, reader: User, query: dict[str, str], told: str
 ) -> None:
     response = make_staff(Role.ADMIN).get(PAGE, query)
@@ -477,7 +477,7 @@ def test_nobody_but_staff_sees_the_page_and_none_but_admins_rebuild(
     assert not AuditEntry.objects.filter(action="rebuild_inbox").exists()
 
 
-def test_an_admin_rebuilds_an_inbox_and_the_trail_says_so(
+def test_an_admin_rebuilds_an_inbox_and_it_is_noted(
     make_staff: Make, reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     post = make_post(author)
@@ -487,10 +487,7 @@ def test_an_admin_rebuilds_an_inbox_and_the_trail_says_so(
     admin = make_staff(Role.ADMIN)
     response = admin.post(f"/admin/feeds/post/rebuild/{reader.pk}/", form, follow=True)
     assert response.redirect_chain == [(f"{PAGE}?viewer={reader.pk}&post={post.pk}", 302)]
-    assert (
-        "The inbox is rebuilt; follows synced: 1, wrong rows removed: 0."
-        in response.content.decode()
-    )
+    assert "The inbox was rebuilt; follows synced: 1, wrong rows: 0." in response.content.decode()
     assert codes(reader, post) == ["followed", "pushed_chunk"]
     entry = AuditEntry.objects.get(action="rebuild_inbox")
     assert (entry.subject_type, entry.subject_id, entry.address) == ("user", reader.pk, "127.0.0.1")

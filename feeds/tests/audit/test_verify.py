@@ -34,7 +34,7 @@ from feeds.tests.test_races import Race, settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position
-from socialsite.core.redis import call, left_out
+from socialsite.core.redis import bypassed, call
 from socialsite.tests.browser.scraper import scrape
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full]
@@ -74,7 +74,7 @@ def reader(make_user: Make, author: User, posts: list[Post], drain: Make) -> Use
     return found
 
 
-def look(reader: User, pages: int = 9, size: int = 3) -> verify.Report:
+def verified(reader: User, pages: int = 9, size: int = 3) -> verify.Report:
     """Verify one feed, after the caches are lost: defects are planted behind their back."""
     call(lambda redis: redis.flushdb())
     return verify.verify(pages=pages, size=size, viewer_ids=[reader.pk])
@@ -96,10 +96,10 @@ def move(reader: User, post: Post, to_ms: int) -> None:
 
 # --- what is found ------------------------------------------------------------------------------
 def test_sound_feeds_are_read_to_their_end(reader: User, author: User, make_user: Make) -> None:
-    report = look(reader)
+    report = verified(reader)
     assert (report.viewers, report.pages, report.posts, report.unsettled) == (1, 3, 0, 0)
-    assert (look(reader, pages=2).pages, look(make_user()).pages) == (2, 1)
-    assert (look(reader, size=7).pages, look(author, size=1).pages) == (1, 7)
+    assert (verified(reader, pages=2).pages, verified(make_user()).pages) == (2, 1)
+    assert (verified(reader, size=7).pages, verified(author, size=1).pages) == (1, 7)
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
@@ -108,7 +108,7 @@ def test_a_row_that_is_lost_is_found_on_its_page_and_explained(
     reader: User, posts: list[Post], size: int, lost: int
 ) -> None:
     lose(reader, posts[lost])
-    report = look(reader, size=size)
+    report = verified(reader, size=size)
     page = (6 - lost) // size + 1
     if lost == 0 and 6 % size == 0:
         page -= 1  # the page before it is the last one now, and should not be
@@ -120,18 +120,18 @@ def test_a_row_that_is_lost_is_found_on_its_page_and_explained(
 
 def test_several_lost_rows_are_each_found_once(reader: User, posts: list[Post]) -> None:
     lose(reader, posts[6], posts[5], posts[2], posts[0])
-    found = [post for d in look(reader).differences for post in d.missing]
+    found = [post for d in verified(reader).differences for post in d.missing]
     assert found == [posts[n].pk for n in (6, 5, 2, 0)]
-    assert look(reader).posts == 4
-    assert look(reader, pages=1).posts == 3  # where it ends now, and above
+    assert verified(reader).posts == 4
+    assert verified(reader, pages=1).posts == 3  # where it ends now, and above
 
 
 def test_only_the_first_differences_are_explained_and_logged(
     reader: User, posts: list[Post], monkeypatch: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(verify, "TOLD_MAX", 1)
+    monkeypatch.setattr(verify, "EXPLAINED_MAX", 1)
     lose(reader, posts[6], posts[0])
-    found = look(reader).differences
+    found = verified(reader).differences
     assert [len(one.explanations) for one in found] == [1, 0]
     assert [one.missing for one in found] == [(posts[6].pk,), (posts[0].pk,)]
     assert str(posts[6].pk) in caplog.text
@@ -140,21 +140,21 @@ def test_only_the_first_differences_are_explained_and_logged(
 
 def test_an_inbox_that_lost_all_is_found(reader: User, posts: list[Post]) -> None:
     lose(reader, *posts)
-    assert look(reader).posts == 7
+    assert verified(reader).posts == 7
     rebuild.rebuild([reader.pk])
-    assert look(reader).posts == 0
+    assert verified(reader).posts == 0
 
 
 @pytest.mark.parametrize("to_ms", [1500, 3500, 2**52])
 def test_a_row_out_of_its_place_is_found(reader: User, posts: list[Post], to_ms: int) -> None:
     move(reader, posts[4], to_ms)
-    report = look(reader, size=20)
+    report = verified(reader, size=20)
     assert report.posts
     told = [one for d in report.differences for one in d.explanations if one.post_id == posts[4].pk]
     assert all("row_misplaced" in one.codes for one in told)
-    assert look(reader).posts
+    assert verified(reader).posts
     rebuild.rebuild([reader.pk])
-    assert look(reader).posts == 0
+    assert verified(reader).posts == 0
 
 
 def test_ghost_rows_do_no_harm_and_are_no_difference(
@@ -164,7 +164,7 @@ def test_ghost_rows_do_no_harm_and_are_no_difference(
     post = make_post(stranger)
     InboxEntry.objects.create(user=reader, publish_time=post.position, post=post, author=stranger)
     InboxEntry.objects.create(user=reader, publish_time=1500, post_id=77, author=author)
-    assert look(reader).posts == 0
+    assert verified(reader).posts == 0
 
 
 # --- what only the caches have wrong, or only the tables ----------------------------------------
@@ -174,7 +174,7 @@ def warm(reader: User) -> None:
         queries.home_feed(reader, None, 10)
 
 
-def told(reader: User) -> list[tuple[str, str, int, list[str]]]:
+def differences(reader: User) -> list[tuple[str, str, int, list[str]]]:
     """What is found, post by post, with the caches as they are: where, what, post, reasons."""
     report = verify.verify(pages=9, size=3, viewer_ids=[reader.pk])
     return [
@@ -198,7 +198,7 @@ def test_rows_that_the_cached_inbox_still_has_are_found(reader: User, posts: lis
     lose(reader, posts[2])
     shown = [card["id"] for card in queries.home_feed(reader, None, 10).items]
     assert str(posts[2].pk) in shown
-    ((where, what, post, reasons),) = told(reader)
+    ((where, what, post, reasons),) = differences(reader)
     assert (where, what, post) == ("from the tables", "missing", posts[2].pk)
     assert (reasons[0], reasons[-2:]) == ("followed", ["row_missing", "cached_inbox_has"])
 
@@ -213,13 +213,13 @@ def test_a_row_is_missed_although_its_author_is_pulled_anyway(
     monkeypatch.setattr(verify, "PAUSE_SECONDS", 0)
     lost = Post.objects.filter(author=author, mode=Mode.ALL).newest_first()[2]
     lose(reader, lost)
-    report = look(reader, size=20)
+    report = verified(reader, size=20)
     ((found,), explanations) = report.differences, report.differences[0].explanations
     assert (found.where, found.missing, report.posts) == ("in the inbox", (lost.pk,), 1)
     assert explanations[0].codes[-1] == "row_missing"
     assert "in the inbox\n  missing" in command("--user", "reader1")[0]
     rebuild.rebuild([reader.pk])
-    assert look(reader).posts == 0
+    assert verified(reader).posts == 0
 
 
 def test_rows_that_nobody_counts_on_are_not_missed(
@@ -253,15 +253,15 @@ def test_rows_that_nobody_counts_on_are_not_missed(
     assert sync.missing(reader.pk, 9) == []
 
 
-def test_an_entry_that_the_cached_inbox_lacks_is_found(reader: User, posts: list[Post]) -> None:
+def test_an_entry_missing_in_the_cached_inbox_is_found(reader: User, posts: list[Post]) -> None:
     warm(reader)
-    assert told(reader) == []
+    assert differences(reader) == []
     unlist(cache.INBOX.key(reader.pk), posts[3])
-    ((where, what, post, reasons),) = told(reader)
+    ((where, what, post, reasons),) = differences(reader)
     assert (where, what, post) == ("as served", "missing", posts[3].pk)
     assert reasons[-1] == "cached_inbox_lacks"
     rebuild.rebuild([reader.pk])
-    assert told(reader) == []
+    assert differences(reader) == []
 
 
 @pytest.fixture
@@ -273,26 +273,28 @@ def pulled(author: User, make_post: Make, reader: User, drain: Make, monkeypatch
     return post
 
 
-def test_a_pulled_post_that_the_cached_outbox_lacks_is_found(
+def test_a_pulled_post_missing_in_the_cached_outbox_is_found(
     reader: User, author: User, pulled: Post
 ) -> None:
     warm(reader)
     unlist(cache.OUTBOX.key(author.pk), pulled)
     codes = ["followed", "pulled_mode", "cached_outbox_lacks"]
-    assert told(reader) == [("as served", "missing", pulled.pk, codes)]
+    assert differences(reader) == [("as served", "missing", pulled.pk, codes)]
 
 
 @pytest.mark.parametrize("is_warm", [False, True])
-def test_a_head_that_does_not_say_that_its_author_is_pulled_is_found(
+def test_a_head_without_the_flag_of_a_pulled_author_is_found(
     reader: User, author: User, pulled: Post, *, is_warm: bool
 ) -> None:
     if is_warm:
         warm(reader)
     AuthorHead.objects.filter(author=author).update(last_pulled_position=0)
-    assert told(reader) == [("from the tables", "missing", pulled.pk, ["followed", "head_behind"])]
+    assert differences(reader) == [
+        ("from the tables", "missing", pulled.pk, ["followed", "head_behind"])
+    ]
 
 
-def test_an_open_fan_out_that_the_cached_list_lacks_is_found(
+def test_an_open_fan_out_missing_in_the_cached_list_is_found(
     reader: User, author: User, make_post: Make
 ) -> None:
     post = make_post(author)
@@ -300,7 +302,7 @@ def test_an_open_fan_out_that_the_cached_list_lacks_is_found(
     place = Position(post.position, post.pk)
     cache.OPEN.remove([cache.ALL], cache.open_entry(place, author.pk)[1])
     codes = ["followed", "pulled_fanout_open", "cached_fanouts_lack"]
-    assert told(reader) == [("as served", "missing", post.pk, codes)]
+    assert differences(reader) == [("as served", "missing", post.pk, codes)]
 
 
 def test_a_floor_that_is_lost_is_found(
@@ -309,54 +311,52 @@ def test_a_floor_that_is_lost_is_found(
     """The inbox is said to reach further down than it does."""
     settings.INBOX_MAX = 4
     trim.trim(reader.pk)
-    assert told(reader) == []
+    assert differences(reader) == []
     InboxState.objects.filter(viewer=reader).update(inbox_floor=0)
     call(lambda redis: redis.flushdb())
-    found = told(reader)
+    found = differences(reader)
     assert {(where, what) for where, what, _, _ in found} == {("from the tables", "missing")}
     assert [post for _, _, post, _ in found] == [posts[n].pk for n in (2, 1, 0)]
     assert all(reasons[-1] == "row_missing" for _, _, _, reasons in found)
     rebuild.rebuild([reader.pk])
-    assert told(reader) == []
+    assert differences(reader) == []
 
 
 @pytest.fixture
 def _deaf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody tells the caches of a change of relations."""
+    """Caches get no invalidation when relations change."""
     monkeypatch.setattr(cache, "changed_reader", lambda *viewer_ids: None)
     monkeypatch.setattr(cache, "changed_inbox", lambda viewer_id: None)
 
 
 @pytest.mark.usefixtures("_deaf")
-def test_a_cached_reader_who_does_not_know_of_a_follow_is_found(
+def test_a_cached_reader_without_a_follow_is_found(
     reader: User, author: User, make_user: Make, make_post: Make
 ) -> None:
     other = make_user()
     post = make_post(other)
     warm(reader)
     relations_actions.follow(reader, other)
-    ((where, what, ident, reasons),) = told(reader)
+    ((where, what, ident, reasons),) = differences(reader)
     assert (where, what, ident) == ("as served", "missing", post.pk)
     assert reasons[-1] == "cached_reader"
-    text = cache_audit.doubts(reader.pk, post.pk)[0].text
-    assert text == (
-        "What is cached of the reader is out of date: follows, how far the inbox is complete."
-    )
+    text = cache_audit.errors(reader.pk, post.pk)[0].text
+    assert text == ("The cached reader is out of date: follows, completeness of the inbox.")
     call(lambda redis: redis.delete(cache.READERS.key(reader.pk)))
     warm(reader)
     relations_actions.unfollow(reader, other)
-    ((where, what, ident, reasons),) = told(reader)
+    ((where, what, ident, reasons),) = differences(reader)
     assert (where, what, ident) == ("as served", "extra", post.pk)
     assert (reasons[0], reasons[-1]) == ("not_followed", "cached_reader")
 
 
 @pytest.mark.usefixtures("_deaf")
-def test_a_cached_reader_who_does_not_know_of_a_block_is_found(
+def test_a_cached_reader_without_a_block_is_found(
     reader: User, author: User, posts: list[Post]
 ) -> None:
     warm(reader)
     relations_actions.block(author, reader)
-    found = told(reader)
+    found = differences(reader)
     assert {(where, what) for where, what, _, _ in found} == {("as served", "extra")}
     assert len(found) == 3  # the definition has no further pages
     assert all(reasons[0] == "blocked_by_author" for _, _, _, reasons in found)
@@ -368,7 +368,7 @@ def test_a_deleted_post_whose_card_is_still_cached_is_found(
 ) -> None:
     warm(reader)
     Post.objects.filter(pk=posts[5].pk).update(is_deleted=True)
-    ((where, what, post, reasons),) = told(reader)
+    ((where, what, post, reasons),) = differences(reader)
     assert (where, what, post) == ("as served", "extra", posts[5].pk)
     assert (reasons[0], reasons[-1]) == ("deleted", "cached_post")
 
@@ -380,7 +380,7 @@ def test_an_author_who_is_cached_as_gone_is_found(
     key = f"person:{author.pk}"
     assert call(lambda redis: redis.get(key))
     call(lambda redis: redis.set(key, b"="))
-    found = told(reader)
+    found = differences(reader)
     assert len(found) == len(posts)
     assert all(where == "as served" and what == "missing" for where, what, _, _ in found)
     assert all(reasons[-1] == "cached_person" for _, _, _, reasons in found)
@@ -392,17 +392,17 @@ def test_caches_that_are_right_raise_no_doubt(
     warm(reader)
     for viewer in (reader, author, make_user()):
         for post in (*posts, pulled):
-            assert cache_audit.doubts(viewer.pk, post.pk) == []
+            assert cache_audit.errors(viewer.pk, post.pk) == []
 
 
-def test_without_redis_the_tables_alone_are_asked(
+def test_without_redis_only_the_tables_are_read(
     reader: User, author: User, posts: list[Post]
 ) -> None:
     warm(reader)
     unlist(cache.INBOX.key(reader.pk), posts[3])
-    with left_out():
-        assert cache_audit.doubts(reader.pk, posts[3].pk) == []
-        assert told(reader) == []
+    with bypassed():
+        assert cache_audit.errors(reader.pk, posts[3].pk) == []
+        assert differences(reader) == []
 
 
 # --- what an implementation could get wrong ------------------------------------------------------
@@ -427,7 +427,7 @@ def test_posts_that_do_not_belong_there_are_found(
     post = make_post(stranger)
     card = {"id": str(post.pk)}
     at_home(monkeypatch, answer(lambda items, next_: Page([card, *items], next_)))
-    report = look(reader, size=20)
+    report = verified(reader, size=20)
     assert wrong(report) == [(1, (), (post.pk,), ())]
     assert report.differences[0].explanations[0].codes == ["not_followed"]
 
@@ -436,23 +436,23 @@ def test_posts_out_of_order_or_shown_twice_are_found(
     reader: User, posts: list[Post], monkeypatch: Any
 ) -> None:
     at_home(monkeypatch, answer(lambda items, next_: Page([*items[:1], *items], next_)))
-    assert wrong(look(reader, size=20)) == [(1, (), (), (posts[6].pk,))]
+    assert wrong(verified(reader, size=20)) == [(1, (), (), (posts[6].pk,))]
     at_home(monkeypatch, answer(lambda items, next_: Page(items[::-1], next_)))
-    assert wrong(look(reader, size=20))[0][3] == tuple(post.pk for post in posts[1:])
+    assert wrong(verified(reader, size=20))[0][3] == tuple(post.pk for post in posts[1:])
 
 
 def test_a_feed_that_ends_early_is_found(reader: User, posts: list[Post], monkeypatch: Any) -> None:
     """The page itself is right: only its end is not."""
     at_home(monkeypatch, answer(lambda items, next_: Page(items, None)))
-    report = look(reader, size=5)
+    report = verified(reader, size=5)
     assert wrong(report) == [(1, (posts[1].pk, posts[0].pk), (), ())]
-    assert look(reader, size=7).posts == 0
+    assert verified(reader, size=7).posts == 0
 
 
 def test_a_page_repeated_for_ever_is_found(reader: User, monkeypatch: Any) -> None:
     first = queries.oracle_feed(reader, None, 3)
     at_home(monkeypatch, lambda viewer, cursor, size: first)
-    found = look(reader).differences[0]
+    found = verified(reader).differences[0]
     assert (found.page, len(found.extra)) == (2, 3)
 
 
@@ -466,7 +466,7 @@ def test_short_pages_that_go_on_are_no_difference(
         return page
 
     at_home(monkeypatch, short)
-    report = look(reader)
+    report = verified(reader)
     assert (report.posts, report.unsettled, report.pages) == (0, 0, 3)
 
 
@@ -485,7 +485,7 @@ def test_a_post_between_the_two_reads_is_no_difference(
         return page
 
     monkeypatch.setattr(queries, "oracle_feed", write_after)
-    report = look(reader, pages=1)
+    report = verified(reader, pages=1)
     assert (report.posts, report.unsettled) == (0, 0)
     assert len(left) < 5
 
@@ -505,9 +505,9 @@ def test_a_feed_that_comes_right_a_moment_later_is_no_difference(
         return page
 
     at_home(monkeypatch, read)
-    assert look(reader, pages=1).posts == 0
+    assert verified(reader, pages=1).posts == 0
     late.extend([1] * verify.CONFIRM)
-    assert look(reader, pages=1).posts == 1
+    assert verified(reader, pages=1).posts == 1
 
 
 @pytest.mark.usefixtures("only_served")
@@ -524,7 +524,7 @@ def test_a_page_that_changes_all_the_time_is_unsettled(
 
     monkeypatch.setattr(queries, "oracle_feed", write_after)
     monkeypatch.setattr(queries, "home_feed", lambda viewer, cursor, size: Page([], None))
-    report = look(reader, pages=1)
+    report = verified(reader, pages=1)
     assert (report.posts, report.unsettled) == (0, 1)
 
 
@@ -568,15 +568,15 @@ def test_nothing_is_found_while_people_post_and_follow(
     assert (last.posts, last.unsettled, last.viewers) == (0, 0, 4)
 
 
-# --- whom it looks at ---------------------------------------------------------------------------
-def test_a_small_site_is_looked_at_whole_but_for_closed_accounts(make_user: Make) -> None:
+# --- choosing people ----------------------------------------------------------------------------
+def test_a_small_site_is_verified_whole_except_closed_accounts(make_user: Make) -> None:
     people = [make_user() for _ in range(5)]
     accounts_actions.ban(people[2])
     everybody = [person.pk for person in people if person is not people[2]]
     assert verify.choose(4) == verify.choose(100) == everybody
 
 
-def test_of_a_large_site_mostly_people_who_were_there_lately_are_chosen(
+def test_on_a_large_site_mostly_recently_active_people_are_chosen(
     make_user: Make, django_assert_max_num_queries: Make, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(verify, "_dice", random.Random(7))
@@ -600,7 +600,7 @@ def test_of_a_large_site_mostly_people_who_were_there_lately_are_chosen(
     assert chosen.count(late) > chosen.count(early)
 
 
-def test_of_a_large_site_where_nobody_was_lately_anybody_is_chosen(make_user: Make) -> None:
+def test_on_a_large_site_without_recent_activity_anybody_is_chosen(make_user: Make) -> None:
     people = [make_user() for _ in range(8)]
     User.objects.update(last_seen=timezone.now() - timedelta(days=400))
     found = verify.choose(2)
@@ -620,7 +620,7 @@ def command(*arguments: str) -> tuple[str, int]:
     return out.getvalue(), 0
 
 
-def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
+def test_the_command_prints_differences_and_reasons_and_exits_with_1(
     reader: User, posts: list[Post]
 ) -> None:
     assert command() == ("people 2, pages 2, wrong posts 0\n", 0)
@@ -629,7 +629,7 @@ def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
         printed, code = command(*arguments)
         assert code == 1
         assert f"reader {reader.pk}, page 1, from the tables\n  missing: {posts[3].pk}\n" in printed
-        assert f"  {posts[3].pk} row_missing: The inbox should have it" in printed
+        assert f"  {posts[3].pk} row_missing: The inbox should contain it" in printed
     assert command("--user", "writer1")[1] == 0
     rebuild.rebuild([reader.pk])
     assert command("--sample", "1", "--pages", "1", "--size", "2")[1] == 0
@@ -640,7 +640,7 @@ def test_the_command_prints_what_is_wrong_and_why_and_exits_with_1(
 @pytest.mark.parametrize(
     "arguments", [("--user", "nobody9"), ("--sample", "0"), ("--pages", "x"), ("--size", "-1")]
 )
-def test_the_command_refuses_what_makes_no_sense(db: None, arguments: tuple[str, ...]) -> None:
+def test_the_command_refuses_invalid_options(db: None, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command(*arguments)
     assert not FeedCheck.objects.exists()
@@ -652,7 +652,7 @@ def figures() -> dict[str, float]:
     return {name: float(value) for name, value in pairs}
 
 
-def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
+def test_the_nightly_check_reports_in_the_metrics_and_the_log(
     reader: User, posts: list[Post], caplog: pytest.LogCaptureFixture
 ) -> None:
     assert figures() == {}
@@ -673,7 +673,7 @@ def test_the_nightly_check_tells_its_findings_in_the_metrics_and_the_log(
     assert figures()["socialsite_feed_differences"] == 0
 
 
-def test_only_the_newest_checks_are_kept(reader: User, monkeypatch: Any) -> None:
+def test_only_the_newest_checks_are_stored(reader: User, monkeypatch: Any) -> None:
     monkeypatch.setattr(verify, "KEPT_CHECKS", 2)
     for _ in range(4):
         verify.run(pages=1)

@@ -175,7 +175,7 @@ def test_followers_with_smaller_ids_who_join_in_between_move_nobody_out(
     assert receivers(post) == ids(old + new)
 
 
-def test_who_left_before_a_chunk_ran_gets_nothing_and_the_others_all(
+def test_followers_who_left_before_a_chunk_ran_get_no_row(
     author: User, fans: list[User], settings: LazySettings
 ) -> None:
     settings.FANOUT_CHUNK = 2
@@ -246,7 +246,7 @@ def test_a_chunk_left_by_a_dead_worker_is_taken_over_when_its_lease_ends(
     assert sweep.run() == 0
 
 
-def test_who_has_no_lease_writes_nothing(author: User, fans: list[User]) -> None:
+def test_a_worker_without_the_lease_writes_nothing(author: User, fans: list[User]) -> None:
     post, (chunk,) = planned(author)
     FanOutChunk.objects.filter(pk=chunk).update(lease=1, leased_until=db.now_ms() + 60_000)
     assert not deliver.run_chunk(chunk)
@@ -260,10 +260,10 @@ def test_a_slow_worker_does_not_close_the_chunk_of_the_next(
 ) -> None:
     post, (chunk,) = planned(author)
 
-    def somebody_else_takes_it() -> None:
+    def take_by_another_worker() -> None:
         FanOutChunk.objects.filter(pk=chunk).update(lease=1)
 
-    at_point(monkeypatch, "chunk-delivered", somebody_else_takes_it)
+    at_point(monkeypatch, "chunk-delivered", take_by_another_worker)
     deliver.run_chunk(chunk)
     assert plan.open_chunks(post.pk) == [chunk]
     assert state(post) == FanOut.State.RUNNING
@@ -334,7 +334,7 @@ def test_only_active_followers_are_pushed_to_and_all_see_the_post(
 
 # --- hints --------------------------------------------------------------------------------------
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def hinted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids of those who got a live hint, in order."""
     found: list[int] = []
     monkeypatch.setattr(hints, "push", lambda people, message: found.extend(people))
@@ -348,11 +348,11 @@ def come_online(*people: User) -> None:
     batch.run()
 
 
-def test_connected_followers_are_told_of_a_post_once_whatever_is_repeated(
+def test_connected_followers_get_one_hint_of_a_post_despite_repeats(
     author: User,
     fans: list[User],
     make_user: Make,
-    told: list[int],
+    hinted: list[int],
     settings: LazySettings,
     drain: Make,
 ) -> None:
@@ -360,15 +360,15 @@ def test_connected_followers_are_told_of_a_post_once_whatever_is_repeated(
     come_online(author, make_user(), *fans[:4])
     post = actions.publish(author, content="hello")
     drain()
-    assert sorted(told) == ids(fans[:4])
+    assert sorted(hinted) == ids(fans[:4])
     FanOutChunk.objects.filter(fanout_id=post.pk).update(done=False, leased_until=0)
     FanOut.objects.filter(pk=post.pk).update(state=FanOut.State.RUNNING)
     drain()
-    assert len(told) == 4
+    assert len(hinted) == 4
 
 
-def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
-    author: User, fans: list[User], make_user: Make, told: list[int], drain: Make
+def test_readers_with_a_backfilled_post_get_no_hint(
+    author: User, fans: list[User], make_user: Make, hinted: list[int], drain: Make
 ) -> None:
     """T29: only rows that were really inserted cause a hint."""
     post, (chunk,) = planned(author)
@@ -377,42 +377,42 @@ def test_who_has_the_post_from_a_backfill_is_not_told_of_it(
     sync.sync_inbox(joined.pk, author.pk)
     come_online(joined, fans[0])
     assert deliver.run_chunk(chunk)
-    assert told == [fans[0].pk]
+    assert hinted == [fans[0].pk]
     assert receivers(post) == ids([*fans, joined])
 
 
-def test_nobody_is_told_of_a_chunk_that_was_not_committed_or_resumed(
-    author: User, fans: list[User], told: list[int], monkeypatch: pytest.MonkeyPatch
+def test_an_uncommitted_or_resumed_chunk_sends_no_hint(
+    author: User, fans: list[User], hinted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, (chunk,) = planned(author)
     come_online(*fans)
     at_point(monkeypatch, "chunk-inserted", die)
     with pytest.raises(Killed):
         deliver.run_chunk(chunk)
-    assert told == []
+    assert hinted == []
     FanOutChunk.objects.update(leased_until=0)
     assert deliver.run_chunk(chunk)
-    assert sorted(told) == ids(fans)
+    assert sorted(hinted) == ids(fans)
 
 
-def test_who_may_be_connected_for_all_that_redis_says_is_told_once(
-    author: User, fans: list[User], told: list[int], dead_redis: Make
+def test_readers_of_unknown_presence_get_one_hint(
+    author: User, fans: list[User], hinted: list[int], dead_redis: Make
 ) -> None:
     _, (chunk,) = planned(author)
     with dead_redis():
         deliver.run_chunk(chunk)
-    assert sorted(told) == ids(fans)
+    assert sorted(hinted) == ids(fans)
     FanOutChunk.objects.update(leased_until=0)
     come_online(*fans)
     assert deliver.run_chunk(chunk)
-    assert len(told) == len(fans)
+    assert len(hinted) == len(fans)
 
 
 @pytest.mark.parametrize("mode", [Mode.ACTIVE, Mode.NONE])
-def test_connected_followers_who_get_no_row_are_told_at_once(
+def test_connected_followers_without_a_row_get_a_hint_at_once(
     author: User,
     fans: list[User],
-    told: list[int],
+    hinted: list[int],
     settings: LazySettings,
     drain: Make,
     mode: Mode,
@@ -425,13 +425,13 @@ def test_connected_followers_who_get_no_row_are_told_at_once(
     post = actions.publish(author, content="hello")
     while relay.relay():
         pass
-    assert sorted(told) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
+    assert sorted(hinted) == ids(fans[:1] if mode == Mode.ACTIVE else fans[:3])
     drain()
-    assert sorted(told) == ids(fans[:3])
+    assert sorted(hinted) == ids(fans[:3])
     assert post.mode == mode
 
 
-def test_telling_nobody_costs_a_chunk_no_query(
+def test_a_chunk_without_hints_costs_no_query(
     author: User, fans: list[User], settings: LazySettings
 ) -> None:
     settings.INBOX_MAX = 10**6  # no inbox is sampled for trimming by chance
@@ -470,7 +470,7 @@ def test_the_sweeper_leaves_a_fan_out_alone_that_has_no_plan_yet(
     assert receivers(post) == ids(fans)
 
 
-def test_finished_deliveries_are_forgotten_after_a_week_and_open_ones_never(
+def test_finished_deliveries_are_purged_after_a_week_and_open_ones_never(
     author: User, fans: list[User], drain: Make
 ) -> None:
     long_ago = db.now_ms() - sweep.KEEP_MS - 1000
@@ -497,7 +497,7 @@ def test_the_sweeper_takes_no_more_than_its_limit_and_the_oldest_first(
     assert receivers(post) == ids(fans[:2])
 
 
-def test_a_post_whose_delivery_fails_does_not_keep_the_sweeper_from_later_ones(
+def test_a_post_whose_delivery_fails_does_not_stop_the_sweeper(
     author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first, chunk), (second, _) = planned(author), planned(author)
@@ -516,7 +516,7 @@ def test_a_post_whose_delivery_fails_does_not_keep_the_sweeper_from_later_ones(
     assert receivers(first) == ids(fans)
 
 
-def test_a_post_whose_rows_stay_locked_does_not_keep_the_sweeper_from_later_ones(
+def test_a_post_whose_rows_stay_locked_does_not_stop_the_sweeper(
     author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.FANOUT_CHUNK = 3
@@ -571,7 +571,7 @@ def test_a_message_is_for_a_few_chunks_and_a_post_for_two_workers(
     assert len(rung) == len(sizes)
 
 
-def test_a_chunk_that_fails_does_not_keep_its_message_from_the_others(
+def test_a_failing_chunk_does_not_stop_the_others_of_its_message(
     author: User, fans: list[User], settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.FANOUT_CHUNK = 2
@@ -635,7 +635,7 @@ class TestAtOnce:
             assert state(post) == FanOut.State.DONE
             assert receivers(post) == ids(fans)
 
-    def test_who_comes_while_a_chunk_is_being_delivered_does_not_wait(
+    def test_a_second_worker_does_not_wait_for_a_chunk_in_delivery(
         self, author: User, fans: list[User], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         post, (chunk,) = planned(author)
@@ -664,7 +664,7 @@ class TestAtOnce:
         assert len(plan.open_chunks(post.pk)) == 3
 
     @pytest.mark.parametrize("write", ["delete", "unfollow"])
-    def test_who_takes_a_post_away_waits_for_a_chunk_that_has_begun_and_cleans_up_after_it(
+    def test_deleting_a_post_waits_for_a_running_chunk_and_cleans_up_after_it(
         self,
         author: User,
         fans: list[User],

@@ -40,7 +40,7 @@ def planned(author: User) -> tuple[Post, list[int]]:
     return post, plan.open_chunks(post.pk)
 
 
-def told(*words: str) -> str:
+def output(*words: str) -> str:
     out = StringIO()
     call_command("fanout", *words, stdout=out)
     return out.getvalue()
@@ -51,14 +51,14 @@ def test_a_delivery_is_seen_from_its_plan_to_its_end(author: User) -> None:
     assert deliver.run_chunk(chunks[0])
     FanOutChunk.objects.filter(pk=chunks[1]).update(lease=7, leased_until=2**60)
     FanOutChunk.objects.filter(pk=chunks[2]).update(lease=8, leased_until=1)
-    (now,) = progress.look(post.pk)
+    (now,) = progress.read(post.pk)
     assert (now.author, now.mode, now.state) == ("writer", "ALL", "RUNNING")
     assert (now.chunks_done, now.chunks, now.delivered) == (1, 3, 2)
     assert (now.held, now.expired) == (1, 1)
     FanOutChunk.objects.update(leased_until=0)
     while sweep.run():
         pass
-    (end,) = progress.look(post.pk)
+    (end,) = progress.read(post.pk)
     assert (end.state, end.chunks_done, end.delivered) == ("DONE", 3, 5)
     assert (end.held, end.expired) == (0, 0)
     row = FanOut.objects.get(pk=post.pk)
@@ -66,18 +66,18 @@ def test_a_delivery_is_seen_from_its_plan_to_its_end(author: User) -> None:
 
 
 def test_the_command_shows_open_ones_first_and_one_post_alone(author: User, drain: Make) -> None:
-    assert told().strip() == "0 open, 0 finished shown"
+    assert output().strip() == "0 open, 0 finished shown"
     done = actions.publish(author, content="done")
     drain()
     post, _ = planned(author)
-    lines = told().splitlines()
+    lines = output().splitlines()
     assert lines[0] == "1 open, 1 finished shown"
     assert lines[1].split()[:3] == ["post", "author", "mode"]
     assert lines[2].split()[:6] == [str(post.pk), "writer", "ALL", "RUNNING", "0/3", "0"]
     assert lines[3].split()[:6] == [str(done.pk), "writer", "ALL", "DONE", "3/3", "5"]
-    assert str(done.pk) not in told("--post", str(post.pk))
+    assert str(done.pk) not in output("--post", str(post.pk))
     with pytest.raises(CommandError, match="no delivery of post 7"):
-        told("--post", "7")
+        output("--post", "7")
 
 
 def test_watching_shows_it_again_until_it_is_interrupted(
@@ -92,7 +92,7 @@ def test_watching_shows_it_again_until_it_is_interrupted(
             raise KeyboardInterrupt
 
     monkeypatch.setattr("feeds.management.commands.fanout.time.sleep", sleep)
-    assert told("--watch").count("1 open") == 3
+    assert output("--watch").count("1 open") == 3
 
 
 def test_a_list_costs_the_same_however_many_there_are(author: User, make_user: Make) -> None:

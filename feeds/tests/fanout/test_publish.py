@@ -99,7 +99,7 @@ def test_a_post_at_the_limits_of_its_kind_is_published(
         ({"kind", "visibility"}, {"kind": "poll", "content": "x", "visibility": "nobody"}),
     ],
 )
-def test_what_the_limits_refuse_names_its_fields_and_leaves_nothing(
+def test_a_refusal_by_limits_names_its_fields_and_stores_nothing(
     author: User, fields: set[str], values: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidInput) as caught:
@@ -182,7 +182,7 @@ def test_a_text_that_nobody_can_see_is_none(author: User) -> None:
     assert reposts[0] == reposts[1]
 
 
-def test_the_length_is_that_of_what_is_kept(author: User) -> None:
+def test_the_length_is_that_of_the_stored_text(author: User) -> None:
     """A browser counts a line break as one character but sends two."""
     lines = "x\r\n" * 999 + "yz"
     assert len(words_of(actions.publish(author, content=lines)).content) == 2000

@@ -63,7 +63,7 @@ def wait_for_readers() -> None:
     FanOutChunk.objects.update(leased_until=0)
 
 
-def test_a_chunk_that_could_not_tell_the_caches_stays_open_and_gives_them_up(
+def test_a_chunk_that_could_not_update_caches_stays_open_and_invalidates_them(
     post: Post, fans: list[User], dead_redis: Make
 ) -> None:
     before = generations(fans)
@@ -118,7 +118,7 @@ def test_readers_who_are_cached_with_the_old_generation_still_pull_the_post(
         assert_exact(fan, 2)
 
 
-def test_who_lost_the_lease_meanwhile_gives_nothing_up_and_closes_nothing(
+def test_a_worker_that_lost_the_lease_invalidates_nothing_and_closes_nothing(
     post: Post, fans: list[User], dead_redis: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lose_lease(name: str) -> None:

@@ -109,25 +109,25 @@ def test_a_list_is_as_it_was_read_with_its_end_and_its_generation(count: int) ->
     assert raw()[-1] == (END, BOTTOM)
 
 
-def test_a_long_list_is_cached_down_to_its_floor_and_does_not_say_that_it_ends(small: Any) -> None:
+def test_a_long_list_is_cached_down_to_its_floor_without_the_end_mark(small: Any) -> None:
     small(cap=6, size=100)
     assert len(load(PLACES[:6]).entries) == 6
     assert cached() == (down(*PLACES[:6]), True)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     read = load(PLACES[:7])
     assert (len(read.entries), read.ends) == (7, False)
     assert cached() == (down(*PLACES[1:7]), False)
 
 
-def test_what_is_old_is_left_out_only_beyond_the_size(small: Any) -> None:
+def test_old_entries_are_excluded_only_beyond_the_size(small: Any) -> None:
     """A30, by age and by number."""
     small(cap=30, size=3, old=2)
     load(PLACES[:3])
     assert cached() == (down(*PLACES[:3]), True)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     load(PLACES[:9])  # the ninth alone is young
     assert cached() == (down(*PLACES[6:9]), False)
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     load(PLACES[:20])
     assert cached() == (down(*PLACES[8:20]), False)
 
@@ -141,7 +141,7 @@ def test_generations_come_back_as_they_went_in_and_one_more_differs(generation: 
         assert run.generation == generation
 
 
-def test_the_largest_id_and_the_smallest_are_kept_exactly() -> None:
+def test_the_largest_id_and_the_smallest_are_stored_exactly() -> None:
     places = [Position(5, ident) for ident in (MAX_ID, MAX_ID - 1, MIN_ID + 1, MIN_ID)]
     load(places[1:])
     add(places[0])
@@ -170,7 +170,7 @@ def test_any_run_is_that_of_the_sorted_list(small: Any, ends: bool) -> None:
         assert run.ends == (ends and len(below) < want)
 
 
-def test_below_its_own_place_an_entry_that_tells_more_than_its_id_is_not_read_again() -> None:
+def test_an_entry_with_more_than_an_id_is_not_read_again_below_its_place() -> None:
     def read(_limit: int) -> tuple[int, list[Entry]]:
         return 0, [(entry_of(one)[0], entry_of(one)[1] + b"42") for one in down(*PLACES[:8])]
 
@@ -223,7 +223,7 @@ def test_the_last_entry_of_a_list_that_ends_leaves_an_empty_one() -> None:
     assert cached() == ([PLACES[0]], True)
 
 
-def test_the_last_entry_of_a_list_that_goes_on_takes_it_along(small: Any) -> None:
+def test_removing_the_last_entry_of_an_endless_list_deletes_it(small: Any) -> None:
     small(cap=2, size=1000)
     load(PLACES[:4])
     assert LIST.remove([OWNER], member_of(PLACES[3].id)) == 1
@@ -232,7 +232,7 @@ def test_the_last_entry_of_a_list_that_goes_on_takes_it_along(small: Any) -> Non
     assert cached() is None
 
 
-def test_a_list_that_goes_on_and_knows_nothing_is_not_added_to() -> None:
+def test_an_empty_list_without_an_end_gets_no_entries() -> None:
     marks = {MORE: BOTTOM, TOP: ABOVE}
     redis.call(lambda connection: connection.zadd(LIST.key(OWNER), marks))
     assert add(PLACES[0]) == 0
@@ -247,7 +247,7 @@ def test_a_removed_floor_raises_it(small: Any) -> None:
     assert cached() == ([PLACES[7]], False)
 
 
-def test_what_is_not_there_is_not_removed_and_no_mark_ever_is() -> None:
+def test_only_present_entries_are_removed_and_never_a_mark() -> None:
     load(PLACES[:2])
     assert LIST.remove([OWNER], member_of(PLACES[5].id)) == 0
     assert LIST.remove([7], member_of(PLACES[0].id)) == 0
@@ -277,7 +277,7 @@ def test_old_entries_beyond_the_size_go_with_every_sixteenth_but_young_ones_stay
 ) -> None:
     small(cap=100, slack=10, size=5, old=3)
     load(PLACES[:12])
-    LIST.forget([OWNER])
+    LIST.invalidate([OWNER])
     small(cap=100, slack=10, size=12, old=3)
     load(PLACES[:12])
     small(cap=100, slack=10, size=5, old=3)
@@ -292,7 +292,7 @@ def test_old_entries_beyond_the_size_go_with_every_sixteenth_but_young_ones_stay
     assert cached() == (down(*PLACES[12:27]), False)
 
 
-def test_a_list_within_its_size_keeps_entries_of_any_age(small: Any) -> None:
+def test_a_list_within_its_size_has_entries_of_any_age(small: Any) -> None:
     small(cap=100, slack=10, size=32, old=10**15)
     load([])
     for place in PLACES[:32]:
@@ -300,7 +300,7 @@ def test_a_list_within_its_size_keeps_entries_of_any_age(small: Any) -> None:
     assert cached() == (down(*PLACES[:32]), True)
 
 
-def test_many_lists_are_told_at_once_and_only_those_there_have_it() -> None:
+def test_many_lists_are_updated_at_once_if_they_are_cached() -> None:
     there = [2, 499, 500, 501, 1000, 1001]
     for owner in there:
         load(PLACES[:2], owner=owner)
@@ -322,15 +322,15 @@ def lose() -> None:
     [
         pytest.param(lambda: add(PLACES[9]), id="add"),
         pytest.param(lambda: LIST.remove([OWNER], member_of(PLACES[0].id)), id="remove"),
-        pytest.param(lambda: LIST.forget([OWNER]), id="forget"),
+        pytest.param(lambda: LIST.invalidate([OWNER]), id="invalidate"),
         pytest.param(lose, id="eviction"),
         pytest.param(lambda: (lose(), add(PLACES[9])), id="eviction and add"),
     ],
 )
-def test_what_was_read_before_a_write_is_never_put_in_place(
+def test_values_read_before_a_write_are_never_cached(
     meanwhile: Callable[[], object],
 ) -> None:
-    """T45: the loader has read, a writer tells, the loader fills."""
+    """T45: the loader has read, a writer invalidates, the loader fills."""
 
     def read(_limit: int) -> tuple[int, list[Entry]]:
         meanwhile()
@@ -378,7 +378,7 @@ def test_a_lease_runs_out_by_itself_and_so_does_a_list(real_lifetimes: None) -> 
     assert redis.call(lambda connection: connection.pttl(key)) <= 20_000
 
 
-def test_without_redis_a_list_is_read_and_writers_are_told(dead_redis: Any) -> None:
+def test_without_redis_a_list_is_read_and_writers_get_an_error(dead_redis: Any) -> None:
     with dead_redis():
         assert load(PLACES[:3]).positions() == down(*PLACES[:3])
         assert ask() is None
@@ -405,7 +405,7 @@ class ListMachine(RuleBasedStateMachine):
         redis.call(lambda connection: connection.flushdb())
         self.table: set[Position] = set()
         self.generation = 0
-        self.untold: list[tuple[str, Position]] = []
+        self.unsent: list[tuple[str, Position]] = []
         self.may_stay: set[Position] = set()
         self.fills: list[tuple[Lease, Run]] = []
 
@@ -418,7 +418,7 @@ class ListMachine(RuleBasedStateMachine):
     def publish(self, place: Position, now: bool) -> None:
         if place not in self.table | self.may_stay:  # an id is never used again
             self.table.add(place)
-            self.tell("add", place, now)
+            self.write("add", place, now)
 
     @rule(data=st.data(), now=st.booleans())
     def delete(self, data: st.DataObject, now: bool) -> None:
@@ -426,44 +426,44 @@ class ListMachine(RuleBasedStateMachine):
             place = data.draw(st.sampled_from(sorted(self.table)))
             self.table.remove(place)
             self.may_stay.add(place)
-            self.tell("remove", place, now)
+            self.write("remove", place, now)
 
-    def tell(self, what: str, place: Position, now: bool) -> None:
-        self.untold.append((what, place))
+    def write(self, what: str, place: Position, now: bool) -> None:
+        self.unsent.append((what, place))
         if now:
-            self.tell_one(-1)
+            self.send(-1)
 
-    def tell_one(self, number: int) -> None:
-        what, place = self.untold.pop(number)
+    def send(self, number: int) -> None:
+        what, place = self.unsent.pop(number)
         if what == "add":
             add(place)
         else:
             LIST.remove([OWNER], member_of(place.id))
-            if ("add", place) not in self.untold:
+            if ("add", place) not in self.unsent:
                 # A fill that read before is refused, so nothing can bring it back.
                 self.may_stay.discard(place)
 
     @rule(data=st.data())
-    def tell_late(self, data: st.DataObject) -> None:
-        if self.untold:
-            self.tell_one(data.draw(st.integers(0, len(self.untold) - 1)))
+    def send_late(self, data: st.DataObject) -> None:
+        if self.unsent:
+            self.send(data.draw(st.integers(0, len(self.unsent) - 1)))
 
     @rule(data=st.data())
-    def tell_again(self, data: st.DataObject) -> None:
-        """The event of the change tells once more; of what is deleted it does not."""
+    def send_again(self, data: st.DataObject) -> None:
+        """The event of the change sends an update again, but not for deleted posts."""
         if self.table:
             place = data.draw(st.sampled_from(sorted(self.table)))
-            if ("add", place) not in self.untold:
+            if ("add", place) not in self.unsent:
                 add(place)
 
     @rule(data=st.data())
     def trim(self, data: st.DataObject) -> None:
-        """Rows go with a new generation, and nobody tells the cached list."""
+        """Rows are deleted with a new generation, without an update of the cached list."""
         floor = data.draw(st.integers(0, 5))
         gone = {place for place in self.table if place.ts_ms <= floor}
         self.table -= gone
         self.may_stay -= gone
-        self.untold = [one for one in self.untold if one[1] not in gone]
+        self.unsent = [one for one in self.unsent if one[1] not in gone]
         self.generation += 1
 
     @rule()
@@ -477,7 +477,7 @@ class ListMachine(RuleBasedStateMachine):
         if is_lost:
             lose()
         lease = lease_at_once(LIST.key(OWNER))
-        if lease.had:
+        if lease.acquired:
             places = down(*self.table)[: timeline.CAP + 1]
             ends = len(self.table) <= timeline.CAP
             run = Run([entry_of(one) for one in places], ends, self.generation)
@@ -494,12 +494,12 @@ class ListMachine(RuleBasedStateMachine):
         lose()
 
     @rule()
-    def forget(self) -> None:
-        LIST.forget([OWNER])
+    def invalidate(self) -> None:
+        LIST.invalidate([OWNER])
 
     @invariant()
     def every_read_is_right(self) -> None:
-        certain = self.table - {place for what, place in self.untold if what == "add"}
+        certain = self.table - {place for what, place in self.unsent if what == "add"}
         cursors: list[Position | None] = [None, PLACES[5], PLACES[18], Position(7, 0)]
         for cursor, want in itertools.product(cursors, [2, 100]):
             run = ask(cursor, want)
@@ -540,7 +540,7 @@ def tiny_lists() -> Iterator[None]:
 
 @pytest.mark.usefixtures("tiny_lists")
 @pytest.mark.parametrize("size", [2, 5])  # never more than CAP
-def test_whatever_happens_a_list_says_nothing_wrong(size: int, settings: LazySettings) -> None:
+def test_no_history_makes_a_cached_list_wrong(size: int, settings: LazySettings) -> None:
     settings.MAX_CACHED_POST_SIZE = size
     run_state_machine_as_test(ListMachine, settings=LIVES)
 

@@ -50,7 +50,7 @@ def positions(pairs: list[tuple[int, int]]) -> list[Position]:
     return [Position(seconds * 1000, OFFSET + ident) for ident, seconds in pairs]
 
 
-def test_the_golden_example_pages_as_the_book_says() -> None:
+def test_the_golden_example_has_the_expected_pages() -> None:
     sources = [positions(source) for source in (OUTBOX_200, OUTBOX_211, INBOX)]
     cursor = None
     for expected in PAGES:
@@ -90,7 +90,7 @@ class Gate:
 
 
 @pytest.mark.parametrize("shown", [(), (9_990,), (9_990, 8_000)])
-def test_a_page_of_hidden_posts_goes_on_below_the_last_one_that_was_looked_at(
+def test_a_page_of_hidden_posts_continues_below_the_last_one_checked(
     shown: tuple[int, ...],
 ) -> None:
     """T39: not below the last one shown, and never as if that were the end."""

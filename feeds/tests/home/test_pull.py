@@ -123,7 +123,7 @@ class TestAllWays(TestCase):
         size=st.integers(1, 60),
         numbers=NUMBERS,
     )
-    def test_every_way_finds_what_the_oracle_does(
+    def test_every_method_finds_the_posts_of_the_oracle(
         self,
         posts: Sequence[tuple[int, int, bool]],
         too_high: Sequence[int],
@@ -208,7 +208,7 @@ def test_a_deletion_between_two_statements_loses_no_other_post(
 
 
 @pytest.mark.django_db
-def test_posts_of_followed_people_who_were_not_asked_for_stay_out(
+def test_posts_of_followed_people_outside_the_selection_stay_out(
     make_user: Make, make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A banned author is still followed; the visibility check would hide their posts row by row."""
@@ -308,7 +308,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
         post = actions.publish(dice.choice(authors), content="x", at_ms=at_ms)
         committed.append(Position(post.position, post.pk))
 
-    def look(dice: random.Random) -> None:
+    def compare(dice: random.Random) -> None:
         known = set(committed)
         assert posts_above_their_heads() == 0
         for read in (pull.newest, pull.by_author):
@@ -318,7 +318,7 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
             low = page[-1] if len(page) == 10 else Position(0, 0)
             assert {one for one in known if one > low} <= set(page), read.__name__
 
-    threads = [run(publish, seed) for seed in range(4)] + [run(look, 9)]
+    threads = [run(publish, seed) for seed in range(4)] + [run(compare, 9)]
     for thread in threads:
         thread.join()
     assert not errors, errors[0]
@@ -407,7 +407,7 @@ def test_busy_authors_are_scanned_and_quiet_ones_are_not(make_user: Make) -> Non
 @pytest.mark.parametrize(
     ("life", "most"), [("only strangers write", 512), ("many at first, then none", 5000)]
 )
-def test_a_scan_looks_at_few_rows_for_nothing_and_never_at_more_than_the_other_way_costs(
+def test_a_scan_reads_few_useless_rows_and_never_costs_more_than_reading_by_author(
     make_user: Make, monkeypatch: pytest.MonkeyPatch, life: str, most: int
 ) -> None:
     viewer = make_user().pk

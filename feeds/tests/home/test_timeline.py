@@ -57,7 +57,7 @@ def test_the_golden_example_pages_through_the_real_feed(make_user: Make, drain: 
     assert_exact(u111)
 
 
-def test_the_database_example_pages_as_the_book_says(make_user: Make, drain: Make) -> None:
+def test_the_database_example_has_the_expected_pages(make_user: Make, drain: Make) -> None:
     """Example of S4: five posts share one second; the cursor is (time, id), so none is lost."""
     reader, author = make_user(), make_user()
     relations_actions.follow(reader, author)
@@ -107,7 +107,7 @@ def test_a_new_follow_shows_all_posts_at_once_and_unfollow_hides_them(
     assert InboxEntry.objects.count() == 0
 
 
-def test_what_was_posted_between_unfollow_and_follow_is_there_at_once(
+def test_posts_between_unfollow_and_follow_show_at_once(
     make_user: Make, make_post: Make, drain: Make
 ) -> None:
     reader, author, other = make_user(), make_user(), make_user()

@@ -34,7 +34,7 @@ from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core import db, redis
 from socialsite.core.cache import reads
-from socialsite.core.cache.lease import Asked, _tag
+from socialsite.core.cache.lease import Lookup, _tag
 from socialsite.core.http.pagination import Position
 from socialsite.core.ids import MAX_ID
 
@@ -76,12 +76,12 @@ def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: 
     assert viewer._unpack(7, packed) == reader
     others = (standing + b"x", standing[:-1], b"y" * len(standing) if standing[0] != 121 else b"z")
     for token in (standing, *others):
-        asked = Asked([7])
+        asked = Lookup([7])
         asked.take_tagged([token, b"=" + _tag(standing) + packed])
         assert asked.found == ({7: packed} if token == standing else {})
 
 
-def test_a_process_forgets_readers_before_it_keeps_too_many(
+def test_a_process_drops_readers_before_there_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     packed = viewer._pack(Reader(7, frozenset(range(1, 101))))
@@ -94,7 +94,7 @@ def test_a_process_forgets_readers_before_it_keeps_too_many(
         assert len(viewer._unpacked) <= 3
 
 
-def test_a_process_keeps_no_more_of_long_articles_than_it_has_room_for() -> None:
+def test_a_process_bounds_the_memory_of_long_articles() -> None:
     hydration._unpacked.clear()
     for ident in range(100):
         packed = orjson.dumps({"author": 1, "card": {"content": "长" * 50_000 + str(ident)}})
@@ -136,7 +136,7 @@ def test_a_reader_is_read_once_and_then_cached_with_all_there_is_to_know(
         assert viewer.reader_of(reader.pk) == found
 
 
-def test_a_block_holds_for_one_who_is_unbanned_while_the_page_is_made(
+def test_a_block_applies_to_somebody_unbanned_while_the_page_is_built(
     reader: User, author: User, make_user: Make, make_post: Make
 ) -> None:
     """The reader was read while the other was banned, the other's card after it (T42)."""
@@ -224,7 +224,7 @@ def test_a_reader_read_before_a_change_is_not_cached_after_it(
     assert_exact(reader)
 
 
-def test_a_backfill_that_ends_and_one_that_is_forgotten_renew_the_reader(
+def test_the_end_and_the_removal_of_a_backfill_renew_the_reader(
     reader: User, author: User, make_post: Make, drain: Make
 ) -> None:
     make_post(author)
@@ -325,10 +325,10 @@ def test_without_redis_every_kind_of_reader_has_the_same_feed(
         assert_exact(person, size)
 
 
-def test_what_is_written_without_redis_is_seen_at_once_by_all_then_and_when_it_is_back(
+def test_writes_without_redis_are_visible_at_once_during_and_after_the_outage(
     world: dict[str, User], make_post: Make, drain: Make, dead_redis: Make
 ) -> None:
-    """Every cache was warm before; what it could not be told is owed."""
+    """Every cache was warm before; missed invalidations are in the backlog."""
     for person in world.values():
         assert_exact(person)
     newest = queries.home_feed(world["new"], None, 20).items[0]
@@ -354,7 +354,7 @@ def test_what_is_written_without_redis_is_seen_at_once_by_all_then_and_when_it_i
 # --- lists that reach less far than the page (T48) -----------------------------------------------
 @pytest.mark.parametrize("kind", ["inbox", "outbox", "own", "open"])
 @pytest.mark.parametrize("size", [1, 2, 5, 20])
-def test_a_page_that_goes_below_what_is_cached_is_read_on_from_the_tables(
+def test_a_page_beyond_the_cached_entries_continues_from_the_tables(
     reader: User,
     author: User,
     make_post: Make,
@@ -406,7 +406,7 @@ def test_a_lost_inbox_is_cached_again_while_not_all_open_fan_outs_are(
     reads.ask(opened := sources.OpenFanOuts(None))
     assert opened.is_cached
     assert not opened.are_all
-    cache.INBOX.forget([reader.pk])
+    cache.INBOX.invalidate([reader.pk])
     assert_exact(reader, 20)
     reads.ask(inbox := timeline.Runs(cache.INBOX, None, 100, [reader.pk]))
     assert inbox.known.keys() == {reader.pk}
@@ -476,7 +476,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     settings.INBOX_MAX = 3
 
     def change_and_die() -> None:
-        with mock.patch.object(cache, "changed_inbox"):  # its process dies before it tells
+        with mock.patch.object(cache, "changed_inbox"):  # its process dies before the invalidation
             change(reader.pk)
 
     with at_a_read_of("feeds_inboxentry", change_and_die, after=is_after):
@@ -486,7 +486,7 @@ def test_a_change_just_before_or_after_an_inbox_was_read_for_the_cache_loses_not
     assert_exact(reader, 20)
 
 
-def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
+def test_a_cached_inbox_is_read_again_after_open_fanouts_were_queried(
     reader: User, author: User, make_post: Make, drain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What says "it is pushed" must not be newer than the inbox."""
@@ -502,7 +502,7 @@ def test_an_inbox_that_was_found_is_asked_again_after_open_fanouts_were_read(
 
 @pytest.mark.parametrize("lost", ["nothing", "fanouts*", "inbox*", "reader:*", "*"])
 @pytest.mark.parametrize("is_after", [True, False])
-def test_of_more_open_fanouts_than_are_cached_none_is_lost_as_they_are_delivered(
+def test_no_open_fanout_beyond_the_cached_ones_is_lost_during_delivery(
     reader: User,
     author: User,
     make_post: Make,
@@ -573,7 +573,7 @@ def test_more_open_fanouts_than_are_cached_cost_one_statement_more(
     assert redis.call(lambda connection: connection.type(key)) == b"zset"  # filled all the same
 
 
-def test_a_cached_inbox_is_of_no_use_after_a_sync_whose_process_died_before_it_told(
+def test_a_cached_inbox_is_unused_after_a_sync_whose_process_died_before_the_invalidation(
     reader: User, author: User, make_post: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
@@ -652,7 +652,7 @@ def test_a_trim_between_two_reads_of_the_rows_loses_nothing(
     relations_actions.unfollow(reader, left)  # no relay: the rows stay, and are passed over
     settings.INBOX_MAX = 102
     trim_it = functools.partial(trim.trim, reader.pk)
-    others_lease = mock.patch.object(cache.INBOX, "held", return_value=[])
+    others_lease = mock.patch.object(cache.INBOX, "leased", return_value=[])
     with others_lease, at_a_read_of("feeds_inboxentry", trim_it, number=2):
         page = queries.home_feed(reader, None, 20)
     assert [card["position"] for card in page.items] == list(range(8000, 0, -1000))
@@ -672,11 +672,11 @@ def test_the_rows_of_an_inbox_come_with_its_floor_in_one_statement(
         found, floor = sources.rows_below(known, Position(7000, 10**18), 4)
     assert ([place.ts_ms for place in found], floor) == ([6000, 5000, 4000, 3000], 700)
     assert len(captured) == 1
-    # Without a row there is nothing that could tell it.
+    # Without a row nothing could invalidate it.
     assert sources.rows_below(known, Position(1000, 1), 4) == ([], 700)
 
 
-def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(
+def test_posts_of_unfollowed_people_cost_at_most_a_second_read(
     reader: User,
     author: User,
     make_user: Make,
@@ -703,7 +703,7 @@ def test_posts_of_people_who_were_left_cost_no_more_than_a_second_look(
 
 
 @pytest.mark.parametrize("cap", [2, 400])
-def test_what_is_pulled_of_the_ms_in_which_a_run_of_the_inbox_ends_is_not_passed_over(
+def test_pulled_posts_of_the_last_ms_of_an_inbox_run_are_not_skipped(
     reader: User,
     author: User,
     make_user: Make,

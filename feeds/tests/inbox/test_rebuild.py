@@ -107,7 +107,7 @@ def test_rows_come_back_as_far_as_a_backfill_goes(
     assert_exact(reader)
 
 
-def test_wrong_rows_go_and_with_them_what_they_did_to_the_feed(
+def test_wrong_rows_and_their_effects_are_removed(
     reader: User, posts: list[Post], authors: list[User], make_user: Make, make_post: Make
 ) -> None:
     stranger, gone = make_user(), posts[4]
@@ -130,7 +130,7 @@ def test_wrong_rows_go_and_with_them_what_they_did_to_the_feed(
     assert_exact(reader)
 
 
-def test_what_is_said_of_an_inbox_is_found_anew(
+def test_the_state_of_an_inbox_is_computed_again(
     reader: User, posts: list[Post], authors: list[User], make_user: Make
 ) -> None:
     InboxEdge.objects.filter(author=authors[0]).delete()
@@ -142,7 +142,7 @@ def test_what_is_said_of_an_inbox_is_found_anew(
     assert_exact(reader)
 
 
-def test_an_unfollow_whose_purge_is_late_is_purged(
+def test_an_unfollow_with_a_late_purge_is_purged(
     reader: User, posts: list[Post], authors: list[User], drain: Make
 ) -> None:
     relations_actions.unfollow(reader, authors[0])
@@ -233,7 +233,7 @@ def test_reading_between_any_two_steps_is_exact(
     seen: list[set[Row]] = []
     real, remove = sync.sync_inbox, rebuild._remove
 
-    def looked_at(step: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(step: Callable[..., Any]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             result = step(*args)
             seen.append(rows(reader))
@@ -242,8 +242,8 @@ def test_reading_between_any_two_steps_is_exact(
 
         return run
 
-    monkeypatch.setattr(sync, "sync_inbox", looked_at(real))
-    monkeypatch.setattr(rebuild, "_remove", looked_at(remove))
+    monkeypatch.setattr(sync, "sync_inbox", checked(real))
+    monkeypatch.setattr(rebuild, "_remove", checked(remove))
     InboxEntry.objects.create(user=reader, publish_time=5, post_id=77, author=reader)
     rebuild.rebuild([reader.pk])
     assert len(seen) == 5  # one removal, the authors, and the wrong row's
@@ -288,7 +288,7 @@ class Overtaken:
         if not self.busy and not self.done:
             if self.left == 0:
                 self.done = self.busy = True
-                rebuild._forget(self.reader.pk)
+                rebuild._mark_incomplete(self.reader.pk)
                 authors = sorted(relations_queries.following_ids(self.reader.pk))
                 for author in authors[: self.synced]:
                     sync.sync_inbox(self.reader.pk, author)
@@ -321,7 +321,7 @@ def test_the_command_rebuilds_one_or_everybody(
     assert AuditEntry.objects.filter(action="rebuild_inbox").count() == 0
 
 
-def test_a_stopped_command_says_where_to_go_on(
+def test_a_stopped_command_prints_where_to_continue(
     reader: User, authors: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = rebuild._rebuild
@@ -336,7 +336,7 @@ def test_a_stopped_command_says_where_to_go_on(
         command("--all")
 
 
-def test_a_command_that_fails_says_where_to_go_on_too(
+def test_a_failed_command_prints_where_to_continue_too(
     reader: User, authors: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = rebuild._rebuild
@@ -363,12 +363,12 @@ def test_a_command_that_fails_says_where_to_go_on_too(
         ("--all", "--after", "x"),
     ],
 )
-def test_the_command_refuses_what_it_does_not_know(db: None, arguments: tuple[str, ...]) -> None:
+def test_the_command_refuses_unknown_names(db: None, arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command(*arguments)
 
 
-def test_what_staff_rebuild_is_noted_with_the_address(reader: User, make_user: Make) -> None:
+def test_a_rebuild_by_staff_is_noted_with_the_address(reader: User, make_user: Make) -> None:
     admin = accounts_actions.promote(make_user(), Role.MEMBER | Role.ADMIN)
     done = rebuild.rebuild_as(admin, reader.pk, "203.0.113.9")
     assert (done.viewers, done.synced) == (1, 3)
@@ -415,7 +415,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
         found = walk(toggler, dice.choice([3, 20]))
         assert not (wanted - found if follow else wanted & found)
 
-    def make_anew(dice: random.Random) -> None:
+    def build(dice: random.Random) -> None:
         rebuild.rebuild([dice.choice(readers).pk])
 
     def damage(dice: random.Random) -> None:
@@ -429,7 +429,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
     race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
     race.add("read", read)
     for _ in range(2):
-        race.add("rebuild", make_anew)
+        race.add("rebuild", build)
     race.add("toggle", toggle)
     race.add("damage", damage, pause=0.1)
     race.run()

@@ -42,7 +42,7 @@ def deliver_row(author: User, reader: User, ident: int, seconds: int) -> Post:
     return post
 
 
-def kept(reader: User) -> list[int]:
+def stored(reader: User) -> list[int]:
     """Return the seconds of the inbox's posts, oldest first."""
     rows = InboxEntry.objects.filter(user=reader).order_by("publish_time", "post_id")
     return [ts // 1000 for ts in rows.values_list("publish_time", flat=True)]
@@ -54,7 +54,7 @@ def state(reader: User) -> tuple[int, int]:
     return found.inbox_floor // 1000, found.generation
 
 
-def test_what_is_beyond_the_size_goes_and_is_pulled(
+def test_rows_beyond_the_size_are_trimmed_and_pulled(
     author: User, reader: User, settings: LazySettings
 ) -> None:
     settings.INBOX_MAX = 3
@@ -62,7 +62,7 @@ def test_what_is_beyond_the_size_goes_and_is_pulled(
         deliver_row(author, reader, number, number)
     generation = state(reader)[1]
     assert trim.trim(reader.pk) == 4
-    assert kept(reader) == [5, 6, 7]
+    assert stored(reader) == [5, 6, 7]
     assert state(reader) == (4, generation + 1)
     assert_exact(reader)
     assert trim.trim(reader.pk) == 0
@@ -78,7 +78,7 @@ def test_an_inbox_that_is_not_too_long_is_left_as_it_is(
     for number in range(1, count + 1):
         deliver_row(author, somebody, number, number)
     assert trim.trim(somebody.pk) == 0
-    assert len(kept(somebody)) == count
+    assert len(stored(somebody)) == count
     assert not InboxState.objects.filter(pk=somebody.pk).exists()
 
 
@@ -102,10 +102,10 @@ def test_inboxes_are_trimmed_together_and_the_very_long_in_steps_of_their_own(
     InboxState.objects.filter(pk=people[1].pk).update(inbox_floor=4_000)
     longest = people[4].pk
     assert trim._trim_together({longest: 9_000}) == (0, [longest])
-    assert len(kept(people[4])) == 12
+    assert len(stored(people[4])) == 12
     before = [state(person)[1] for person in people]
     assert trim.trim_all([person.pk for person in reversed(people)]) == 4 + 4 + 9 + 5
-    assert [kept(person) for person in people] == [
+    assert [stored(person) for person in people] == [
         [1, 2],
         [5],
         [5, 6, 7],
@@ -128,12 +128,12 @@ def test_posts_of_one_moment_stay_or_go_together(
     for number, seconds in enumerate([1, 2, 2, 2, 2, 3], start=1):
         deliver_row(author, reader, number, seconds)
     assert trim.trim(reader.pk) == 5
-    assert kept(reader) == [3]
+    assert stored(reader) == [3]
     assert state(reader)[0] == 2
     assert_exact(reader, 2)
 
 
-def test_the_floor_never_falls_and_what_comes_in_below_it_does_no_harm(
+def test_the_floor_never_falls_and_entries_below_it_are_harmless(
     author: User, reader: User, settings: LazySettings
 ) -> None:
     """A slow chunk and a backfill insert rows below the floor: these count, and are removed."""
@@ -141,16 +141,16 @@ def test_the_floor_never_falls_and_what_comes_in_below_it_does_no_harm(
     for number in range(11, 16):
         deliver_row(author, reader, number, number)
     trim.trim(reader.pk)
-    assert (kept(reader), state(reader)[0]) == ([13, 14, 15], 12)
+    assert (stored(reader), state(reader)[0]) == ([13, 14, 15], 12)
     InboxEntry.objects.filter(publish_time=14_000).delete()
     for number in (1, 2, 3):
         deliver_row(author, reader, number, number)
     assert_exact(reader)
     assert trim.trim(reader.pk) == 3
-    assert (kept(reader), state(reader)[0]) == ([13, 15], 12)
+    assert (stored(reader), state(reader)[0]) == ([13, 15], 12)
     deliver_row(author, reader, 9, 9)
     assert trim.trim(reader.pk) == 0
-    assert kept(reader) == [9, 13, 15]
+    assert stored(reader) == [9, 13, 15]
 
 
 def test_a_backfill_of_old_posts_into_a_trimmed_inbox_changes_no_page(
@@ -166,10 +166,10 @@ def test_a_backfill_of_old_posts_into_a_trimmed_inbox_changes_no_page(
     relations_actions.follow(reader, old)
     assert_exact(reader)
     drain()
-    assert kept(reader) == [4, 5, 6, 7, 8, 13, 14, 15]
+    assert stored(reader) == [4, 5, 6, 7, 8, 13, 14, 15]
     assert_exact(reader)
     trim.trim(reader.pk)
-    assert kept(reader) == [13, 14, 15]
+    assert stored(reader) == [13, 14, 15]
     assert_exact(reader)
 
 
@@ -180,11 +180,11 @@ def test_a_long_inbox_is_trimmed_in_steps_and_exact_after_each(
     monkeypatch.setattr(trim, "BATCH", 4)
     for number, seconds in enumerate([1, 2, 3, 4, 4, 4, 5, 6, 7, 8, 9], start=1):
         deliver_row(author, reader, number, seconds)
-    assert trim._trim_some(reader.pk) == (6, True)
-    assert (kept(reader), state(reader)[0]) == ([5, 6, 7, 8, 9], 6)
+    assert trim._trim_batch(reader.pk) == (6, True)
+    assert (stored(reader), state(reader)[0]) == ([5, 6, 7, 8, 9], 6)
     assert_exact(reader)
     assert trim.trim(reader.pk) == 2
-    assert kept(reader) == [7, 8, 9]
+    assert stored(reader) == [7, 8, 9]
     assert_exact(reader)
 
 
@@ -225,9 +225,9 @@ def test_inboxes_stay_at_their_size_while_posts_come_in(
         make_post(authors[number % 2])
         drain()
         for person in people:
-            assert len(kept(person)) <= 12
+            assert len(stored(person)) <= 12
     for person in people:
-        assert len(kept(person)) >= 8
+        assert len(stored(person)) >= 8
         assert_exact(person, 7)
 
 
@@ -251,14 +251,14 @@ def test_larger_inboxes_are_trimmed_behind_the_chunks_when_it_is_their_turn(
         plan.write(post.pk)
         (chunk,) = plan.open_chunks(post.pk)
         rung.clear()
-        before = len(kept(reader))
+        before = len(stored(reader))
         assert deliver.run_chunk(chunk)
-        assert len(kept(reader)) == before + 1
+        assert len(stored(reader)) == before + 1
         picked = trim.sampled([reader.pk], post.pk)
         assert rung == ([("feeds.trim_chunk", chunk)] if picked else [])
         tasks.trim_chunk(chunk)
         turns += bool(picked)
-        assert len(kept(reader)) == (8 if picked else before + 1)
+        assert len(stored(reader)) == (8 if picked else before + 1)
     assert 5 < turns < 35
     assert_exact(reader, 7)
     tasks.trim_chunk(chunk + 1)
@@ -291,7 +291,7 @@ def test_the_walk_trims_everybody_in_bounded_steps(
     assert trim.walk(people[1].pk, 2) == (people[3].pk, 1)
     monkeypatch.setattr(trim, "STEP", 2)
     tasks.trim_inboxes()
-    assert [len(kept(person)) for person in people] == [2, 3, 3, 3, 3]
+    assert [len(stored(person)) for person in people] == [2, 3, 3, 3, 3]
 
 
 def test_an_unfollow_empties_a_trimmed_inbox_and_a_follow_fills_it(
@@ -303,11 +303,11 @@ def test_an_unfollow_empties_a_trimmed_inbox_and_a_follow_fills_it(
     trim.trim(reader.pk)
     relations_actions.unfollow(reader, author)
     drain()
-    assert kept(reader) == []
+    assert stored(reader) == []
     assert_exact(reader)
     relations_actions.follow(reader, author)
     sync.sync_inbox(reader.pk, author.pk)
     assert_exact(reader)
-    assert kept(reader) == [1, 2, 3, 4, 5, 6, 7]
+    assert stored(reader) == [1, 2, 3, 4, 5, 6, 7]
     trim.trim(reader.pk)
     assert_exact(reader)

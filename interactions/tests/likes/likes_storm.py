@@ -1,4 +1,4 @@
-"""A history of likes, readers and losses: what anybody is told they like is what the table says.
+"""A history of likes, readers and losses: the likes shown to everybody equal the table.
 
 `LIKED_MAX` and `MINE_MAX` are to be small, so that caches are cut off and counts cross thresholds.
 """
@@ -55,7 +55,7 @@ class Storm:
 
     def run(self, steps: int, tell: Callable[[int], Any] = lambda done: None) -> Found:
         """Take so many steps, then drain."""
-        kinds = [self.click] * 8 + [self.look] * 8 + [self.look_while_things_change] * 4
+        kinds = [self.click] * 8 + [self.compare] * 8 + [self.compare_during_changes] * 4
         kinds += [self.evict, self.die] * 3 + [self.flush, self.click_without_redis, self.drain]
         with self._fills_interrupted():
             for step in range(1, steps + 1):
@@ -67,7 +67,7 @@ class Storm:
             self.drain()
         self.found.drift += [*drift(), *CountChange.objects.all()]
         for person in self.people:
-            self.look(person)
+            self.compare(person)
         return self.found
 
     # --- steps --------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class Storm:
         act = self.dice.choice([actions.like, actions.like, actions.unlike])
         act(person or self.dice.choice(self.people), *self.dice.choice(self.subjects))
 
-    def look(self, person: Any = None) -> None:
+    def compare(self, person: Any = None) -> None:
         reader = person or self.dice.choice([*self.people, None])
         shown = self._shown(reader)
         rows = Like.objects.none() if reader is None else Like.objects.filter(user_id=reader.pk)
@@ -86,7 +86,7 @@ class Storm:
             if flag != (subject in liked):
                 self.found.wrong.append((self.found.steps, reader, subject, flag))
 
-    def look_while_things_change(self) -> None:
+    def compare_during_changes(self) -> None:
         reader = self.dice.choice(self.people)
         who = (reader, reader, None)
         clicks = [partial(self.click, self.dice.choice(who)) for _ in range(3)]
@@ -98,7 +98,7 @@ class Storm:
         person, post = self.dice.choice(self.people), self.dice.choice(self.posts)
         thread = self.dice.choice(self.threads)
         keys = [cache._mine(person.pk), cache._liked(person.pk, thread), cache.COUNTS.key(post)]
-        redis.forget([self.dice.choice(keys)])
+        redis.invalidate([self.dice.choice(keys)])
 
     def flush(self) -> None:
         redis.call(lambda connection: connection.flushdb())
@@ -109,12 +109,12 @@ class Storm:
 
         with mock.patch.object(redis, "client", refuse):
             self.click()
-            self.look()
+            self.compare()
         redis.breaker.reset()
 
     def die(self) -> None:
         """Click, and die between the commit and what follows it; the event makes up for that."""
-        with mock.patch.multiple(cache, forget=mock.DEFAULT, forget_liked=mock.DEFAULT):
+        with mock.patch.multiple(cache, invalidate=mock.DEFAULT, invalidate_liked=mock.DEFAULT):
             self.click()
         self.drain()
 
@@ -161,6 +161,6 @@ class Storm:
         with (
             mock.patch.object(cache, "_fill", late),
             mock.patch.object(cache.COUNTS, "fill", late_counts),
-            mock.patch.object(redis.owed, "PAUSE_SECONDS", 3600),
+            mock.patch.object(redis.backlog, "PAUSE_SECONDS", 3600),
         ):
             yield

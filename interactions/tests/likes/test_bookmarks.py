@@ -61,7 +61,7 @@ def test_put_and_delete_of_a_bookmark_can_be_repeated(client, author, make_post)
     assert drift() == []
 
 
-def test_the_list_has_what_was_kept_last_first_in_full_pages_past_what_is_hidden(
+def test_the_list_has_the_newest_bookmark_first_in_full_pages_without_hidden_posts(
     me, author, make_user, make_post
 ) -> None:
     blocker = make_user()
@@ -94,7 +94,7 @@ def test_bookmarks_are_for_nobody_else(client, api, author, api_for, make_post) 
         assert answer.status_code == 401
 
 
-def test_a_bookmark_across_a_block_is_404_like_what_does_not_exist(
+def test_a_bookmark_across_a_block_is_404_like_a_missing_post(
     client, me, author, make_post
 ) -> None:
     post, other = make_post(author), make_post(author)
@@ -137,7 +137,7 @@ def test_the_button_and_the_page_work_without_javascript_and_in_place(
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_of_many_at_once_each_moves_the_count_by_one(make_user, make_post) -> None:
+def test_many_likes_at_once_count_one_each(make_user, make_post) -> None:
     people = [make_user() for _ in range(3)]
     post = make_post(people[0]).pk
 

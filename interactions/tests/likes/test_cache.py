@@ -132,7 +132,7 @@ def pack(post_id: int) -> bytes | None:
     return asked.found.get(post_id)
 
 
-def tell(event: Any) -> None:
+def run_after_handlers(event: Any) -> None:
     """Let those hear an event who act after the commit of its database effects."""
     for handler in handlers(type(event), Stage.AFTER):
         handler(event)
@@ -170,7 +170,7 @@ def like(scene: Scene) -> Any:
     return actions.like(scene["actor"], POST, scene["post"])
 
 
-def keep(scene: Scene) -> Any:
+def bookmark(scene: Scene) -> Any:
     return actions.bookmark(scene["actor"], scene["post"])
 
 
@@ -198,16 +198,16 @@ def delete_as(role: str) -> Act:
 WRITERS: dict[str, tuple[Act, Act]] = {
     "like": (lambda scene: None, like),
     "unlike": (like, lambda scene: actions.unlike(scene["actor"], POST, scene["post"])),
-    "bookmark": (lambda scene: None, keep),
-    "bookmark what is liked": (like, keep),
+    "bookmark": (lambda scene: None, bookmark),
+    "bookmark what is liked": (like, bookmark),
     "unlike what is kept": (
-        lambda scene: (like(scene), keep(scene)),
+        lambda scene: (like(scene), bookmark(scene)),
         lambda scene: actions.unlike(scene["actor"], POST, scene["post"]),
     ),
-    "unbookmark": (keep, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
+    "unbookmark": (bookmark, lambda scene: actions.unbookmark(scene["actor"], scene["post"])),
     "repost": (lambda scene: None, share),
     "repost with words": (lambda scene: None, quote),
-    "repost what is liked and kept": (lambda scene: (like(scene), keep(scene)), share),
+    "repost what is liked and kept": (lambda scene: (like(scene), bookmark(scene)), share),
     "undo a repost": (
         share,
         lambda scene: feeds_actions.undo_repost(scene["actor"], scene["post"]),
@@ -246,47 +246,47 @@ def writer(request, make_user, author, posts) -> tuple[int, list[Any], Callable[
     return post, viewers, partial(act, scene)
 
 
-def look(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Shown]:
+def read_all(viewers: list[Any], post: int, read: Callable[..., Shown]) -> list[Shown]:
     return [read(viewer, [post]) for viewer in viewers]
 
 
-def test_whoever_changes_a_count_or_a_like_forgets_it(writer) -> None:
+def test_each_change_of_a_count_or_a_like_invalidates_it(writer) -> None:
     post, viewers, act = writer
-    before = look(viewers, post, shown)
+    before = read_all(viewers, post, shown)
     act()
-    assert look(viewers, post, shown) == look(viewers, post, true) != before
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true) != before
 
 
-def test_what_is_rolled_back_leaves_the_cache_as_it_was(writer, django_assert_num_queries) -> None:
+def test_a_rollback_leaves_the_cache_unchanged(writer, django_assert_num_queries) -> None:
     post, viewers, act = writer
-    before = look(viewers, post, shown)
+    before = read_all(viewers, post, shown)
     with transaction.atomic():
         act()
-        assert look(viewers, post, shown) == look(viewers, post, true) != before
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true) != before
         transaction.set_rollback(True)
     with django_assert_num_queries(0):
-        assert look(viewers, post, shown) == before
+        assert read_all(viewers, post, shown) == before
 
 
-def test_what_is_read_in_a_transaction_is_not_cached(writer) -> None:
+def test_reads_in_a_transaction_are_not_cached(writer) -> None:
     post, viewers, act = writer
     redis.call(lambda connection: connection.flushdb())
     with transaction.atomic():
         act()
-        look(viewers, post, shown)
+        read_all(viewers, post, shown)
         transaction.set_rollback(True)
     assert redis.call(lambda connection: connection.dbsize()) == 0
 
 
-def test_the_event_forgets_what_a_process_that_died_after_the_commit_left(
+def test_the_event_invalidates_the_cache_of_a_process_that_died_after_the_commit(
     writer, django_capture_on_commit_callbacks
 ) -> None:
     post, viewers, act = writer
     with django_capture_on_commit_callbacks():  # nothing runs on commit
         act()
-    assert look(viewers, post, shown) != look(viewers, post, true)
+    assert read_all(viewers, post, shown) != read_all(viewers, post, true)
     deliver()
-    assert look(viewers, post, shown) == look(viewers, post, true)
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
 def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypatch) -> None:
@@ -298,10 +298,10 @@ def test_a_change_between_reading_and_filling_refuses_the_fill(writer, monkeypat
             after_reading(patch, lambda waiting=waiting: waiting and waiting.pop()())
             shown_in_a_feed(viewer, [post])
         assert waiting == []
-        assert look(viewers, post, shown) == look(viewers, post, true)
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
-def test_a_fill_between_commit_and_forgetting_does_not_last(
+def test_a_fill_between_commit_and_invalidation_does_not_last(
     writer, monkeypatch, django_capture_on_commit_callbacks
 ) -> None:
     post, viewers, act = writer
@@ -310,46 +310,48 @@ def test_a_fill_between_commit_and_forgetting_does_not_last(
         waiting = [act]
         with monkeypatch.context() as patch:
             after_reading(patch, lambda: waiting and waiting.pop()())
-            look(viewers, post, shown)
-    assert look(viewers, post, shown) == look(viewers, post, true)
+            read_all(viewers, post, shown)
+    assert read_all(viewers, post, shown) == read_all(viewers, post, true)
 
 
-def test_without_redis_all_is_right_and_no_change_is_forgotten_about(writer, dead_redis) -> None:
+def test_without_redis_all_is_right_and_a_later_redis_has_nothing_old(writer, dead_redis) -> None:
     post, viewers, act = writer
     with dead_redis():
         act()
-        assert look(viewers, post, shown) == look(viewers, post, true)
-    assert look(viewers, post, shown) == look(viewers, post, true)  # Redis is back, with old values
+        assert read_all(viewers, post, shown) == read_all(viewers, post, true)
+    assert read_all(viewers, post, shown) == read_all(
+        viewers, post, true
+    )  # Redis is back, with old values
 
 
 @pytest.mark.parametrize("event", [Liked, Unliked])
-def test_the_event_of_a_like_forgets_the_counts_and_the_likes_of_its_person(
+def test_the_event_of_a_like_invalidates_the_counts_and_the_likes_of_its_person(
     event, author, reader, posts
 ) -> None:
     post, other = posts(2)
     for viewer in (author, reader):
         shown(viewer, [post, other])
 
-    tell(event(id=1, subj_type=COMMENT, subj_id=post, user_id=reader.pk))
+    run_after_handlers(event(id=1, subj_type=COMMENT, subj_id=post, user_id=reader.pk))
     assert pack(post) is not None
-    tell(event(id=1, subj_type=POST, subj_id=post, user_id=reader.pk))
+    run_after_handlers(event(id=1, subj_type=POST, subj_id=post, user_id=reader.pk))
     assert (pack(post), liked_hash(reader)) == (None, {})
     assert pack(other) is not None
     assert liked_hash(author)
 
 
 @pytest.mark.parametrize("event", [Bookmarked, Unbookmarked])
-def test_the_event_of_a_bookmark_forgets_the_count_and_what_its_person_did(
+def test_the_event_of_a_bookmark_invalidates_the_count_and_the_actions_of_its_person(
     event, reader, posts
 ) -> None:
     (post,) = posts(1)
     shown(reader, [post])
-    tell(event(post_id=post, user_id=reader.pk))
+    run_after_handlers(event(post_id=post, user_id=reader.pk))
     assert (pack(post), liked_hash(reader)) == (None, {})
 
 
 @pytest.mark.parametrize("event", [PostReposted, RepostDeleted])
-def test_the_event_of_a_repost_forgets_the_count_and_what_its_person_did(
+def test_the_event_of_a_repost_invalidates_the_count_and_the_actions_of_its_person(
     event, reader, posts
 ) -> None:
     (post,) = posts(1)
@@ -360,15 +362,15 @@ def test_the_event_of_a_repost_forgets_the_count_and_what_its_person_did(
 
 
 @pytest.mark.parametrize("event", WORDS)
-def test_the_event_of_a_comment_forgets_the_counts(event, reader, posts) -> None:
+def test_the_event_of_a_comment_invalidates_the_counts(event, reader, posts) -> None:
     (post,) = posts(1)
     shown(reader, [post])
-    tell(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
+    run_after_handlers(event(id=1, post_id=post, author_id=reader.pk, parent_id=None))
     assert pack(post) is None
     assert liked_hash(reader)
 
 
-def test_a_like_of_a_comment_forgets_the_likes_of_its_thread_alone(
+def test_a_like_of_a_comment_invalidates_only_the_likes_of_its_thread(
     author, reader, posts, round_trips
 ) -> None:
     (post,) = posts(1)
@@ -399,7 +401,7 @@ def test_twenty_cached_cards_cost_one_round_trip_and_no_query(
         assert found == true(viewer, ids)
 
 
-def test_what_a_feed_has_the_leases_of_is_cached(reader, posts, django_assert_num_queries) -> None:
+def test_a_feed_caches_the_lists_it_leased(reader, posts, django_assert_num_queries) -> None:
     ids = posts(4)
     actions.like(reader, POST, ids[0])
     for viewer, most in ((reader, 2), (None, 1)):
@@ -410,7 +412,7 @@ def test_what_a_feed_has_the_leases_of_is_cached(reader, posts, django_assert_nu
             assert found == true(viewer, ids)
 
 
-def test_what_is_not_cached_costs_two_queries_at_most(
+def test_a_cache_miss_costs_two_queries_at_most(
     author, reader, posts, monkeypatch, django_assert_num_queries, dead_redis
 ) -> None:
     ids = posts(12)
@@ -422,7 +424,7 @@ def test_what_is_not_cached_costs_two_queries_at_most(
         with django_assert_num_queries(2):
             found = shown(reader, ids)
         assert found == true(reader, ids)
-        redis.forget([cache.COUNTS.key(ident) for ident in ids[:4]])
+        redis.invalidate([cache.COUNTS.key(ident) for ident in ids[:4]])
         with django_assert_num_queries(1):
             found = shown(reader, ids)
         assert found == true(reader, ids)
@@ -434,7 +436,7 @@ def test_what_is_not_cached_costs_two_queries_at_most(
         shown(None, ids)
 
 
-def test_posts_are_asked_for_in_several_batches_or_never(
+def test_posts_are_read_in_several_batches_or_none(
     author, reader, posts, round_trips, django_assert_num_queries
 ) -> None:
     first, second, never, inside = posts(4)
@@ -468,7 +470,7 @@ def test_a_like_costs_one_round_trip(reader, posts, round_trips) -> None:
 
 
 # --- the threshold ------------------------------------------------------------------------------
-def test_likes_are_complete_above_the_threshold_and_asked_of_the_database_below(
+def test_likes_are_complete_above_the_threshold_and_queried_below(
     reader, posts, monkeypatch, django_assert_num_queries
 ) -> None:
     monkeypatch.setattr(cache, "MINE_MAX", 3)
@@ -565,7 +567,7 @@ def test_a_late_fill_does_not_replace_the_likes_of_a_later_reader(
     assert shown(reader, ids) == true(reader, ids)
 
 
-def test_what_was_read_before_redis_was_emptied_is_not_cached(reader, posts, monkeypatch) -> None:
+def test_values_read_before_redis_was_emptied_are_not_cached(reader, posts, monkeypatch) -> None:
     ids = posts(2)
     actions.like(reader, POST, ids[1])
     with monkeypatch.context() as patch:
@@ -587,9 +589,7 @@ def test_a_redis_that_dies_before_the_fill_does_no_harm(
     assert shown(reader, ids) == true(reader, ids)
 
 
-def test_what_is_cached_and_every_lease_runs_out(
-    reader, posts, monkeypatch, real_lifetimes
-) -> None:
+def test_cached_values_and_leases_expire(reader, posts, monkeypatch, real_lifetimes) -> None:
     (post,) = posts(1)
     keys = [cache._mine(reader.pk), cache.COUNTS.key(post)]
 
@@ -686,7 +686,7 @@ class World:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(cache, "post_changed", lambda *args: None)
             act(person, POST, post)
-        tell(told(id=1, subj_type=POST, subj_id=post, user_id=person.pk))
+        run_after_handlers(told(id=1, subj_type=POST, subj_id=post, user_id=person.pk))
 
     def check(self) -> None:
         for person in self.people:
@@ -701,7 +701,7 @@ class World:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(steps=st.lists(st.one_of(DOES, READS), min_size=4, max_size=25), kept=st.integers(0, 4))
-def test_any_history_shows_what_the_tables_have(
+def test_any_history_shows_the_state_of_the_tables(
     make_user: Any, make_post: Any, steps: list[Any], kept: int
 ) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -717,7 +717,7 @@ def test_any_history_shows_what_the_tables_have(
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs real transactions")
-def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user, make_post) -> None:
+def test_each_of_many_writers_sees_its_own_writes_at_once(make_user, make_post) -> None:
     people = [make_user() for _ in range(4)]
     ids = [make_post(people[0]).pk for _ in range(3)]
     stale: list[Any] = []
@@ -740,7 +740,7 @@ def test_of_many_writers_and_readers_each_sees_its_own_writes_at_once(make_user,
                 if shown(person, ids)[post][4] != keeps:
                     stale.append((person, post, "bookmark"))
             elif step == 4:
-                redis.forget([dice.choice([cache._mine(person.pk), cache.COUNTS.key(post)])])
+                redis.invalidate([dice.choice([cache._mine(person.pk), cache.COUNTS.key(post)])])
             else:
                 shown(dice.choice(people), ids)
 

@@ -51,7 +51,7 @@ def set_likes(comment: int, number: int) -> None:
     actions.fold_counts(COMMENT, comment)
 
 
-def kept(reader: Any, post: int) -> dict[str, int]:
+def stored(reader: Any, post: int) -> dict[str, int]:
     thread = Subject.objects.get(subj_id=post).pk
     key = cache._liked(reader.pk, thread)
     found: Any = redis.call(lambda connection: connection.hgetall(key))
@@ -69,11 +69,11 @@ def test_a_comment_liked_at_80_is_still_liked_when_it_has_more_likes_than_the_th
             actions.like(reader, COMMENT, comment)
         set_likes(comment, number)
     assert liked(reader, post) == {low, high, higher}
-    found = kept(reader, post)
+    found = stored(reader, post)
     assert (found.pop("threshold_like"), found.pop("threshold_id")) == (100, high)
     assert set(found) == {str(high), str(higher)}
     Comment.objects.filter(pk=low).update(like_count=180)  # the likes of others touch nothing here
-    assert kept(reader, post)
+    assert stored(reader, post)
     assert liked(reader, post) == {low, high, higher}
     Comment.objects.filter(pk=high).update(like_count=3)
     assert liked(reader, post, "new") == {low, high, higher}
@@ -103,7 +103,7 @@ def test_flags_cost_no_query_when_all_likes_of_the_thread_are_cached(
             assert asked.value == set(comments[:count])
 
 
-def test_a_page_of_comments_asks_once_for_people_and_likes(
+def test_a_page_of_comments_reads_people_and_likes_once(
     reader, post, comments, round_trips
 ) -> None:
     actions.like(reader, COMMENT, comments[0])
@@ -130,7 +130,7 @@ def test_likes_of_another_thread_or_person_are_not_mixed_in(
     assert queries.replies(reader, comments[1]).items == []
 
 
-def test_any_history_tells_everybody_what_they_like(make_user, make_post, monkeypatch) -> None:
+def test_any_history_shows_everybody_their_likes(make_user, make_post, monkeypatch) -> None:
     monkeypatch.setattr(cache, "LIKED_MAX", 2)
     monkeypatch.setattr(cache, "MINE_MAX", 2)
     people = [make_user() for _ in range(3)]

@@ -28,7 +28,7 @@ from socialsite.pages import jinja
         (" ".join(f"@name{n}" for n in range(12)), [f"name{n}" for n in range(10)]),
     ],
 )
-def test_whom_a_text_names(text, names) -> None:
+def test_usernames_mentioned_in_a_text_are_found(text, names) -> None:
     assert mentions.usernames(text) == names
 
 
@@ -43,7 +43,7 @@ def test_how_many_are_notified_is_a_number_of_the_table(settings) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="@ab1_/.:<& 好\n", max_size=40))
-def test_who_is_linked_in_a_text_is_who_it_names(text) -> None:
+def test_the_links_of_a_text_are_its_mentions(text) -> None:
     made = str(escape(jinja.linked(text)))
     names = dict.fromkeys(name.lower() for name in re.findall(r'href="/@([^"]+)"', made))
     assert list(names)[: budgets.MENTIONS.capacity] == mentions.usernames(text)

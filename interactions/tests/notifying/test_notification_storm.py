@@ -24,7 +24,9 @@ pytestmark = [
 ]
 
 
-def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> None:
+def test_a_storm_leaves_notifications_that_match_the_facts(
+    make_user: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setattr(causes, "STEP", 3)
     found = storm(
         scene(make_user(), [make_user() for _ in range(4)], make_user()),
@@ -37,10 +39,10 @@ def test_a_storm_leaves_what_the_facts_say(make_user: Any, monkeypatch: Any) -> 
     # The storm must have done something.
     assert found.told > 5
     assert found.looked > 10
-    _sees_damage()
+    _damage_is_found()
 
 
-def test_of_two_relays_the_later_one_has_read_what_is_true(make_user: Any, make_post: Any) -> None:
+def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_post: Any) -> None:
     """The relay of the like stops between reading and writing while the like is removed."""
     author, fan = make_user(), make_user()
     post = make_post(author)
@@ -101,7 +103,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
     assert Notification.objects.get().actor_count == 2
 
 
-def _sees_damage() -> None:
+def _damage_is_found() -> None:
     """Check that the oracle detects damage."""
     group = Notification.objects.filter(actor_count__gt=0, kind=COMMENTED.value).latest("position")
     on = Scene(group.user, [], None, [], [], group.subject_id)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 
 
-def told(user: Any) -> list[tuple[Any, ...]]:
+def notified(user: Any) -> list[tuple[Any, ...]]:
     """Return kind, names of the actors, their number, and the unread state of all notifications."""
     items = queries.notifications(user, None, 100).items
     return [
@@ -56,7 +56,7 @@ def post(me: Any, make_post: Any) -> Any:
     return make_post(me, content="my words")
 
 
-def test_each_kind_is_told_to_whom_it_is_for(
+def test_each_kind_notifies_its_readers(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -85,8 +85,8 @@ def test_each_kind_is_told_to_whom_it_is_for(
     }
     assert unread(me) == 8
     # Nobody is notified of their own actions, others only of actions towards them.
-    assert told(anna) == []
-    assert [kind for kind, *_ in told(bert)] == ["commented"]
+    assert notified(anna) == []
+    assert [kind for kind, *_ in notified(bert)] == ["commented"]
 
 
 def test_many_actors_are_one_notification_and_three_are_named(
@@ -95,18 +95,18 @@ def test_many_actors_are_one_notification_and_three_are_named(
     for person in people:
         actions.like(person, POST, post.pk)
     drain()
-    assert told(me) == [("liked", ["emil", "dora", "carl"], 5, False)]
+    assert notified(me) == [("liked", ["emil", "dora", "carl"], 5, False)]
     assert unread(me) == 1
 
 
-def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, drain: Any) -> None:
+def test_an_undone_action_notifies_no_longer(me: Any, people: Any, post: Any, drain: Any) -> None:
     anna, bert, *_ = people
     said = [actions.comment(anna, post.pk, "one"), actions.comment(anna, post.pk, "two")]
     actions.like(anna, POST, post.pk)
     actions.like(bert, POST, post.pk)
     relations_actions.follow(anna, me)
     drain()
-    assert told(me)[1:] == [
+    assert notified(me)[1:] == [
         ("liked", ["bert", "anna"], 2, False),
         ("commented", ["anna"], 1, False),
     ]
@@ -114,28 +114,28 @@ def test_what_is_taken_back_is_no_longer_told(me: Any, people: Any, post: Any, d
     relations_actions.unfollow(anna, me)
     actions.delete_comment(anna, said[1].pk)
     drain()
-    assert told(me) == [("liked", ["anna"], 1, False), ("commented", ["anna"], 1, False)]
+    assert notified(me) == [("liked", ["anna"], 1, False), ("commented", ["anna"], 1, False)]
     actions.unlike(anna, POST, post.pk)
     actions.delete_comment(anna, said[0].pk)
     drain()
-    assert told(me) == []
+    assert notified(me) == []
     assert unread(me) == 0
 
 
-def test_who_is_named_in_the_words_of_a_repost_of_their_own_post_is_told_once(
+def test_an_author_mentioned_in_a_repost_of_their_post_is_notified_once(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
     words, _ = feeds_actions.repost(anna, post.pk, "look what @reader1 says, @bert")
     drain()
-    assert told(me) == [("reposted", ["anna"], 1, False)]
-    assert told(bert) == [("mentioned", ["anna"], 1, False)]
+    assert notified(me) == [("reposted", ["anna"], 1, False)]
+    assert notified(bert) == [("mentioned", ["anna"], 1, False)]
     feeds_actions.delete(anna, words.pk)
     drain()
-    assert told(me) == told(bert) == []
+    assert notified(me) == notified(bert) == []
 
 
-def test_a_repost_is_told_once_without_words_and_each_time_with_them(
+def test_a_plain_repost_notifies_once_and_a_quote_each_time(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -144,19 +144,19 @@ def test_a_repost_is_told_once_without_words_and_each_time_with_them(
     actions.read_notifications(me)
     feeds_actions.undo_repost(anna, post.pk)
     drain()
-    assert told(me) == []
+    assert notified(me) == []
     feeds_actions.repost(anna, post.pk)
     drain()
-    assert told(me) == [("reposted", ["anna"], 1, True)]
+    assert notified(me) == [("reposted", ["anna"], 1, True)]
     said, _ = feeds_actions.repost(anna, post.pk, "look")
     drain()
-    assert told(me) == [("reposted", ["anna"], 1, False)]
+    assert notified(me) == [("reposted", ["anna"], 1, False)]
     feeds_actions.delete(anna, said.pk)
     drain()
-    assert told(me) == [("reposted", ["anna"], 1, True)]
+    assert notified(me) == [("reposted", ["anna"], 1, True)]
 
 
-def test_liking_again_and_again_tells_once_and_a_further_comment_tells_again(
+def test_repeated_likes_notify_once_and_a_further_comment_notifies_again(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -175,7 +175,7 @@ def test_liking_again_and_again_tells_once_and_a_further_comment_tells_again(
     assert queries.notifications(me).items == [{**item, "read": True} for item in first]
     actions.comment(anna, post.pk, "two")
     drain()
-    assert told(me)[0] == ("commented", ["anna"], 1, False)
+    assert notified(me)[0] == ("commented", ["anna"], 1, False)
     assert unread(me) == 1
 
 
@@ -190,10 +190,10 @@ def test_a_read_group_with_a_new_actor_is_unread_again_and_on_top(
     actions.read_notifications(me)
     actions.like(bert, POST, post.pk)
     drain()
-    assert told(me) == [("liked", ["bert", "anna"], 2, False), ("followed", ["anna"], 1, True)]
+    assert notified(me) == [("liked", ["bert", "anna"], 2, False), ("followed", ["anna"], 1, True)]
     actions.unlike(bert, POST, post.pk)
     drain()
-    assert told(me) == [("followed", ["anna"], 1, True), ("liked", ["anna"], 1, True)]
+    assert notified(me) == [("followed", ["anna"], 1, True), ("liked", ["anna"], 1, True)]
 
 
 def test_blocks_and_bans_hide_at_once_and_give_back(
@@ -205,7 +205,7 @@ def test_blocks_and_bans_hide_at_once_and_give_back(
         actions.like(person, POST, post.pk)
     actions.comment(anna, post.pk, "mine alone")
     drain()
-    everything = told(me)
+    everything = notified(me)
     assert unread(me) == 2
     for undo, do in (
         (lambda: relations_actions.unblock(me, anna), lambda: relations_actions.block(me, anna)),
@@ -214,12 +214,12 @@ def test_blocks_and_bans_hide_at_once_and_give_back(
     ):
         do()
         for _ in range(2):
-            assert told(me) == [("liked", ["emil", "dora", "carl"], 4, False)]
+            assert notified(me) == [("liked", ["emil", "dora", "carl"], 4, False)]
             assert unread(me) == 1
             drain()
         undo()
         drain()
-        assert told(me) == everything
+        assert notified(me) == everything
         assert unread(me) == 2
 
 
@@ -233,7 +233,7 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     relations_actions.block(me, crowd[0])  # not among the stored actors
     relations_actions.block(me, crowd[-1])
     for _ in range(2):
-        assert told(me)[0][1:3] == ([one.username for one in crowd[-2:-5:-1]], len(crowd) - 2)
+        assert notified(me)[0][1:3] == ([one.username for one in crowd[-2:-5:-1]], len(crowd) - 2)
         drain()
     for person in crowd[8:-1]:
         actions.unlike(person, POST, post.pk)
@@ -243,12 +243,12 @@ def test_a_crowd_is_counted_without_those_who_are_hidden(
     for person in crowd[6:8]:
         actions.unlike(person, POST, post.pk)
     drain()
-    assert told(me)[0][1:3] == ([one.username for one in crowd[5:2:-1]], 6)
+    assert notified(me)[0][1:3] == ([one.username for one in crowd[5:2:-1]], 6)
     for person in crowd[3:6]:
         actions.unlike(person, POST, post.pk)
     drain()
     # Fewer actors are stored than exist: more are looked up.
-    assert told(me)[0][1:3] == ([one.username for one in crowd[2::-1]], 3)
+    assert notified(me)[0][1:3] == ([one.username for one in crowd[2::-1]], 3)
 
 
 def test_a_block_takes_back_the_place_too(me: Any, people: Any, post: Any, drain: Any) -> None:
@@ -266,7 +266,7 @@ def test_a_block_takes_back_the_place_too(me: Any, people: Any, post: Any, drain
     assert queries.notifications(me).items == [{**item, "read": True} for item in before]
 
 
-def test_what_the_reader_may_not_see_any_more_is_not_told_of(
+def test_hidden_content_notifies_no_longer(
     me: Any, people: Any, make_post: Any, post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -282,36 +282,34 @@ def test_what_the_reader_may_not_see_any_more_is_not_told_of(
         actions.like(anna, COMMENT, comment.pk)
     actions.like(anna, POST, post.pk)
     drain()
-    assert unread(me) == len(told(me)) == 5
+    assert unread(me) == len(notified(me)) == 5
     relations_actions.block(dora, me)  # this hides the replies to her comments too
-    assert unread(me) == len(told(me)) == 3
+    assert unread(me) == len(notified(me)) == 3
     relations_actions.unfollow(me, carl)
-    assert unread(me) == len(told(me)) == 2
+    assert unread(me) == len(notified(me)) == 2
     relations_actions.block(bert, me)
-    assert unread(me) == len(told(me)) == 1
+    assert unread(me) == len(notified(me)) == 1
     feeds_actions.delete(me, post.pk)
-    assert told(me) == []
+    assert notified(me) == []
     drain()
-    assert unread(me) == len(told(me)) == 0
+    assert unread(me) == len(notified(me)) == 0
 
 
-def test_of_a_deleted_comment_nobody_is_told_any_more(
-    me: Any, people: Any, post: Any, drain: Any
-) -> None:
+def test_a_deleted_comment_notifies_nobody(me: Any, people: Any, post: Any, drain: Any) -> None:
     anna = people[0]
     mine = actions.comment(me, post.pk, "mine")
     actions.comment(anna, post.pk, "answer", mine.pk)
     named = actions.comment(people[1], post.pk, "@anna look")
     drain()
-    assert (len(told(me)), len(told(anna))) == (2, 1)
+    assert (len(notified(me)), len(notified(anna))) == (2, 1)
     actions.delete_comment(me, mine.pk)
     actions.delete_comment(people[1], named.pk)
-    assert (told(me)[0][0], told(anna)) == ("commented", [])
+    assert (notified(me)[0][0], notified(anna)) == ("commented", [])
     drain()
     assert (unread(me), unread(anna)) == (0, 0)
 
 
-def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
+def test_content_deleted_before_the_fold_leaves_nothing_unread(
     me: Any, people: Any, make_post: Any, post: Any, drain: Any
 ) -> None:
     anna = people[0]
@@ -326,27 +324,27 @@ def test_what_is_gone_before_it_is_told_leaves_nothing_unread(
     assert not Notification.objects.filter(user=me, is_unread=True).exists()
 
 
-def test_a_mention_is_told_only_to_who_may_see_the_post(
+def test_a_mention_notifies_only_people_who_may_see_the_post(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
     relations_actions.follow(bert, anna)
     make_post(anna, content="@reader1 @bert", visibility="followers")
     drain()
-    assert (told(me), [kind for kind, *_ in told(bert)]) == ([], ["mentioned"])
+    assert (notified(me), [kind for kind, *_ in notified(bert)]) == ([], ["mentioned"])
     assert not NotificationCause.objects.filter(user=me).exists()
 
 
-def test_who_is_answered_and_named_is_told_once(
+def test_a_person_answered_and_mentioned_is_notified_once(
     me: Any, people: Any, post: Any, drain: Any
 ) -> None:
     mine = actions.comment(me, post.pk, "mine")
     actions.comment(people[0], post.pk, "@reader1 yes", mine.pk)
     drain()
-    assert told(me) == [("replied", ["anna"], 1, False)]
+    assert notified(me) == [("replied", ["anna"], 1, False)]
 
 
-def test_what_a_featured_post_does_not_show_is_not_told(
+def test_comments_hidden_below_a_featured_post_notify_nobody(
     me: Any, people: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(causes, "STEP", 1)
@@ -357,23 +355,23 @@ def test_what_a_featured_post_does_not_show_is_not_told(
     named = actions.comment(carl, post.pk, "@reader1")
     drain()
     everything = [("mentioned", ["carl"], 1, False), ("replied", ["anna"], 1, False)]
-    assert told(me) == everything
+    assert notified(me) == everything
     actions.set_comment_status(bert, post.pk, "featured")
     drain()
-    assert (told(me), unread(me)) == ([], 0)
+    assert (notified(me), unread(me)) == ([], 0)
     actions.pin(bert, named.pk)
     drain()
-    assert (told(me), unread(me)) == (everything[:1], 1)
+    assert (notified(me), unread(me)) == (everything[:1], 1)
     actions.comment(bert, post.pk, "the author's", mine.pk)
     drain()
-    assert told(me)[0] == ("replied", ["bert"], 1, False)
+    assert notified(me)[0] == ("replied", ["bert"], 1, False)
     actions.unpin(bert, named.pk)
     actions.set_comment_status(bert, post.pk, "open")
     drain()
-    assert told(me) == [("replied", ["bert", "anna"], 2, False), *everything[:1]]
+    assert notified(me) == [("replied", ["bert", "anna"], 2, False), *everything[:1]]
 
 
-def test_the_badge_knows_when_a_pin_shows_or_hides_what_is_below_it(
+def test_the_badge_knows_when_a_pin_shows_or_hides_replies(
     me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, bert, *_ = people
@@ -382,13 +380,13 @@ def test_the_badge_knows_when_a_pin_shows_or_hides_what_is_below_it(
     actions.comment(bert, post.pk, "@reader1", root.pk)
     actions.set_comment_status(bert, post.pk, "featured")
     drain()
-    assert unread(me) == len(told(me)) == 0
+    assert unread(me) == len(notified(me)) == 0
     actions.pin(bert, root.pk)
     drain()
-    assert unread(me) == len(told(me)) == 1
+    assert unread(me) == len(notified(me)) == 1
     actions.delete_comment(anna, root.pk)
     drain()
-    assert unread(me) == len(told(me)) == 0
+    assert unread(me) == len(notified(me)) == 0
 
 
 def test_preferences_count_from_then_on(
@@ -403,16 +401,16 @@ def test_preferences_count_from_then_on(
         actions.like(person, POST, post.pk)
         relations_actions.follow(person, me)
     drain()
-    assert told(me) == [("liked", ["bert", "anna"], 2, False)]
+    assert notified(me) == [("liked", ["bert", "anna"], 2, False)]
     actions.choose_notifications(me, {"liked": "everyone", "followed": "everyone"})
     actions.unlike(carl, POST, post.pk)
     drain()
     actions.like(carl, POST, post.pk)
     drain()
-    assert told(me) == [("liked", ["bert", "anna"], 2, False)]
+    assert notified(me) == [("liked", ["bert", "anna"], 2, False)]
 
 
-def test_staff_tell_why_and_not_who(
+def test_notices_by_staff_have_a_reason_and_no_name(
     me: Any, people: Any, post: Any, make_user: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
@@ -433,10 +431,10 @@ def test_staff_tell_why_and_not_who(
     assert [item["subject"]["preview"] for item in items] == ["my words", "rude words"]
     assert all(item["actors"] == [] and item["actor_count"] == 0 for item in items)
     assert unread(me) == 2
-    assert told(boss) == []
+    assert notified(boss) == []
 
 
-def test_reading_marks_what_was_there_and_never_what_comes_later(
+def test_reading_marks_present_items_and_never_later_ones(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     """Two devices, old pages, a time in the future: nothing becomes read unseen."""
@@ -451,11 +449,11 @@ def test_reading_marks_what_was_there_and_never_what_comes_later(
     actions.like(bert, POST, post.pk)
     drain()
     actions.read_notifications(me, seen)
-    assert [read for *_, read in told(me)] == [False, True]
+    assert [read for *_, read in notified(me)] == [False, True]
     actions.read_notifications(me, older.position)  # an old page of another device
     actions.read_notifications(me, ids=[newest.pk])
     actions.read_notifications(bert, ids=[older.pk])  # not theirs
-    assert [read for *_, read in told(me)] == [False, True]
+    assert [read for *_, read in notified(me)] == [False, True]
     actions.unlike(bert, POST, post.pk)
     drain()
     assert unread(me) == 0  # all that existed before was read
@@ -494,7 +492,7 @@ def test_redelivery_and_reordering_change_nothing(
     assert unread(me) == 2
 
 
-def test_old_groups_are_forgotten_when_read_and_only_then(
+def test_only_read_groups_are_pruned(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, settings: Any
 ) -> None:
     anna = people[0]
@@ -510,7 +508,7 @@ def test_old_groups_are_forgotten_when_read_and_only_then(
     assert retention.prune() == 0  # it is changing
     NotificationCause.objects.update(due=None)
     assert retention.prune() == 1
-    assert [kind for kind, *_ in told(me)] == ["followed"]
+    assert [kind for kind, *_ in notified(me)] == ["followed"]
     assert NotificationCause.objects.count() == 1
     # Unread, but about a deleted subject.
     other = make_post(me)
@@ -523,7 +521,7 @@ def test_old_groups_are_forgotten_when_read_and_only_then(
     assert retention.prune() == 0
     settings.NOTIFICATION_DAYS = 90
     assert retention.prune() == 1
-    assert [kind for kind, *_ in told(me)] == ["followed"]
+    assert [kind for kind, *_ in notified(me)] == ["followed"]
 
 
 def test_the_work_of_a_page_does_not_grow_with_it(
@@ -568,7 +566,7 @@ def test_the_count_is_bounded(
     assert queries.unread_count(me) == (3, True)
 
 
-def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
+def test_a_reader_with_endless_causes_delays_nobody(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     other = make_post(people[0])
@@ -580,10 +578,10 @@ def test_a_reader_who_is_told_of_more_and_more_holds_up_nobody(
     monkeypatch.setattr(fold, "BATCH", 1)
     monkeypatch.setattr(fold, "FOLDS_MAX", 2)
     assert [fold.sweep() for _ in range(3)] == [4, 4, 0]
-    assert told(me)[0][2] == told(people[0])[0][2] == 4
+    assert notified(me)[0][2] == notified(people[0])[0][2] == 4
 
 
-def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
+def test_a_failed_fold_of_one_reader_does_not_stop_the_next(
     me: Any, people: Any, post: Any, make_post: Any, drain: Any, caplog: Any
 ) -> None:
     anna, bert, *_ = people
@@ -598,7 +596,7 @@ def test_what_cannot_be_folded_for_one_reader_is_for_the_next(
     assert f"notifications of user {me.pk} could not be folded" in caplog.text
     Notification.objects.filter(user=me).update(actor_count=1)
     drain()
-    assert told(me) == []
+    assert notified(me) == []
 
 
 # --- facts that affect many ---------------------------------------------------------------------
@@ -619,7 +617,7 @@ def short_steps(monkeypatch: Any) -> None:
     monkeypatch.setattr(causes, "STEP", 2)
 
 
-def test_what_a_ban_hides_from_many_is_done_in_steps(
+def test_a_ban_that_affects_many_readers_is_processed_in_steps(
     short_steps: None, me: Any, people: Any, make_post: Any, drain: Any
 ) -> None:
     anna, *others = people
@@ -637,7 +635,7 @@ def test_what_a_ban_hides_from_many_is_done_in_steps(
     assert sum(deliver_one_by_one(due)) == 2  # the follow by its own event
 
 
-def test_a_post_that_is_deleted_is_no_longer_told_of_in_steps(
+def test_notifications_of_a_deleted_post_are_removed_in_steps(
     short_steps: None, me: Any, people: Any, post: Any, make_post: Any, drain: Any
 ) -> None:
     for person in people:

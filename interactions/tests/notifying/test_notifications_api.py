@@ -75,7 +75,7 @@ def test_preferences_are_read_and_changed_in_part(make_user: Any, api_for: Any) 
     "body",
     [{"until": "x"}, {"until": "2026-01-01"}, {"ids": ["x"]}, {"ids": "1"}, {"ids": ["1"] * 101}],
 )
-def test_what_cannot_be_read_is_refused(make_user: Any, api_for: Any, body: Any) -> None:
+def test_unreadable_input_is_refused(make_user: Any, api_for: Any, body: Any) -> None:
     assert api_for(make_user()).post(READ, body, format="json").status_code == 400
 
 
@@ -104,7 +104,7 @@ def test_the_count_is_right_without_redis(
         assert len(mine.get(LIST).json()["items"]) == 1
 
 
-def test_open_pages_are_told_once_and_only_of_news(
+def test_open_pages_get_one_hint_and_only_for_news(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     """A second like of an unread post sends no hint; of a burst the first is folded at once."""
@@ -132,7 +132,7 @@ def test_open_pages_are_told_once_and_only_of_news(
     assert fold.sweep() == 0
 
 
-def test_no_hint_tells_of_what_happens_out_of_sight(
+def test_no_hint_reveals_hidden_content(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     """Somebody replies to a comment below the post of a person who blocked its author."""
@@ -153,7 +153,7 @@ def test_no_hint_tells_of_what_happens_out_of_sight(
     assert me.pk not in pushed
 
 
-def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
+def test_a_ban_that_affects_many_people_does_not_delay_the_relay(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     """All of them are online: the sweep folds for more than a few."""
@@ -170,7 +170,7 @@ def test_what_a_ban_takes_from_many_people_does_not_hold_up_the_relay(
     assert not Notification.objects.filter(actor_count__gt=0).exists()
 
 
-def test_the_answers_are_what_the_document_says(
+def test_the_responses_match_the_document(
     make_user: Any, make_post: Any, api_for: Any, drain: Any
 ) -> None:
     """Every address is covered as well."""

@@ -45,10 +45,10 @@ def badge(html: str) -> str | None:
     return None if "hidden" in tag else rest.partition("<")[0]
 
 
-def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
+def test_the_list_shows_actors_and_actions_and_a_form_marks_it_as_read(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
-    assert "Nothing to tell you yet" in page(browser)
+    assert "No notifications yet" in page(browser)
     people = [make_user(nickname=f"Nick{letter}") for letter in "ABCD"]
     post = make_post(me, content="<script>alert(1)</script>")
     for person in people:
@@ -80,7 +80,7 @@ def test_the_list_says_who_did_what_and_is_marked_as_read_by_a_form(
     assert f'href="/comments/{said.pk}/replies"' in html
     assert browser.get(f"/comments/{said.pk}/replies").status_code == 200
     assert browser.post("/notifications/read", {"until": "x"}).status_code == 400
-    assert "、<b>NickD</b> 和另外 3 人赞了你的帖子" in page(
+    assert "、<b>NickD</b> 和另外 3 人赞了你的动态" in page(
         browser, **{"accept-language": "zh-hans"}
     )
 
@@ -102,7 +102,7 @@ def test_further_pages_come_as_parts_for_htmx_and_whole_without(
     assert "<html" in whole
 
 
-def test_what_staff_removed_is_told_with_the_words_and_leads_nowhere(
+def test_a_removal_by_staff_is_shown_with_the_reason_and_without_a_link(
     me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any
 ) -> None:
     boss = make_user("bossy")
@@ -151,7 +151,7 @@ def test_the_badge_costs_no_round_trip_of_its_own(
 
 
 @pytest.mark.parametrize("hide", ["i block", "they block", "both block", "banned"])
-def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
+def test_hidden_people_are_in_no_page_no_response_and_no_count(
     me: Any,
     browser: Client,
     api_for: Any,
@@ -194,7 +194,7 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
         case _:
             accounts_actions.ban(anna)
 
-    def look() -> None:
+    def open_page() -> None:
         html = page(browser)
         for text in (html, mine_api.get("/api/v1/notifications").content.decode()):
             assert "anna" not in text.lower()
@@ -208,15 +208,15 @@ def test_who_is_hidden_is_in_no_page_no_answer_and_no_count(
             assert annas_api.get("/api/v1/notifications/unread-count").json()["count"] == 1
 
     for _ in range(2):
-        look()  # warm
+        open_page()  # warm
         redis.call(lambda connection: connection.flushdb())
-        look()  # cold
+        open_page()  # cold
         with dead_redis():
-            look()
+            open_page()
         drain()
 
 
-def test_staff_look_at_them_only(make_user: Any, make_post: Any, drain: Any) -> None:
+def test_staff_see_them_read_only(make_user: Any, make_post: Any, drain: Any) -> None:
     boss, fan = make_user("bossy"), make_user()
     accounts_actions.promote(boss, Role.ADMIN)
     actions.like(fan, POST, make_post(boss).pk)

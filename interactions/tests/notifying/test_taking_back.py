@@ -17,7 +17,7 @@ V1 = "/api/v1/"
 
 @pytest.mark.parametrize("way", ["api", "pages"])
 @pytest.mark.parametrize("how", ["deleted", "blocked by", "blocks", "banned"])
-def test_what_is_hidden_now_can_be_liked_and_kept_no_longer(
+def test_hidden_posts_can_no_longer_be_liked_or_bookmarked(
     how, way, make_user, make_post, api_for, drain
 ) -> None:
     author, me, other = make_user(), make_user(), make_user()

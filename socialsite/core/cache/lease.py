@@ -10,7 +10,7 @@ wrote, and other readers must not see that before the commit.
 
 Values are bytes; the caller decides how to encode a missing row (usually b""). A value lives
 `ttl_ms` at most. This bounds how long a value stays outdated if a process dies between its commit
-and its `forget`; the event of the change deletes the key once more.
+and its `invalidate`; the event of the change deletes the key once more.
 """
 
 import secrets
@@ -27,9 +27,9 @@ _MARK = _VALUE[0]
 
 
 class Lease:
-    """Asked for in a batch, for keys under which nothing is cached, before the database is read.
+    """Leases on keys without a value, requested in a batch before the database is read.
 
-    Where it was had, the key holds its `token`, and whoever fills in looks if it still does.
+    A leased key contains `token`; a fill checks that it still does.
     """
 
     def __init__(self, batch: redis.Batch, keys: Sequence[str]) -> None:
@@ -37,19 +37,19 @@ class Lease:
         self.keys = keys
         # Of a `TaggedCache`: the token of the epoch, from before the database is read.
         self.epoch: Promise[bytes | None] = Promise()
-        self._had: Promise[list[int]] = Promise()
+        self._acquired: Promise[list[int]] = Promise()
         if keys and not batch.in_transaction:
             script = redis.script(__file__, "lease_take")
-            self._had = batch.add(*script.command(keys, [self.token, LEASE_MS]))
+            self._acquired = batch.add(*script.command(keys, [self.token, LEASE_MS]))
 
     @cached_property
-    def had(self) -> frozenset[str]:
-        """The keys it was had for; none without Redis."""
-        return frozenset(self.keys[number - 1] for number in self._had.known or ())
+    def acquired(self) -> frozenset[str]:
+        """The keys on which a lease was acquired; none without Redis."""
+        return frozenset(self.keys[number - 1] for number in self._acquired.known or ())
 
 
-class Asked:
-    """Values asked for in a batch: `found` after it has run, empty without Redis."""
+class Lookup:
+    """Values requested in a batch: `found` once it has run, empty without Redis."""
 
     def __init__(self, idents: Collection[int]) -> None:
         self._idents = idents
@@ -59,7 +59,7 @@ class Asked:
         self.stale: list[int] = []
 
     def take(self, replies: Sequence[bytes | None]) -> None:
-        """Take what the keys hold."""
+        """Receive the values of the keys."""
         self.found = {
             ident: reply[1:]
             for ident, reply in zip(self._idents, replies, strict=True)
@@ -67,7 +67,7 @@ class Asked:
         }
 
     def take_tagged(self, replies: Sequence[bytes | None]) -> None:
-        """Take the token of the epoch, and what the keys hold: only values that carry it count."""
+        """Receive the token of the epoch and the values; only values with this token count."""
         self.token, *values = replies
         self.take(values)
         tag, present, self.found = _tag(self.token), self.found, {}
@@ -88,57 +88,57 @@ class LeaseCache:
         """Return the key of one value."""
         return self._prefix + str(ident)
 
-    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
+    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Lookup:
         """Add the read of some values, at least one, to a batch."""
-        asked = Asked(idents)
+        asked = Lookup(idents)
         if not batch.in_transaction:
             prefix = self._prefix
             batch.get([prefix + str(ident) for ident in idents], asked.take)
         return asked
 
     def lease(
-        self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
+        self, batch: redis.Batch, idents: Collection[int], asked: Lookup | None = None
     ) -> Lease:
-        """Take leases on values that were `asked` for and are not cached, for `fill`."""
+        """Request leases on values that are not cached, for `fill`."""
         return Lease(batch, [self.key(ident) for ident in idents])
 
     def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
-        """Cache values that were read under a lease, as far as that was had."""
-        if not lease.had:
+        """Cache values that were read under a lease, for the keys on which it was acquired."""
+        if not lease.acquired:
             return
         named = {self.key(ident): _VALUE + value for ident, value in values.items()}
-        filled = {key: value for key, value in named.items() if key in lease.had}
+        filled = {key: value for key, value in named.items() if key in lease.acquired}
         if filled:
             script = redis.script(__file__, "lease_fill")
-            told = [lease.token, self.ttl_ms, *filled.values()]
-            redis.send_later(*script.command(list(filled), told))
+            args = [lease.token, self.ttl_ms, *filled.values()]
+            redis.send_later(*script.command(list(filled), args))
 
-    def forget(self, idents: Iterable[int]) -> None:
-        """Forget values and whatever fills are under way; call it after the commit."""
-        redis.forget([self.key(ident) for ident in idents])
+    def invalidate(self, idents: Iterable[int]) -> None:
+        """Delete values and leases, so that running fills fail; call it after the commit."""
+        redis.invalidate([self.key(ident) for ident in idents])
 
 
 class TaggedCache(LeaseCache):
-    """Values that count only while the token of an epoch is the one that they carry.
+    """Values that are valid only while they carry the current token of an epoch.
 
-    A value is kept as the length of the token in one byte, the token, and the value itself.
+    Encoding: the length of the token in one byte, the token, the value.
     """
 
     def __init__(self, prefix: str, ttl_ms: int, epoch: "Epoch") -> None:
         super().__init__(prefix, ttl_ms)
         self._epoch = epoch
 
-    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Asked:
+    def ask(self, batch: redis.Batch, idents: Collection[int]) -> Lookup:
         """Add the read of some values and of the token to a batch."""
-        asked = Asked(idents)
+        asked = Lookup(idents)
         if not batch.in_transaction:
             batch.get([self._epoch.key, *map(self.key, idents)], asked.take_tagged)
         return asked
 
     def lease(
-        self, batch: redis.Batch, idents: Collection[int], asked: Asked | None = None
+        self, batch: redis.Batch, idents: Collection[int], asked: Lookup | None = None
     ) -> Lease:
-        """Take leases, also on values that are stale, and the token that `fill` puts on them."""
+        """Request leases, also on stale values, and the token that `fill` adds to them."""
         if asked is not None and asked.stale:
             batch.add("DEL", *(self.key(ident) for ident in asked.stale))
         lease = super().lease(batch, idents)
@@ -149,7 +149,7 @@ class TaggedCache(LeaseCache):
         return lease
 
     def fill(self, lease: Lease, values: Mapping[int, bytes]) -> None:
-        """Cache values that were read under a lease, with the token of before."""
+        """Cache values that were read under a lease, with the token read before."""
         if tag := _tag(lease.epoch.known):
             super().fill(lease, {ident: tag + value for ident, value in values.items()})
 
@@ -159,26 +159,26 @@ def _tag(token: bytes | None) -> bytes:
 
 
 class Epoch:
-    """A random token that stands for how something is now: what carries another token is stale.
+    """A random token for the current state of many facts: values with another token are stale.
 
-    For values that depend on more facts than could be forgotten one by one. Whoever changes such a
-    fact renews the token after the commit. A reader takes the token before it reads the database
-    and keeps it with what it caches; a value counts only while its token is the present one (T45).
-    A token that was evicted or wiped never comes back, so nothing tagged with it does either.
+    It serves values that depend on too many facts to be invalidated one by one. A writer renews the
+    token after its commit. A reader reads the token before the database and stores it with the
+    value, which is valid only while its token is current (T45). An evicted token never returns, so
+    its values stay stale.
     """
 
     def __init__(self, name: str) -> None:
         self.key = f"epoch:{name}"
 
     def ask(self, batch: redis.Batch) -> Promise[bytes | None]:
-        """Add the read of the token to a batch; None when there is none, then `ask_start`."""
+        """Add the read of the token to a batch; if it is None, call `ask_start`."""
         return batch.get([self.key], itemgetter(0))
 
     def ask_start(self, batch: redis.Batch) -> Promise[bytes | None]:
-        """Add the read of the token to a batch, made when there is none."""
+        """Add the read of the token to a batch; create it if it is missing."""
         batch.add("SET", self.key, secrets.token_bytes(12), "NX")
         return batch.add("GET", self.key)
 
     def renew(self) -> None:
-        """Make everything that carries the present token stale; call it after the commit."""
-        redis.forget([self.key])
+        """Make all values with the current token stale; call it after the commit."""
+        redis.invalidate([self.key])

@@ -1,22 +1,22 @@
-"""The reads of one page, in stages: ask the caches, lease what they lack, query it, fill it in.
+"""The reads of one page, in stages: ask the caches, lease missing values, query them, fill.
 
-`run` takes several reads through the stages together: one round trip for what they ask, one for
-their leases, one statement for their queries, then the fills. A read that depends on the answer of
-another belongs to a later `run`.
+`run` takes several reads through the stages together: one round trip asks the caches, one takes
+leases, one statement runs all queries, then the fills. A read that depends on the answer of another
+belongs to a later `run`.
 
 The order of the stages keeps pages and caches consistent without a snapshot, and this module is the
 only place that knows it (docs/decisions/0001):
 
-- Leases come before the statement. A writer who commits in between takes the lease away, so no
-  cache is filled with rows of before the commit.
-- A read is never older than the reads in its `after`. They are asked for first; and where one of
-  them comes from the database, the read does too, by the same statement and so of one moment.
+- Leases come before the statement. A writer who commits in between deletes the lease, so no cache
+  is filled with rows from before the commit.
+- A read is never older than the reads in its `after`. Caches are asked for those first; if one of
+  them comes from the database, the read does too, in the same statement.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from socialsite.core.cache.lease import Asked, Lease, LeaseCache
+from socialsite.core.cache.lease import Lease, LeaseCache, Lookup
 from socialsite.core.db.compiled import UnionRead
 from socialsite.core.redis import Batch
 
@@ -24,35 +24,35 @@ T = TypeVar("T")
 
 
 class Read(Generic[T]):
-    """One part of a page. Its `value` is there after `run`."""
+    """One part of a page; `value` is available after `run`."""
 
     # Reads whose answers must not be newer than the answer of this one.
     after: Sequence["Read[Any]"] = ()
-    # Whether everything that it has to ask was asked.
+    # Whether all cache commands were sent.
     is_asked = False
 
     def ask(self, batch: Batch) -> None:
-        """Add the commands that ask the caches."""
+        """Add the commands that read the caches."""
 
     def take(self) -> None:
-        """Take the replies, if there are any."""
+        """Receive the replies, if any."""
 
     @property
     def is_cached(self) -> bool:
-        """Whether the caches gave the answer, so that no further stage is needed."""
+        """Whether the caches had the answer; then the further stages are skipped."""
         return True
 
     def lease(self, batch: Batch) -> None:
-        """Add the leases on what the caches lack."""
+        """Add the leases on missing values."""
 
     def query(self, union: UnionRead) -> None:
-        """Add the queries of what the caches lack.
+        """Add the queries of missing values.
 
-        A query whose columns do not fit the union is run here by itself.
+        A query whose columns do not fit the union runs here by itself.
         """
 
     def fill(self) -> None:
-        """Take the rows, and cache them where the leases were had."""
+        """Receive the rows, and cache those whose leases were acquired."""
 
     @property
     def value(self) -> T:
@@ -61,7 +61,7 @@ class Read(Generic[T]):
 
 
 def ask(*reads: Read[Any]) -> None:
-    """Ask the caches in one round trip, and leave the other stages to a later `run`."""
+    """Ask the caches in one round trip; a later `run` does the other stages."""
     fresh = [read for read in reads if not read.is_asked]
     if fresh:
         batch = Batch()
@@ -74,18 +74,18 @@ def ask(*reads: Read[Any]) -> None:
 
 
 def run(*reads: Read[Any], ahead: Sequence[Read[Any]] = ()) -> None:
-    """Take reads through all stages; what was asked before is not asked again.
+    """Take reads through all stages; caches that were asked before are not asked again.
 
     The reads `ahead` only join the two round trips: a later `run` finishes them.
     """
     ask(*reads, *ahead)
-    lacking = [*filter(_is_lacking, reads)]
-    leasing = [*lacking, *filter(_is_lacking, ahead)]
+    incomplete = [*filter(_is_incomplete, reads)]
+    leasing = [*incomplete, *filter(_is_incomplete, ahead)]
     if leasing:
         _lease(leasing)
-    if lacking:
-        _query(lacking)
-        _fill(lacking)
+    if incomplete:
+        _query(incomplete)
+        _fill(incomplete)
 
 
 def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
@@ -97,8 +97,8 @@ def _ask(read: Read[Any], batch: Batch, asked: list[Read[Any]]) -> None:
         asked.append(read)
 
 
-def _is_lacking(read: Read[Any]) -> bool:
-    """Tell whether the caches have no answer, or one older than another that comes later."""
+def _is_incomplete(read: Read[Any]) -> bool:
+    """Return True if the answer is not cached, or a read of `after` is not."""
     for other in read.after:
         if not other.is_cached:
             return True
@@ -127,8 +127,7 @@ def _fill(reads: Sequence[Read[Any]]) -> None:
 class ById(Read[Any], Generic[T]):
     """Answers by id: those that are `known` so far, and the ids that are needed and `missing`.
 
-    Ids that are `expect`ed are only asked for; those that are `need`ed are read from the database
-    too.
+    `expect`ed ids are looked up in the caches only; `need`ed ids are also read from the database.
     """
 
     def __init__(self, idents: Iterable[int] = ()) -> None:
@@ -139,7 +138,7 @@ class ById(Read[Any], Generic[T]):
         self.is_asked = not self.missing
 
     def expect(self, idents: Iterable[int]) -> None:
-        """Ask for some ids in the next round trip, whether they are needed or not."""
+        """Look up some ids in the next round trip, whether they are needed or not."""
         fresh = {*idents} - self._wanted
         if fresh:
             self._wanted |= fresh
@@ -154,8 +153,8 @@ class ById(Read[Any], Generic[T]):
             self.missing.update(missing)
             self.expect(missing)
 
-    def learn(self, found: Mapping[int, T]) -> None:
-        """Take answers."""
+    def add_found(self, found: Mapping[int, T]) -> None:
+        """Add answers that were found."""
         self.known.update(found)
         self.missing.difference_update(found)
 
@@ -171,21 +170,21 @@ class ById(Read[Any], Generic[T]):
 
 
 class Values(ById[T]):
-    """Facts of one cache; a subclass names it, and says how they are read."""
+    """Values of one cache; a subclass names the cache and reads the missing values."""
 
     cache: LeaseCache
 
-    _asked: Asked | None = None
+    _asked: Lookup | None = None
     _leases: tuple[Lease, ...] = ()
     _leased: frozenset[int] = frozenset()
     _rows: Mapping[int, bytes] = {}
 
     def read(self, idents: Collection[int]) -> Mapping[int, bytes]:
-        """Read facts from the database, as the cache keeps them."""
+        """Read values from the database, encoded as in the cache."""
         raise NotImplementedError
 
     def decode(self, found: Mapping[int, bytes]) -> Mapping[int, T]:
-        """Return the answers that facts stand for."""
+        """Return the decoded values."""
         raise NotImplementedError
 
     def ask(self, batch: Batch) -> None:
@@ -193,7 +192,7 @@ class Values(ById[T]):
 
     def take(self) -> None:
         if self._asked is not None:
-            self.learn(self.decode(self._asked.found))
+            self.add_found(self.decode(self._asked.found))
 
     def lease(self, batch: Batch) -> None:
         fresh = [*(self.missing - self._leased)]
@@ -207,11 +206,11 @@ class Values(ById[T]):
     def fill(self) -> None:
         for lease in self._leases:
             self.cache.fill(lease, self._rows)
-        self.learn(self.decode(self._rows))
+        self.add_found(self.decode(self._rows))
 
 
 class Numbers(Values[int]):
-    """Facts that are numbers."""
+    """Values that are numbers."""
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, int]:
         """Return the numbers."""

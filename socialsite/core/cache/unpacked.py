@@ -16,7 +16,7 @@ class Unpacked(dict[int, tuple[bytes, T]], Generic[T]):
         self.max_bytes = max_bytes
         self._bytes = 0
 
-    def keep(self, ident: int, packed: bytes, value: T) -> None:
+    def store(self, ident: int, packed: bytes, value: T) -> None:
         """Store a value; drop all others if they exceed the limit."""
         self._bytes += len(packed)
         if self._bytes > self.max_bytes:

@@ -42,7 +42,7 @@ def walk(
 
 
 def fill(
-    look: Callable[[list[int], int], Mapping[int, T]],
+    fetch: Callable[[list[int], int], Mapping[int, T]],
     runs: Iterable[list[Position]],
     size: int,
     *,
@@ -51,8 +51,8 @@ def fill(
 ) -> Page[T]:
     """Make one page from `head` and the visible positions of the runs.
 
-    `look(ids, most)` returns by id what the reader may see of these positions; more than `most` are
-    not needed. The first call covers `first` positions, by default `size` + 1.
+    `fetch(ids, most)` returns the items that the reader may see, by id; more than `most` are not
+    needed. The first call covers `first` positions, by default `size` + 1.
 
     The page is full, or the list ends with it. Only after ROUNDS_MAX rounds of hidden positions may
     a page be short and still have a `next`, below the last position checked.
@@ -64,7 +64,7 @@ def fill(
     for number, run in enumerate(runs if len(kept) <= size else (), start=1):
         for part in (run[:first], run[first:]) if number == 1 else (run,):
             if part and len(kept) <= size:
-                shown = look([position.id for position in part], size + 1 - len(kept))
+                shown = fetch([position.id for position in part], size + 1 - len(kept))
                 kept += [(place, shown[place.id]) for place in part if place.id in shown]
         if len(kept) > size:
             break

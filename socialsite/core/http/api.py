@@ -110,7 +110,7 @@ def to_app_error(error: BaseException) -> errors.AppError:
         case exceptions.ValidationError():
             return errors.InvalidInput(fields=_flat(error.detail))
         case exceptions.ParseError():
-            return errors.InvalidInput(_("The request could not be read."))
+            return errors.InvalidInput(_("The request could not be parsed."))
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return errors.NotAuthenticated()
         case exceptions.PermissionDenied() | PermissionDenied():
@@ -120,13 +120,13 @@ def to_app_error(error: BaseException) -> errors.AppError:
         case exceptions.MethodNotAllowed():
             return errors.MethodNotAllowed()
         case exceptions.UnsupportedMediaType() | exceptions.NotAcceptable():
-            return errors.UnsupportedMedia(_("This content type is not taken here."))
+            return errors.UnsupportedMedia(_("This content type is not supported here."))
         case exceptions.Throttled():
             return errors.RateLimited(retry_after=int(getattr(error, "wait", None) or 1))
         case RequestDataTooBig():
             return errors.PayloadTooLarge()
         case SuspiciousOperation() | BadRequest() | MultiPartParserError() | UnreadablePostError():
-            return errors.InvalidInput(_("The request could not be read."))
+            return errors.InvalidInput(_("The request could not be parsed."))
         case OSError() if error.errno in errors.DISK_FULL:
             logger.error("disk full: %s", error)
             return errors.Unavailable(retry_after=RETRY_AFTER_UNAVAILABLE)
@@ -184,7 +184,7 @@ class ErrorSerializer(serializers.Serializer[Any]):
     fields_ = serializers.DictField(
         child=serializers.ListField(child=serializers.CharField()),
         required=False,
-        help_text="input field → what is wrong with it",
+        help_text="input field → error text",
     )
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:

@@ -117,7 +117,7 @@ class FollowLimit(AppError):
     """The actor already follows the maximum number of people."""
 
     code, name, status = 10, "FOLLOW_LIMIT", 409
-    message = _("You follow as many people as is allowed.")
+    message = _("You have reached the maximum number of people you can follow.")
 
 
 class RateLimited(AppError):
@@ -130,7 +130,7 @@ class RateLimited(AppError):
 class SelfRelation(AppError):
     """An attempt to follow or block oneself."""
 
-    code, name, status, message = 12, "SELF_RELATION", 400, _("That person is you.")
+    code, name, status, message = 12, "SELF_RELATION", 400, _("You cannot do this to yourself.")
 
 
 class InvalidInput(AppError):
@@ -167,7 +167,7 @@ class MethodNotAllowed(AppError):
     """The address exists, but not with this HTTP method."""
 
     code, name, status = 18, "METHOD_NOT_ALLOWED", 405
-    message = _("This address does not answer that method.")
+    message = _("This address does not support that method.")
 
 
 class CsrfFailed(AppError):
@@ -214,14 +214,14 @@ class OtpRequired(AppError):
     """The password is correct, but the account also needs a two-factor code."""
 
     code, name, status = 25, "OTP_REQUIRED", 401
-    message = _("Please give the code of your authenticator app.")
+    message = _("Please enter the code from your authenticator app.")
 
 
 class OtpNotCorrected(AppError):
     """The two-factor code is wrong, already used, or too old."""
 
     code, name, status = 26, "OTP_NOT_CORRECTED", 401
-    message = _("This code is wrong or was used before.")
+    message = _("This code is wrong or was already used.")
 
 
 class TwoFactorNeeded(AppError):
@@ -235,4 +235,4 @@ class WrongLink(AppError):
     """The link of an e-mail is used, expired, or incomplete."""
 
     code, name, status = 28, "WRONG_LINK", 400
-    message = _("This link is no longer valid. Please ask for a new one.")
+    message = _("This link is no longer valid. Please request a new one.")

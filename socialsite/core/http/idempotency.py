@@ -30,14 +30,14 @@ from socialsite.core.rate_limits.budgets import Budget
 REPLAYED = "Idempotency-Replayed"
 
 
-class Made(NamedTuple):
+class Created(NamedTuple):
     """The response of a creating request, and the id by which `Show` finds the object again."""
 
     ident: int
     response: Response
 
 
-View = Callable[..., Made]
+View = Callable[..., Created]
 # Return the current body of the created object as its creator sees it; raises NotFound,
 # UserNotFound. The type of the request is the one that the view takes.
 Show = Callable[[Any, int], dict[str, Any]]
@@ -74,41 +74,41 @@ def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Res
             }
             raise InvalidInput(fields={"Idempotency-Key": [message]})
         fingerprint = _fingerprint(request)
-        kept = _kept(owner, key, fingerprint)
-        if kept is not None:
-            return _again(show, request, kept)
+        stored = _stored(owner, key, fingerprint)
+        if stored is not None:
+            return _again(show, request, stored)
         spend()
         try:
             return _first(owner, key, fingerprint, lambda: view(self, request, *args, **kwargs))
-        except _Taken:
-            kept = _kept(owner, key, fingerprint)
-            if kept is None:
+        except _KeyTaken:
+            stored = _stored(owner, key, fingerprint)
+            if stored is None:
                 raise IdempotencyConflict from None
-            return _again(show, request, kept)
+            return _again(show, request, stored)
 
     if budget is not None:
         run.budget = budget  # type: ignore[attr-defined]
     return run
 
 
-class _Taken(Exception):
+class _KeyTaken(Exception):
     """Another request committed the same key first."""
 
 
 @db.atomic
-def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Made]) -> Response:
+def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Created]) -> Response:
     try:
         with transaction.atomic():
             row = IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
     except IntegrityError:
-        raise _Taken from None
+        raise _KeyTaken from None
     made = act()
     row.status, row.made_id = made.response.status_code, made.ident
     row.save(update_fields=["status", "made_id"])
     return made.response
 
 
-def _kept(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
+def _stored(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
     row = IdempotencyKey.objects.filter(user_id=owner, key=key).first()
     if row is not None and row.fingerprint != fingerprint:
         raise IdempotencyConflict

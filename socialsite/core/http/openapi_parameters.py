@@ -7,7 +7,7 @@ from socialsite.core.http.api import FEED_MAX, FEED_SIZE, LIST_MAX, LIST_SIZE
 
 def _page(default: int, maximum: int) -> list[OpenApiParameter]:
     return [
-        OpenApiParameter("cursor", str, description="`next` of the page before"),
+        OpenApiParameter("cursor", str, description="`next` of the previous page"),
         OpenApiParameter("size", int, description=f"1 to {maximum}, default {default}"),
     ]
 
@@ -19,6 +19,6 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     str,
     OpenApiParameter.HEADER,
-    description="for 24 hours a repeat with the same key makes nothing: it has the first status and"
-    " shows what was made as it is now, 404 if it is gone or hidden; `Idempotency-Replayed: true`",
+    description="for 24 hours a repeat with the same key creates nothing, returns the first status"
+    " and the object as it is now, 404 if it is deleted or hidden; `Idempotency-Replayed: true`",
 )

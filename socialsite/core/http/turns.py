@@ -57,7 +57,7 @@ class Places:
                     raise refusal
             self._taken.update(self._keys(kind, owner))
 
-    def give_back(self, kind: str, owner: str) -> None:
+    def release(self, kind: str, owner: str) -> None:
         """Give a place back."""
         with self._changed:
             self._taken.subtract(self._keys(kind, owner))
@@ -142,7 +142,7 @@ def slow(kind: str, owner: object = "") -> Iterator[None]:
         yield
     finally:
         _inside.is_slow = False
-        served.places.give_back(kind, name)
+        served.places.release(kind, name)
 
 
 @contextmanager

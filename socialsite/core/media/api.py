@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
-from socialsite.core.http.idempotency import Made, idempotent
+from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
 from socialsite.core.media import pictures, space
 from socialsite.core.models import Media
@@ -27,7 +27,7 @@ class UploadSerializer(serializers.Serializer[Any]):
         " 25 megapixels (WEBP and CMYK: 8)"
     )
     alt = serializers.CharField(
-        required=False, max_length=Media.ALT_MAX, help_text="what the picture shows"
+        required=False, max_length=Media.ALT_MAX, help_text="description of the picture"
     )
 
 
@@ -96,9 +96,9 @@ class MediaView(APIView):
         picture = pictures.encode(file, _owner(request))
         file.seek(0)
         with pictures.no_orphans(picture):
-            return self._keep(request, picture, alt)
+            return self._store(request, picture, alt)
 
     @idempotent(_show)
-    def _keep(self, request: Request, picture: pictures.Picture, alt: str) -> Made:
-        item = pictures.keep(_owner(request), picture, alt)
-        return Made(item.pk, Response(shape(item), status=201))
+    def _store(self, request: Request, picture: pictures.Picture, alt: str) -> Created:
+        item = pictures.store(_owner(request), picture, alt)
+        return Created(item.pk, Response(shape(item), status=201))

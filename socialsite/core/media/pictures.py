@@ -59,7 +59,9 @@ TOO_LARGE = _(
     "A picture may have at most 10 MB, 16,384 pixels on each side and 25 megapixels"
     " (WEBP and CMYK: 8)."
 )
-TOO_MUCH_WORK = _("These pictures are too large together. Publish fewer or smaller ones at once.")
+TOO_MUCH_WORK = _(
+    "Together these pictures are too large. Please publish fewer or smaller ones at once."
+)
 NOT_A_PICTURE = _("This is not a JPEG, PNG, WEBP or GIF picture.")
 _NO_SUCH = _("There is no such picture of yours.")
 
@@ -133,7 +135,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     try:
         for picture, text in zip(pictures, texts, strict=True):
             with no_orphans(picture):
-                kept.append(keep(owner_id, picture, text))
+                kept.append(store(owner_id, picture, text))
     except BaseException:
         # Otherwise each retry on a full disk leaves pictures there until the sweep.
         for item in kept:
@@ -143,7 +145,7 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     return kept
 
 
-def keep(owner_id: int, picture: Picture, alt: str) -> Media:
+def store(owner_id: int, picture: Picture, alt: str) -> Media:
     """Write the files of a picture, then its row; safe to repeat with the same picture."""
     with space.room():
         files.write(picture.name, picture.data)

@@ -26,13 +26,13 @@ DAY_MS = 24 * 60 * 60 * 1000
 # An operator has to free space, so clients need not retry soon.
 RETRY_SECONDS = 600
 
-_USED_UP = _("Your pictures take up all the space that one person has.")
+_USED_UP = _("You have used all your space for pictures.")
 _NEW_USED_UP = _(
-    "Your pictures take up all the space that a new account has. You get more when your account"
+    "You have used all the space for pictures of a new account. You get more when your account"
     " is a week old."
 )
 _DISK_FULL = _(
-    "The site has no room for more pictures at the moment. Please try again later, or publish"
+    "The site has no space for more pictures at the moment. Please try again later, or publish"
     " without pictures."
 )
 

@@ -46,7 +46,7 @@ _shows: list[Shows] = []
 
 
 # --- functions that apps register ---------------------------------------------------------------
-def asked_before_sweeping(is_used: Uses) -> Uses:
+def register_use(is_used: Uses) -> Uses:
     """Register a function that says whether a picture is used; each app with pictures has one."""
     _uses.append(is_used)
     return is_used

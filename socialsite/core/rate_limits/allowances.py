@@ -76,19 +76,19 @@ def spent(takes: Sequence[Take]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        give_back(takes)
+        refund(takes)
         raise
 
 
-def give_back(takes: Sequence[Take]) -> None:
+def refund(takes: Sequence[Take]) -> None:
     """Give back tokens that were taken for work that was not done."""
     wanted = _limited(takes)
     if wanted:
-        _give_back(wanted)
+        _refund(wanted)
 
 
 @db.atomic
-def _give_back(wanted: Wanted) -> None:
+def _refund(wanted: Wanted) -> None:
     rows = _locked(list(wanted))
     for row in rows:
         take, rate = wanted[row.key]

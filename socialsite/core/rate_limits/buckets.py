@@ -83,7 +83,7 @@ class Grant:
 FREE = Grant(allowed=True)
 
 
-class Asked:
+class PendingTakes:
     """Takes of tokens in a batch; `grant` has the result once the batch has run."""
 
     def __init__(self, batch: redis.Batch, takes: Sequence[Take]) -> None:
@@ -116,7 +116,7 @@ class Asked:
 def take_all(takes: Sequence[Take]) -> Grant:
     """Take tokens of several budgets, or of none if one refuses; one round trip."""
     batch = redis.Batch()
-    asked = Asked(batch, takes)
+    asked = PendingTakes(batch, takes)
     batch.run()
     return asked.grant()
 
@@ -133,6 +133,6 @@ def spend(budget: Budget, owner: int | str, cost: int = 1) -> Grant:
     return grant
 
 
-def give_back(takes: Sequence[Take]) -> None:
+def refund(takes: Sequence[Take]) -> None:
     """Give back tokens that were taken for work that was not done."""
     take_all([one._replace(cost=-one.cost) for one in takes])

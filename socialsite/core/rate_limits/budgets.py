@@ -45,7 +45,7 @@ class Per(StrEnum):
     DEVICE = "account and browser"
 
 
-class Kept(StrEnum):
+class Store(StrEnum):
     """The place where a budget is counted; the values appear in the docs."""
 
     DATABASE = "database"
@@ -74,7 +74,7 @@ class Budget:
     capacity: int
     hourly: float
     per: Per
-    kept: Kept
+    store: Store
     about: str
     # Taken only for pages after the first, which are requested with `cursor` or `max_time`.
     deep: bool = False
@@ -117,43 +117,44 @@ def window_of(rate: Rate) -> int:
 
 # --- counted in the database --------------------------------------------------------------------
 SIGN_UP = Budget(
-    *("sign_up", 20, 60, Per.ADDRESS, Kept.DATABASE),
-    "Accounts made. A refused sign-up counts as sign_up_refused instead.",
+    *("sign_up", 20, 60, Per.ADDRESS, Store.DATABASE),
+    "Accounts created. A refused sign-up counts as sign_up_refused instead.",
 )
 SIGN_UP_NETWORK = Budget(
-    *("sign_up_network", 100, 300, Per.NETWORK, Kept.DATABASE), "Accounts made in a whole network."
+    *("sign_up_network", 100, 300, Per.NETWORK, Store.DATABASE),
+    "Accounts created from one network.",
 )
 MAIL_ASKER = Budget(
-    *("mail_asker", 20, 30, Per.ASKER, Kept.DATABASE),
-    "Mails asked for, sent or not: links that confirm an address or set a new password.",
+    *("mail_asker", 20, 30, Per.ASKER, Store.DATABASE),
+    "Mails requested, sent or not: links that confirm an address or set a new password.",
 )
 MAIL_NETWORK = Budget(
-    *("mail_network", 60, 120, Per.NETWORK, Kept.DATABASE),
-    "The same mails, asked for in a whole network.",
+    *("mail_network", 60, 120, Per.NETWORK, Store.DATABASE),
+    "The same mails, requested from one network.",
 )
 MAIL_RECIPIENT = Budget(
-    *("mail_recipient", 3, 4, Per.LINKS, Kept.DATABASE),
-    "Mails of one kind that somebody asked for; a further one is not sent.",
+    *("mail_recipient", 3, 4, Per.LINKS, Store.DATABASE),
+    "Mails of one kind that somebody requested; further mails are not sent.",
 )
 MAIL_MAILBOX = Budget(
-    *("mail_mailbox", 10, 10, Per.RECIPIENT, Kept.DATABASE),
-    "The same mails, for whichever accounts; a further one is not sent.",
+    *("mail_mailbox", 10, 10, Per.RECIPIENT, Store.DATABASE),
+    "The same mails for all accounts together; further mails are not sent.",
 )
 MAIL_SITE = Budget(
-    *("mail_site", 300, 600, Per.SITE, Kept.DATABASE),
-    "Mails that somebody asked for; a further one is sent later.",
+    *("mail_site", 300, 600, Per.SITE, Store.DATABASE),
+    "Mails that somebody requested; further mails are sent later.",
 )
 NOTICE = Budget(
-    *("notice", 5, 10, Per.RECIPIENT, Kept.DATABASE),
-    "Notices of one kind about one account: of a changed password, address or second factor.",
+    *("notice", 5, 10, Per.RECIPIENT, Store.DATABASE),
+    "Notices of one kind about one account: a changed password, address or second factor.",
 )
 NOTICE_SITE = Budget(
-    *("notice_site", 1000, 2000, Per.SITE, Kept.DATABASE),
-    "Notices of changed passwords, addresses and second factors; a further one is sent later.",
+    *("notice_site", 1000, 2000, Per.SITE, Store.DATABASE),
+    "Notices of changed passwords, addresses and second factors; further notices are sent later.",
 )
 INTROSPECT_REFUSED = Budget(
-    *("introspect_refused", 20, 60, Per.ADDRESS, Kept.DATABASE),
-    "Introspections without a right service key.",
+    *("introspect_refused", 20, 60, Per.ADDRESS, Store.DATABASE),
+    "Introspections without a valid service key.",
 )
 
 # --- failed attempts, counted in the database ---------------------------------------------------
@@ -162,131 +163,131 @@ INTROSPECT_REFUSED = Budget(
 # not the attacker. A success resets the first two budgets.
 QUARTER = 15 * MINUTE
 LOGIN_HERE = Guesses(
-    *("login_here", 5, 5, Per.HERE, Kept.DATABASE), "Wrong passwords.", cap=QUARTER, idle=True
+    *("login_here", 5, 5, Per.HERE, Store.DATABASE), "Wrong passwords.", cap=QUARTER, idle=True
 )
 LOGIN_DEVICE = Guesses(
-    *("login_device", 5, 5, Per.DEVICE, Kept.DATABASE),
+    *("login_device", 5, 5, Per.DEVICE, Store.DATABASE),
     "Wrong passwords from a browser that signed in to the account before.",
     cap=QUARTER,
     idle=True,
 )
 LOGIN_ADDRESS = Guesses(
-    *("login_address", 50, 50, Per.ADDRESS, Kept.DATABASE), "Wrong passwords of strangers."
+    *("login_address", 50, 50, Per.ADDRESS, Store.DATABASE), "Wrong passwords of strangers."
 )
 LOGIN_ACCOUNT = Guesses(
-    *("login_account", 100, 100 / 24, Per.ACCOUNT, Kept.DATABASE), "Wrong passwords of strangers."
+    *("login_account", 100, 100 / 24, Per.ACCOUNT, Store.DATABASE), "Wrong passwords of strangers."
 )
 # Codes are short, but only somebody who knows the password can try one.
 CODE_HERE = Guesses(
-    *("code_here", 5, 5, Per.HERE, Kept.DATABASE), "Wrong codes.", cap=QUARTER, idle=True
+    *("code_here", 5, 5, Per.HERE, Store.DATABASE), "Wrong codes.", cap=QUARTER, idle=True
 )
 CODE_DEVICE = Guesses(
-    *("code_device", 5, 5, Per.DEVICE, Kept.DATABASE),
+    *("code_device", 5, 5, Per.DEVICE, Store.DATABASE),
     "Wrong codes from a browser that signed in to the account before.",
     cap=QUARTER,
     idle=True,
 )
 CODE_ACCOUNT = Guesses(
-    *("code_account", 10, 10 / 24, Per.ACCOUNT, Kept.DATABASE),
+    *("code_account", 10, 10 / 24, Per.ACCOUNT, Store.DATABASE),
     "Wrong codes of strangers.",
     cap=QUARTER,
 )
 # Password and codes of a user who is already signed in. Only the thief of an open session would
 # guess codes here, so a success resets nothing.
 PASSWORD = Guesses(
-    *("password", 5, 5, Per.PERSON, Kept.DATABASE),
+    *("password", 5, 5, Per.PERSON, Store.DATABASE),
     "Wrong passwords of somebody who is signed in.",
     cap=QUARTER,
     idle=True,
 )
 OWN_CODE = Guesses(
-    *("own_code", 5, 5 / 24, Per.PERSON, Kept.DATABASE),
+    *("own_code", 5, 5 / 24, Per.PERSON, Store.DATABASE),
     "Wrong codes of somebody who is signed in.",
     cap=QUARTER,
 )
 SIGN_UP_REFUSED = Guesses(
-    *("sign_up_refused", 50, 50, Per.ADDRESS, Kept.DATABASE),
+    *("sign_up_refused", 50, 50, Per.ADDRESS, Store.DATABASE),
     "Sign-ups with a taken name, or against the rules.",
 )
 
 # --- writes, counted in Redis -------------------------------------------------------------------
 # Posts and reposts: each is delivered to all followers.
-PUBLISH = Budget(*("publish", 60, 120, Per.PERSON, Kept.REDIS), "Posts and reposts.")
-COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Kept.REDIS), "Comments and replies.")
+PUBLISH = Budget(*("publish", 60, 120, Per.PERSON, Store.REDIS), "Posts and reposts.")
+COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Store.REDIS), "Comments and replies.")
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
-    *("mark", 300, 10_800, Per.PERSON, Kept.REDIS),
-    "Likes, bookmarks, pins, comment settings and reposts taken back.",
+    *("mark", 300, 10_800, Per.PERSON, Store.REDIS),
+    "Likes, bookmarks, pins, comment settings and undone reposts.",
 )
 # People have to read the reports.
-REPORT = Budget(*("report", 20, 20, Per.PERSON, Kept.REDIS), "Reports.")
-DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Kept.REDIS), "Posts and comments deleted.")
+REPORT = Budget(*("report", 20, 20, Per.PERSON, Store.REDIS), "Reports.")
+DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Store.REDIS), "Posts and comments deleted.")
 # One bucket for follow and unfollow: alternating them would cost unlimited backfills (T27).
-FOLLOW = Budget(*("follow", 100, 3600, Per.PERSON, Kept.REDIS), "Follows and unfollows.")
-BLOCK = Budget(*("block", 60, 600, Per.PERSON, Kept.REDIS), "Blocks and unblocks.")
-UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Kept.REDIS), "Pictures uploaded.")
-PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Kept.REDIS), "Changes of one's profile.")
+FOLLOW = Budget(*("follow", 100, 3600, Per.PERSON, Store.REDIS), "Follows and unfollows.")
+BLOCK = Budget(*("block", 60, 600, Per.PERSON, Store.REDIS), "Blocks and unblocks.")
+UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Store.REDIS), "Pictures uploaded.")
+PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Store.REDIS), "Changes of one's profile.")
 NOTIFICATION = Budget(
-    *("notification", 300, 3600, Per.PERSON, Kept.REDIS),
-    "Notifications marked as read, and choices of notifications.",
+    *("notification", 300, 3600, Per.PERSON, Store.REDIS),
+    "Notifications marked as read, and changes of notification settings.",
 )
 ACCOUNT = Budget(
-    *("account", 30, 60, Per.PERSON, Kept.REDIS),
-    "Forms of one's password, e-mail address and second factor.",
+    *("account", 30, 60, Per.PERSON, Store.REDIS),
+    "Changes of one's password, e-mail address and second factor.",
 )
 DEVICES = Budget(
-    *("devices", 120, 1200, Per.PERSON, Kept.REDIS), "List of devices, and sign-outs of them."
+    *("devices", 120, 1200, Per.PERSON, Store.REDIS), "List of devices, and sign-outs of them."
 )
-LOGIN = Budget(*("login", 200, 2000, Per.ADDRESS, Kept.REDIS), "Log-ins, right or wrong.")
-REFRESH = Budget(*("refresh", 60, 600, Per.PERSON, Kept.REDIS), "New access tokens.")
-LINK = Budget(*("link", 60, 300, Per.ADDRESS, Kept.REDIS), "Links of mails that are opened.")
-WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Kept.REDIS), "Tickets for sockets.")
-LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Kept.REDIS), "Choices of a language.")
-STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Kept.REDIS), "Forms sent in the admin.")
+LOGIN = Budget(*("login", 200, 2000, Per.ADDRESS, Store.REDIS), "Log-ins, right or wrong.")
+REFRESH = Budget(*("refresh", 60, 600, Per.PERSON, Store.REDIS), "New access tokens.")
+LINK = Budget(*("link", 60, 300, Per.ADDRESS, Store.REDIS), "Links from mails that are opened.")
+WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Store.REDIS), "Tickets for sockets.")
+LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Store.REDIS), "Changes of the language.")
+STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Store.REDIS), "Forms sent in the admin.")
 
 # --- reads, counted in Redis: no human reader reaches these limits ------------------------------
 READ = Budget(
-    *("read", 3000, 36_000, Per.PERSON, Kept.REDIS),
-    "Pages and lists, but the first page of one's home feed.",
+    *("read", 3000, 36_000, Per.PERSON, Store.REDIS),
+    "Pages and lists, except the first page of one's home feed.",
 )
 DEEP_READ = Budget(
-    *("deep_read", 600, 7200, Per.PERSON, Kept.REDIS),
+    *("deep_read", 600, 7200, Per.PERSON, Store.REDIS),
     "Pages of lists and feeds after the first one.",
     deep=True,
 )
 GUEST_READ = Budget(
-    *("guest_read", 3000, 72_000, Per.GUEST, Kept.REDIS), "Pages and lists read by guests."
+    *("guest_read", 3000, 72_000, Per.GUEST, Store.REDIS), "Pages and lists read by guests."
 )
-SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Kept.REDIS), "Searches for people.")
+SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for people.")
 RELATION_READ = Budget(
-    *("relation_read", 600, 14_400, Per.PERSON, Kept.REDIS),
+    *("relation_read", 600, 14_400, Per.PERSON, Store.REDIS),
     "Lists of people, and states of relations.",
 )
 POLL = Budget(
-    *("poll", 600, 14_400, Per.PERSON, Kept.REDIS),
-    "Notifications read, and numbers of new posts and notifications.",
+    *("poll", 600, 14_400, Per.PERSON, Store.REDIS),
+    "Reads of notifications, and counts of new posts and notifications.",
 )
 SCHEMA = Budget(
-    *("schema", 60, 1200, Per.ADDRESS, Kept.REDIS), "The OpenAPI document and its page."
+    *("schema", 60, 1200, Per.ADDRESS, Store.REDIS), "The OpenAPI document and its page."
 )
 INTROSPECT = Budget(
-    *("introspect", 6000, 360_000, Per.SERVICE, Kept.REDIS), "Tokens that services ask about."
+    *("introspect", 6000, 360_000, Per.SERVICE, Store.REDIS), "Introspections by services."
 )
 
 # --- sockets, counted in each process -----------------------------------------------------------
-SOCKETS = Budget(*("sockets", 20, 0, Per.PERSON, Kept.PROCESS), "Sockets that are open.")
+SOCKETS = Budget(*("sockets", 20, 0, Per.PERSON, Store.PROCESS), "Sockets that are open.")
 SOCKETS_ADDRESS = Budget(
-    *("sockets_address", 500, 0, Per.ADDRESS, Kept.PROCESS), "Sockets that are open."
+    *("sockets_address", 500, 0, Per.ADDRESS, Store.PROCESS), "Sockets that are open."
 )
 HANDSHAKE = Budget(
-    *("handshake", 600, 14_400, Per.ADDRESS, Kept.PROCESS), "Sockets that are opened."
+    *("handshake", 600, 14_400, Per.ADDRESS, Store.PROCESS), "Sockets that are opened."
 )
-FRAME = Budget(*("frame", 30, 3600, Per.SOCKET, Kept.PROCESS), "Frames sent to the site.")
+FRAME = Budget(*("frame", 30, 3600, Per.SOCKET, Store.PROCESS), "Frames sent to the site.")
 
 # --- numbers ------------------------------------------------------------------------------------
 MENTIONS = Budget(
-    *("mentions", 10, 0, Per.TEXT, Kept.NOWHERE),
-    "People who are notified that a post or comment names them; further names are links only.",
+    *("mentions", 10, 0, Per.TEXT, Store.NOWHERE),
+    "People notified that a post or comment mentions them; further mentions are only links.",
 )
 
 TABLE: dict[str, Budget] = {
@@ -324,7 +325,7 @@ def read(environ: Mapping[str, str], *, lifted: bool = False) -> dict[str, Rate 
 
 def _is_lifted(row: Budget) -> bool:
     """Return whether `lifted` removes this budget; guessing and plain maximums stay limited."""
-    return not isinstance(row, Guesses) and row.kept is not Kept.NOWHERE
+    return not isinstance(row, Guesses) and row.store is not Store.NOWHERE
 
 
 class BadBudgets(Exception):

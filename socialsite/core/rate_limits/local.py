@@ -73,7 +73,7 @@ def leave(budget: Budget, owner: str) -> None:
         del _held[key]
 
 
-def forget() -> None:
+def reset() -> None:
     """Reset all counts, for tests."""
     _buckets.clear()
     _held.clear()

@@ -19,7 +19,7 @@ from rest_framework.throttling import BaseThrottle
 
 from socialsite.core.http import ip_addresses
 from socialsite.core.rate_limits import buckets, budgets
-from socialsite.core.rate_limits.buckets import Asked, Grant, Take
+from socialsite.core.rate_limits.buckets import Grant, PendingTakes, Take
 from socialsite.core.rate_limits.budgets import Budget, Per
 from socialsite.core.redis import Batch
 from socialsite.core.runtime.service_keys import Service
@@ -67,23 +67,23 @@ def prepare(request: HttpRequest, rows: Takes) -> None:
         request.budgets, request.asked = wanted, None  # type: ignore[attr-defined]
 
 
-def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> Asked:
+def ask(batch: Batch, request: HttpRequest | None, user_id: int) -> PendingTakes:
     """Request a person's tokens in a batch; `spend` reads the answer.
 
     Requests nothing until the budgets of the request are known.
     """
     if request is None or not hasattr(request, "budgets"):
-        return Asked(batch, [])
-    request.asked = asked = Asked(batch, _due(request, user_id))  # type: ignore[attr-defined]
+        return PendingTakes(batch, [])
+    request.asked = asked = PendingTakes(batch, _due(request, user_id))  # type: ignore[attr-defined]
     return asked
 
 
-def forget(request: HttpRequest | None, asked: Asked) -> None:
+def refund(request: HttpRequest | None, asked: PendingTakes) -> None:
     """Give back the requested tokens of a refused person."""
     if request is not None:
         request.asked = None  # type: ignore[attr-defined]
     if asked.takes and asked.grant().allowed:
-        buckets.give_back(asked.takes)
+        buckets.refund(asked.takes)
 
 
 def spend(request: HttpRequest) -> None:
@@ -97,7 +97,7 @@ def spend_as(request: HttpRequest, user_id: int | None) -> None:
 
 
 def _take(request: HttpRequest, user_id: int | None) -> Grant:
-    asked: Asked | None = getattr(request, "asked", None)
+    asked: PendingTakes | None = getattr(request, "asked", None)
     return buckets.take_all(_due(request, user_id)) if asked is None else asked.grant()
 
 

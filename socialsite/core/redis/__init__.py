@@ -5,9 +5,9 @@ Keys and their contents belong to the `cache` modules of the apps and to `core.c
 Redis is disposable. Every caller must be right without it: it catches `RedisDown` and reads the
 database. After a failure the circuit breaker raises `RedisDown` at once for BREAK_SECONDS.
 
-`forget` deletes keys that a commit made wrong, and `publish` sends messages to sockets. If Redis
-does not answer, both are owed: keys are deleted before the next command of this process, messages
-are sent soon after Redis is back. A thread takes care of both.
+`invalidate` deletes keys that a commit made outdated; `publish` sends messages to subscribers.
+While Redis is down, both add to a backlog that a thread works off: the keys are deleted before any
+other command of this process, the messages are sent a moment after Redis is back.
 """
 
 import contextlib
@@ -60,17 +60,17 @@ def client() -> "redis.Redis":
     return cast("redis.Redis", get_redis_connection("default"))
 
 
-class _Owed:
+class _Backlog:
     """Keys to delete and messages to send as soon as Redis answers.
 
-    Too many keys, and everything is deleted; too many messages, and the last are lost. A message is
-    owed once, whatever is said how often.
+    Above LIMIT keys the whole database is flushed; messages above MESSAGES_LIMIT are dropped. Equal
+    messages are sent once.
     """
 
     LIMIT = 50_000
     MESSAGES_LIMIT, MESSAGES_EACH = 10_000, 1_000
     PAUSE_SECONDS = 0.5
-    # Who listens takes longer to be back than who asks: the channel layer sleeps for a second.
+    # Subscribers reconnect later than clients: the channel layer sleeps for a second.
     LISTENERS_SECONDS = 2.0
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class _Owed:
                 self._thread = threading.Thread(target=self._collect, daemon=True)
                 self._thread.start()
 
-    def pay(self, connection: "redis.Redis") -> None:
+    def settle(self, connection: "redis.Redis") -> None:
         with self._lock:
             keys = list(self._keys)
             if len(keys) > self.LIMIT:
@@ -102,7 +102,7 @@ class _Owed:
             self._keys.clear()
 
     def clear(self) -> None:
-        """Owe nothing any more; the thread that would have paid ends by itself."""
+        """Drop everything; the thread ends by itself."""
         with self._lock:
             self._keys.clear()
             self._messages.clear()
@@ -133,54 +133,54 @@ class _Owed:
                     self._messages.pop(message, None)
 
 
-owed = _Owed()
+backlog = _Backlog()
 
 
-def forget(keys: Sequence[str]) -> None:
-    """Delete keys that a commit made wrong; later, if Redis does not answer. Never raises."""
+def invalidate(keys: Sequence[str]) -> None:
+    """Delete keys that a commit made outdated; if Redis is down, later. Never raises."""
     if not keys:
         return
     try:
         call(lambda connection: connection.delete(*keys))
     except RedisDown as error:
         logger.warning("%d keys are deleted when Redis is back: %s", len(keys), error)
-        owed.add(keys)
+        backlog.add(keys)
 
 
 def publish(messages: Sequence[Sequence[Any]]) -> None:
-    """Send commands to who listens; without Redis late, twice or never. Never raises."""
+    """Send messages to subscribers; if Redis is down, late, twice or never. Never raises."""
     if not messages:
         return
     try:
         call(functools.partial(_replies, commands=messages))
     except RedisDown as error:
         logger.warning("%d messages are sent when Redis is back: %s", len(messages), error)
-        owed.add(messages=messages)
+        backlog.add(messages=messages)
 
 
-_is_left_out: ContextVar[bool] = ContextVar("is_left_out", default=False)
+_is_bypassed: ContextVar[bool] = ContextVar("is_bypassed", default=False)
 
 
 @contextlib.contextmanager
-def left_out() -> Iterator[None]:
-    """Let what runs inside find Redis down, to see what it says from the database alone."""
-    token = _is_left_out.set(True)
+def bypassed() -> Iterator[None]:
+    """Make Redis appear down inside the block, so that only the database is read."""
+    token = _is_bypassed.set(True)
     try:
         yield
     finally:
-        _is_left_out.reset(token)
+        _is_bypassed.reset(token)
 
 
 def call(function: Callable[["redis.Redis"], T]) -> T:
     """Run a function on the client; RedisDown instead of any Redis error."""
-    if _is_left_out.get():
-        raise RedisDown("left out")
+    if _is_bypassed.get():
+        raise RedisDown("bypassed")
     breaker.check()
     try:
         connection = client()
         _settle(connection)
-        if owed:
-            owed.pay(connection)
+        if backlog:
+            backlog.settle(connection)
         answer = function(connection)
     except redis.RedisError as error:
         if isinstance(error, redis.ConnectionError | redis.TimeoutError):
@@ -193,7 +193,7 @@ def call(function: Callable[["redis.Redis"], T]) -> T:
 
 
 class _Later(threading.local):
-    """Commands of this thread that nobody waits for, while they are gathered."""
+    """Commands of this thread whose replies nobody awaits, while they are gathered."""
 
     commands: list[Sequence[Any]] | None = None
 
@@ -203,7 +203,7 @@ _later = _Later()
 
 @contextlib.contextmanager
 def gathered() -> Iterator[None]:
-    """Send what is given to `send_later` inside in one round trip at the end."""
+    """Send the `send_later` commands of the block in one round trip at its end."""
     if _later.commands is not None:
         yield
         return
@@ -216,7 +216,7 @@ def gathered() -> Iterator[None]:
 
 
 def send_later(*command: Any) -> None:
-    """Send a command whose answer does not matter: now, or where it is `gathered`. Never raises."""
+    """Send a command whose reply does not matter, now or when `gathered` ends. Never raises."""
     if _later.commands is None:
         _send_unasked([command])
     else:
@@ -224,7 +224,7 @@ def send_later(*command: Any) -> None:
 
 
 def _send_unasked(commands: Sequence[Sequence[Any]]) -> None:
-    """Send commands and go on: who talks to Redis next from this thread reads the answers."""
+    """Send commands without waiting; the thread's next call to Redis reads the replies."""
     if not commands:
         return
     with contextlib.suppress(RedisDown):
@@ -232,7 +232,7 @@ def _send_unasked(commands: Sequence[Sequence[Any]]) -> None:
 
 
 class Promise(Generic[T]):
-    """The value of one read of a Batch, there after the batch was run."""
+    """The value of one read of a Batch, available after the batch has run."""
 
     __slots__ = ("_ready", "_value")
 
@@ -241,7 +241,7 @@ class Promise(Generic[T]):
         self._value: T | None = None
 
     def set(self, value: T) -> None:
-        """Keep the value."""
+        """Store the value."""
         self._value, self._ready = value, True
 
     @property
@@ -260,9 +260,8 @@ class Promise(Generic[T]):
 class Batch:
     """Commands of several apps, sent in one round trip.
 
-    What is read by `get` goes out first, all keys in one command, and then the others in order.
-    Without Redis the promises raise RedisDown when their value is asked for, and so does a promise
-    whose command alone failed.
+    The keys of all `get` calls go first, in one MGET; the other commands follow in order. The
+    `value` of a promise raises RedisDown if Redis was down, or if its own command failed.
     """
 
     def __init__(self) -> None:
@@ -273,25 +272,25 @@ class Batch:
 
     @functools.cached_property
     def in_transaction(self) -> bool:
-        """Whether it is for a transaction, which must not be told what a cache believes."""
+        """Whether a transaction is open: it must not read caches, which ignore its writes."""
         return db.in_transaction()
 
     def get(self, keys: Sequence[str], read: Callable[[list[bytes | None]], T]) -> Promise[T]:
-        """Read the texts of some keys; None where there is none, or something else than a text."""
+        """Read the strings of some keys; None for a missing key or another type."""
         promise: Promise[T] = Promise()
         self._keys += keys
         self._gets.append((promise, len(keys), read))
         return promise
 
     def add(self, *command: Any, read: Callable[[Any], T] | None = None) -> Promise[T]:
-        """Put one command, its name and arguments, into the batch."""
+        """Add one command, its name and arguments."""
         promise: Promise[T] = Promise()
         self._commands.append(command)
         self._promises.append((promise, read))
         return promise
 
     def run(self) -> None:
-        """Send what was added since the last run; never raises for Redis."""
+        """Send the commands added since the last run; never raises RedisDown."""
         keys, gets, self._keys, self._gets = self._keys, self._gets, [], []
         commands, promises, self._commands, self._promises = self._commands, self._promises, [], []
         if keys:
@@ -328,14 +327,14 @@ def _post(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> None:
 
 
 def _replies(connection: "redis.Redis", commands: Sequence[Sequence[Any]]) -> list[Any]:
-    """Send commands at once and return their replies; an error of one is its reply."""
+    """Send commands together and return their replies; a failed command's reply is its error."""
     return wire_of(connection.connection_pool).ask(commands)
 
 
 def _settle(connection: "redis.Redis") -> None:
-    """Read the answers that nobody waited for; what needed a script that was not there goes again.
+    """Read the replies of posted commands; send those again whose script was not loaded.
 
-    So what a thread asks for comes after what it sent. A wire that broke meanwhile has no answers.
+    So a thread's reads run after its earlier writes. A broken wire has no replies.
     """
     wire = wire_of(connection.connection_pool)
     if not wire.posted:
@@ -382,5 +381,5 @@ class Script:
         return reply.value
 
     def command(self, keys: Sequence[str], args: Sequence[Any]) -> tuple[Any, ...]:
-        """Return it as a command for a Batch, which knows what to do if Redis lacks the script."""
+        """Return the script as a command for a Batch, which loads missing scripts."""
         return ("EVALSHA", self._sha, len(keys), *keys, *args)

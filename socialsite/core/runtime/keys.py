@@ -91,7 +91,7 @@ def parse(text: str) -> Key:
     if len(text.encode()) < SECRET_BYTES:
         raise ValueError(f"is too short: a secret has at least {SECRET_BYTES} bytes")
     if len(set(text)) < SECRET_CHARACTERS:
-        raise ValueError("is too easy to guess: make one by `manage.py make_key`")
+        raise ValueError("is too easy to guess: generate one with `manage.py make_key`")
     kid = hashlib.sha256(b"kid:" + text.encode()).hexdigest()[:8]
     return Key(kid, "HS256", verifying=text, signing=text)
 

@@ -30,7 +30,7 @@ def tune() -> None:
         _mallopt(M_ARENA_MAX, HEAPS)
 
 
-def give_back() -> None:
+def release() -> None:
     """Return the free parts of the heaps to the system; takes a few milliseconds."""
     if _malloc_trim is not None:
         _malloc_trim(0)

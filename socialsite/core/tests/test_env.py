@@ -48,7 +48,7 @@ def test_nothing_set_is_the_embedded_mode_with_its_own_keys(read, tmp_path) -> N
     assert read().SECRET_KEY == env.SECRET_KEY == json.loads(kept.read_text())["SECRET_KEY"]
 
 
-def test_a_site_that_sets_no_token_of_metrics_makes_one_and_keeps_it(read, tmp_path) -> None:
+def test_a_site_without_a_metrics_token_generates_and_stores_one(read, tmp_path) -> None:
     own = {"SECRET_KEY": "s" * 50, "JWT_KEYS": keys.new("secret")}
     env = read(**FULL, SITE_URL="https://site.example", **own)
     kept = tmp_path / "keys.json"
@@ -60,7 +60,7 @@ def test_a_site_that_sets_no_token_of_metrics_makes_one_and_keeps_it(read, tmp_p
     assert env.METRICS_TOKEN not in (env.SECRET_KEY, *env.JWT_KEYS)
 
 
-def test_keys_of_an_older_version_stay_and_get_what_they_lack(read, tmp_path) -> None:
+def test_keys_of_an_older_version_stay_and_missing_ones_are_added(read, tmp_path) -> None:
     old = {"SECRET_KEY": "s" * 64, "JWT_KEY": keys.new("secret")}
     (tmp_path / "keys.json").write_text(json.dumps(old))
     with ThreadPoolExecutor(8) as pool:
@@ -72,7 +72,7 @@ def test_keys_of_an_older_version_stay_and_get_what_they_lack(read, tmp_path) ->
     assert [path.name for path in tmp_path.glob("keys*")] == ["keys.json"]
 
 
-def test_where_no_keys_can_be_kept_the_start_ends_with_a_readable_line(read, tmp_path) -> None:
+def test_a_start_that_cannot_store_keys_ends_with_a_readable_line(read, tmp_path) -> None:
     (tmp_path / "keys.json").mkdir()
     with pytest.raises(SystemExit) as caught:
         read()
@@ -164,7 +164,7 @@ def test_every_mistake_has_its_line(read) -> None:
     assert len(str(caught.value).splitlines()) == 3
 
 
-def test_a_site_with_https_gets_demo_data_only_when_asked(read) -> None:
+def test_a_site_with_https_gets_demo_data_only_on_request(read) -> None:
     assert read().DEMO is True
     assert read(SITE_URL="https://example.org").DEMO is False
     assert read(SITE_URL="https://example.org", DEMO="1").DEMO is True
@@ -225,7 +225,7 @@ def test_a_bad_budget_ends_the_start_with_a_readable_line(read, name, value, sai
     assert said in line
 
 
-def test_a_bad_budget_is_told_beside_other_mistakes(read) -> None:
+def test_a_bad_budget_is_reported_with_other_mistakes(read) -> None:
     with pytest.raises(SystemExit) as caught:
         read(PORT="x", BUDGET_SIGN_UP="x", BUDGET_X="0")
     assert len(str(caught.value).splitlines()) == 4

@@ -35,7 +35,7 @@ def test_an_id_has_19_digits_and_fits_a_signed_64_bit_column() -> None:
     assert ids.MIN_ID <= made <= ids.MAX_ID
 
 
-def test_an_id_tells_when_it_was_made() -> None:
+def test_an_id_contains_its_creation_time() -> None:
     before = time.time_ns() // 1_000_000
     made = ids.new_id()
     after = time.time_ns() // 1_000_000

@@ -55,19 +55,19 @@ def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
     assert redis.call(lambda connection: connection.ping())
 
 
-def test_who_leaves_redis_out_finds_it_down_and_nobody_else_does() -> None:
+def test_redis_appears_down_only_inside_bypassed() -> None:
     others: list[object] = []
 
     def another() -> None:
         others.append(redis.call(lambda connection: connection.ping()))
 
-    with redis.left_out():
+    with redis.bypassed():
         batch = redis.Batch()
         asked: Promise[Any] = batch.add("GET", "x")
         batch.run()
         with pytest.raises(redis.RedisDown):
             asked.value  # noqa: B018
-        with pytest.raises(redis.RedisDown, match="left out"):
+        with pytest.raises(redis.RedisDown, match="bypassed"):
             redis.call(lambda connection: connection.ping())
         thread = threading.Thread(target=another)
         thread.start()
@@ -127,7 +127,7 @@ def test_one_failed_command_of_a_batch_spoils_no_other() -> None:
         _ = bad.value
 
 
-def test_a_batch_without_redis_does_not_raise_until_a_value_is_asked_for(broken) -> None:
+def test_a_batch_without_redis_does_not_raise_until_a_value_is_read(broken) -> None:
     batch = redis.Batch()
     promise: Promise[Any] = batch.add("GET", "a")
     batch.run()
@@ -175,7 +175,7 @@ def script(tmp_path):
     return redis.script(str(tmp_path / "cache.py"), "look")
 
 
-def test_a_script_runs_by_its_file_also_after_redis_forgot_it(script) -> None:
+def test_a_script_is_loaded_again_after_redis_lost_it(script) -> None:
     redis.call(lambda connection: connection.set("a", "1"))
     assert script(["a"], ["x"]) == [b"1", b"x"]
     redis.call(lambda connection: connection.script_flush())
@@ -235,7 +235,7 @@ def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
     assert len(hanging.held) == 1  # retries would add more, each with the same wait
 
 
-def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, monkeypatch) -> None:
+def test_the_backlog_thread_ends_without_commands_after_a_clear(round_trips, monkeypatch) -> None:
     """A thread that outlives its test would make a round trip in the next one."""
     sleeps, cleared = threading.Event(), threading.Event()
 
@@ -244,10 +244,10 @@ def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, mon
         assert cleared.wait(60)
 
     monkeypatch.setattr(redis, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    redis.owed.add(["a"])
-    thread = redis.owed._thread
+    redis.backlog.add(["a"])
+    thread = redis.backlog._thread
     assert sleeps.wait(60)
-    redis.owed.clear()
+    redis.backlog.clear()
     cleared.set()
     assert thread is not None
     thread.join(60)
@@ -255,7 +255,7 @@ def test_who_was_to_pay_what_is_owed_no_more_asks_redis_nothing(round_trips, mon
 
 
 # --- deferred commands --------------------------------------------------------------------------
-def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_trips) -> None:
+def test_later_commands_are_sent_at_once_or_gathered_in_one_round_trip(round_trips) -> None:
     def value() -> bytes | str | None:
         return redis.call(lambda connection: connection.get("a"))
 
@@ -272,7 +272,7 @@ def test_what_is_sent_later_goes_at_once_or_gathered_in_one_round_trip(round_tri
     assert value() == b"3"
 
 
-def test_what_was_gathered_is_sent_although_the_work_failed_and_raises_nothing_without_redis(
+def test_gathered_commands_are_sent_after_an_error_and_never_raise(
     dead_redis,
 ) -> None:
     def fail() -> None:
@@ -287,7 +287,7 @@ def test_what_was_gathered_is_sent_although_the_work_failed_and_raises_nothing_w
     assert redis.call(lambda connection: connection.get("a")) == b"1"
 
 
-def test_what_nobody_waits_for_is_done_before_what_this_thread_asks_next() -> None:
+def test_posted_commands_run_before_the_next_read_of_the_thread() -> None:
     for number in range(50):
         redis.send_later("SET", "later", number)
         redis.send_later("NO-SUCH-COMMAND")
@@ -299,7 +299,7 @@ def test_what_nobody_waits_for_is_done_before_what_this_thread_asks_next() -> No
         assert promise.value == b"again"
 
 
-def test_what_nobody_waits_for_is_done_by_a_redis_that_lost_its_scripts(tmp_path: Path) -> None:
+def test_posted_commands_run_after_redis_lost_its_scripts(tmp_path: Path) -> None:
     (tmp_path / "set.lua").write_text("return redis.call('SET', KEYS[1], ARGV[1])")
     script = redis.Script(tmp_path / "set.lua")
     redis.call(lambda client: client.script_flush())

@@ -45,11 +45,11 @@ TEXTS = st.lists(st.sampled_from(WORDS), max_size=14).map("".join)
         ),
     ],
 )
-def test_what_is_found_in_a_text(text: str, found: list[str]) -> None:
+def test_spans_of_a_text_are_found(text: str, found: list[str]) -> None:
     assert [text[start:end] for start, end, _ in spans(text)] == found
 
 
-def test_spans_say_of_what_kind_they_are() -> None:
+def test_spans_have_a_kind() -> None:
     text = "@alice1 https://x.example www.x.example a@x.example"
     kinds = [Kind.NAME, Kind.ADDRESS, Kind.BARE, Kind.MAIL]
     assert [span.kind for span in spans(text)] == kinds

@@ -100,7 +100,7 @@ def test_every_method_is_called_and_proves_something() -> None:
                 assert call.method != "get" or call.sees, f"{call.path} proves nothing"
 
 
-def test_only_the_addresses_of_relations_tell_who_blocks_whom() -> None:
+def test_only_the_addresses_of_relations_reveal_blocks() -> None:
     """For all other addresses somebody who blocks the reader does not exist."""
     told = {
         address
@@ -324,7 +324,7 @@ class Walk:
                             self.check(reader, call, is_api)
 
     # --- the admin ------------------------------------------------------------------------------
-    def staff_find(self) -> list[str]:
+    def find_as_staff(self) -> list[str]:
         """Let staff read the admin by following its links; return all of its addresses."""
         paths = []
         for name, listed in ADMIN.items():
@@ -356,7 +356,7 @@ class Walk:
             self.wrong.append(f"{self.state}: staff {path}: {answer.status_code}, lacks {lacks}")
         return text
 
-    def keep_out(self, readers: Sequence[str], paths: Iterable[str]) -> None:
+    def refuse(self, readers: Sequence[str], paths: Iterable[str]) -> None:
         """Request admin pages as people without staff rights: nothing may be shown or done."""
         marks = [*self.world.marks.values(), *self.world.of_gone]
         asked = [("get", reader) for reader in readers] + [("post", readers[-1])]
@@ -415,7 +415,7 @@ def test_nobody_finds_anything_that_is_not_for_them(
     walk = Walk(world, api_for)
     walk.remember()  # fills the caches with what will be forbidden
     world.block()
-    staff_pages = walk.staff_find()
+    staff_pages = walk.find_as_staff()
     for state, some in readers.items():
         walk.state = state
         with contextlib.ExitStack() as stack:
@@ -431,7 +431,7 @@ def test_nobody_finds_anything_that_is_not_for_them(
             walk.all(some, reads_only=state in ("banned", "cold"))
             members = [name for name in some if name != "staff"]
             if state != "cold":
-                walk.keep_out(members if state == "blocked" else members[-1:], staff_pages)
+                walk.refuse(members if state == "blocked" else members[-1:], staff_pages)
     assert not walk.wrong, "\n".join(walk.wrong)
 
 

@@ -82,13 +82,13 @@ class Crowd:
             feeds_actions.repost(person, self.posts[name])
             relations_actions.follow(person, self.users[name])
 
-    async def heard(self) -> dict[str, list[Any]]:
+    async def received(self) -> dict[str, list[Any]]:
         """Return the messages of each reader since the last call."""
         ids = [self.users[name].pk for name in self.sockets]
         await in_thread(hints.push, ids, LAST)
         found: dict[str, list[Any]] = {name: [] for name in self.sockets}
         for name, socket in self.sockets.items():
-            while (message := await socket.hears()) != LAST:
+            while (message := await socket.receive()) != LAST:
                 found[name].append(message)
         return found
 
@@ -101,7 +101,7 @@ def block(crowd: Crowd) -> None:
     relations_actions.block(users["mutual"], crowd.hidden)
 
 
-def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
+def test_sockets_get_nothing_across_a_block_or_from_somebody_banned(
     make_user: Any, api_for: Any, drain: Any
 ) -> None:
     crowd = Crowd(make_user)
@@ -128,27 +128,27 @@ def test_sockets_are_told_nothing_across_a_block_or_of_somebody_banned(
         assert await closed.open()
         assert (await closed.code())[0] == 4001
         await in_thread(drain)
-        tell(await crowd.heard())
+        compare(await crowd.received())
 
         await in_thread(crowd.act, crowd.hidden, MEMBERS)
         await in_thread(drain)
-        tell(await crowd.heard())
+        compare(await crowd.received())
 
         # Actions of a banned person cause no hints; Gone's followers get them before the ban.
         await in_thread(crowd.act, crowd.gone, (*MEMBERS, *APART))
         await in_thread(accounts_actions.ban, crowd.gone)
         await in_thread(drain)
-        assert not any((await crowd.heard()).values())
+        assert not any((await crowd.received()).values())
         for socket in crowd.sockets.values():
             await socket.leave()
 
     run(scenario)
 
 
-def tell(heard: dict[str, list[Any]]) -> None:
+def compare(received: dict[str, list[Any]]) -> None:
     """Compare the hints about Hidden's actions with the readers who may get them."""
-    assert {name: heard[name] for name in APART} == {name: [] for name in APART}
+    assert {name: received[name] for name in APART} == {name: [] for name in APART}
     for name in MEMBERS:
-        assert NEWS in heard[name], name
-        assert (POSTS in heard[name]) == (name == "follower")
-        assert all(message in (POSTS, NEWS) for message in heard[name])
+        assert NEWS in received[name], name
+        assert (POSTS in received[name]) == (name == "follower")
+        assert all(message in (POSTS, NEWS) for message in received[name])

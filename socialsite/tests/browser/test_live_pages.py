@@ -40,7 +40,7 @@ def browser() -> Iterator[Browser]:
         yield found
 
 
-def told(page: Page) -> str:
+def notice_of(page: Page) -> str:
     return page.locator("#notice").inner_text()
 
 
@@ -53,7 +53,7 @@ def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[f
         page = member.open(context, page)
         since = member.log_in()
         times.append(seconds_until_told(page, since))
-        assert told(page) == ANOTHER_CHROME
+        assert notice_of(page) == ANOTHER_CHROME
         assert page.url == f"{member.site}/login?next=%2F"
         expect(page.get_by_test_id("login")).to_be_visible()
     context.close()
@@ -81,7 +81,7 @@ def test_the_same_in_one_process(browser: Browser, tmp_path: Path) -> None:
     ("trouble", "first"),
     [("deaf", "page"), ("killed", "page"), ("killed", "trouble"), ("hanging", "page")],
 )
-def test_with_a_dead_channel_layer_the_page_is_out_within_seconds_and_says_why(
+def test_with_a_dead_channel_layer_the_page_signs_out_within_seconds_with_the_reason(
     trouble: str, first: str, stack: Stack, browser: Browser
 ) -> None:
     member = Member(stack.url, f"{trouble}{first}"[:16])
@@ -93,7 +93,7 @@ def test_with_a_dead_channel_layer_the_page_is_out_within_seconds_and_says_why(
         page = page or member.open(context)
         opened = time.monotonic() - began  # about a second, unless the machine is busy
         assert seconds_until_told(page, member.log_in()) < max(6 + 4, 4 * opened)
-    assert told(page) == ANOTHER_CHROME
+    assert notice_of(page) == ANOTHER_CHROME
     context.close()
 
 
@@ -143,7 +143,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
 
     seconds_until_told(firefox, 0)
     expected = "Your password was changed on Chrome, Windows. Please log in with the new one."
-    assert told(firefox) == expected
+    assert notice_of(firefox) == expected
     assert is_the_same_document(other_tab)
     for tab in (page, other_tab):
         tab.goto("/")
@@ -152,7 +152,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
     context.close()
 
 
-def test_a_browser_that_was_closed_is_told_the_next_day(stack: Stack, browser: Browser) -> None:
+def test_a_closed_browser_gets_the_reason_the_next_day(stack: Stack, browser: Browser) -> None:
     member = Member(stack.url, "laptop1")
     member.log_in()
     context: BrowserContext = member.browser(browser)
@@ -184,9 +184,7 @@ class Audience:
         self.author("POST", "posts", content="hello")
 
 
-def test_a_count_that_fails_is_asked_again_and_so_is_one_that_a_hint_overtook(
-    stack: Stack, browser: Browser
-) -> None:
+def test_a_failed_or_overtaken_count_is_fetched_again(stack: Stack, browser: Browser) -> None:
     audience = Audience(stack, browser, "asked")
     failures = iter([429, 503])
     held: list[Route] = []
@@ -213,7 +211,7 @@ def test_a_count_that_fails_is_asked_again_and_so_is_one_that_a_hint_overtook(
 
 
 @pytest.mark.parametrize("trouble", ["killed", "hanging"])
-def test_what_was_published_while_nobody_could_be_told_is_announced_afterwards(
+def test_posts_published_during_an_outage_are_announced_afterwards(
     trouble: str, stack: Stack, browser: Browser
 ) -> None:
     audience = Audience(stack, browser, trouble)
@@ -277,7 +275,7 @@ def end_of(connection: ClientConnection) -> tuple[int, str, list[Any]]:
     return connection.close_code or 0, connection.close_reason or "", heard
 
 
-def test_what_one_process_does_reaches_the_sockets_of_another(two: list[Path]) -> None:
+def test_messages_of_one_process_reach_the_sockets_of_another(two: list[Path]) -> None:
     who = {"username": "spread1", "password": PASSWORD, "client": "chrome"}
     pair = UnixConnection(two[0]).post("register", nickname="Spread1", **who)
     for path, other in (two, reversed(two)):

@@ -72,7 +72,7 @@ def test_bad_addresses_get_a_page(path: str, make_user: Make) -> None:
     assert b"<html" in answer.content
 
 
-def test_opening_what_is_only_posted_to_gets_a_page(make_user: Make) -> None:
+def test_a_get_of_a_post_only_address_gets_a_page(make_user: Make) -> None:
     answer = browser_of(make_user()).get("/posts")
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "POST"
@@ -91,7 +91,7 @@ def test_members_pages_send_guests_to_log_in(make_post: Make, make_user: Make) -
     assert post.__class__.objects.count() == 1
 
 
-def test_security_headers_stand_on_every_kind_of_answer(make_user: Make) -> None:
+def test_every_kind_of_response_has_security_headers(make_user: Make) -> None:
     for path in ("/", "/api/v1/feed", "/nothing", "/api/nothing", "/healthz"):
         headers = Client().get(path).headers
         assert "default-src 'none'" in headers["Content-Security-Policy"], path
@@ -125,7 +125,7 @@ def test_answers_of_the_api_are_files_with_a_fixed_name_and_never_pages(make_use
         assert "Content-Disposition" not in client.get(page).headers
 
 
-def test_the_api_docs_keep_to_the_content_policy() -> None:
+def test_the_api_docs_obey_the_content_policy() -> None:
     page = Client().get("/api/docs/").content.decode()
     assert "swagger-ui-bundle" in page
     assert "<style" not in page
@@ -141,7 +141,7 @@ def test_a_form_without_csrf_token_is_refused(make_user: Make) -> None:
     assert (api.status_code, api.json()["code"]) == (403, 19)
 
 
-def test_metrics_tell_what_waits(make_user: Make, make_post: Make) -> None:
+def test_metrics_show_waiting_work(make_user: Make, make_post: Make) -> None:
     make_post(make_user())
     assert "socialsite_events_waiting 2.0" in scrape()
 

@@ -84,7 +84,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
         me.get_by_test_id("person-menu").click()
         me.get_by_test_id("block").click()
         expect(dialog).to_be_visible()
-        expect(dialog).to_contain_text("neither will follow the other")
+        expect(dialog).to_contain_text("or follow each other")
         dialog.get_by_role("button", name=answer, exact=True).click()
         expect(dialog).to_be_hidden()
         if answer == "Cancel":

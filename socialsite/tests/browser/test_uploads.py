@@ -83,7 +83,7 @@ def linked(item: Media) -> list[bool]:
     return [files.is_public(name) for name in names(item)]
 
 
-def left(item: Media) -> list[bool]:
+def files_of(item: Media) -> list[bool]:
     return [files.path_of(name).exists() for name in names(item)]
 
 
@@ -157,9 +157,7 @@ def test_a_picture_is_for_those_who_may_see_a_post_with_it(
 
 
 @pytest.mark.django_db
-def test_what_one_may_not_see_is_answered_as_what_does_not_exist(
-    world: World, author: User
-) -> None:
+def test_hidden_objects_get_the_response_of_missing_ones(world: World, author: User) -> None:
     hidden = world.pictures["followers"].name
     for role in (GUEST, "stranger", "blocked"):
         for method in ("get", "head"):
@@ -177,7 +175,7 @@ def test_what_one_may_not_see_is_answered_as_what_does_not_exist(
 
 
 @pytest.mark.django_db
-def test_only_public_pictures_may_be_kept_by_caches(world: World) -> None:
+def test_only_public_pictures_may_be_cached(world: World) -> None:
     for what, role, kept in (
         ("public", GUEST, PUBLIC),
         ("followers", "follower", PRIVATE),
@@ -248,7 +246,7 @@ def test_a_person_who_is_unfollowed_or_blocked_loses_the_pictures_at_once(
 
 # --- public links -------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_a_public_picture_gets_its_link_by_its_event_or_when_it_is_asked_for(
+def test_a_public_picture_gets_its_link_by_its_event_or_its_first_request(
     author: User, drain: Make
 ) -> None:
     asked, waits = posted(author, "public")[1], posted(author, "public")[1]
@@ -319,7 +317,7 @@ def test_posts_from_before_are_found_by_the_migration(author: User, fan: User, d
 
 
 @pytest.mark.django_db
-def test_the_nightly_look_takes_away_what_should_not_be_public(
+def test_the_nightly_check_removes_links_that_should_not_be_public(
     author: User, drain: Make, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usage, "STEP", 2)
@@ -349,10 +347,10 @@ def test_the_pictures_of_a_deleted_post_are_removed_by_its_event(author: User, d
     drain()
     feeds_actions.delete(author, post.pk)
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
     assert not Media.objects.filter(pk=item.pk).exists()
     assert status(Client(), item.name) == status(browser_of(author), item.name) == 404
-    assert (left(other), linked(other)) == ([True, True], [True, True])
+    assert (files_of(other), linked(other)) == ([True, True], [True, True])
 
 
 @pytest.mark.django_db
@@ -366,7 +364,7 @@ def test_a_public_post_that_goes_leaves_a_picture_to_the_followers_of_the_other(
     assert linked(item) == [True, True]
     feeds_actions.delete(author, public.pk)
     drain()
-    assert (left(item), linked(item)) == ([True, True], [False, False])
+    assert (files_of(item), linked(item)) == ([True, True], [False, False])
     assert (status(Client(), item.name), status(browser_of(fan), item.name)) == (404, 200)
 
 
@@ -378,7 +376,7 @@ def test_an_avatar_that_is_replaced_is_removed_by_its_event(author: User, drain:
     assert linked(old) == [False, True]
     accounts_actions.edit_profile(author, avatar=new.pk)
     drain()
-    assert (left(old), left(new)) == ([False, False], [True, True])
+    assert (files_of(old), files_of(new)) == ([False, False], [True, True])
     assert (linked(old), linked(new)) == ([False, False], [False, True])
 
 
@@ -387,7 +385,7 @@ def test_an_upload_that_waits_for_its_post_is_not_removed(author: User, drain: M
     item = upload(author)
     drain()
     sweep_media()
-    assert left(item) == [True, True]
+    assert files_of(item) == [True, True]
 
 
 # --- processes that die, and concurrent ones ----------------------------------------------------
@@ -417,7 +415,7 @@ def test_a_process_that_dies_on_the_way_to_a_public_link_leaves_the_picture_to_b
     assert linked(item) == [True, True]
     feeds_actions.delete(author, post.pk)
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
 
 
 @pytest.mark.django_db
@@ -437,9 +435,9 @@ def test_a_process_that_dies_on_the_way_to_remove_a_picture_is_followed_by_anoth
             usage.settle_pictures(event)
     assert status(Client(), item.name) == 404 or linked(item) == [True, True]
     drain()
-    assert (left(item), linked(item)) == ([False, False], [False, False])
+    assert (files_of(item), linked(item)) == ([False, False], [False, False])
     assert not Media.objects.filter(pk=item.pk).exists()
-    assert (left(kept), linked(kept)) == ([True, True], [False, False])
+    assert (files_of(kept), linked(kept)) == ([True, True], [False, False])
 
 
 @pytest.mark.full
@@ -508,7 +506,7 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
         drain()
     threads[0].join()
     assert outcome == ["refused"]
-    assert left(item) == [False, False]
+    assert files_of(item) == [False, False]
 
 
 # --- real servers -------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ WORD = {"password": "demo.pass1", "client": "other"}
 
 @pytest.mark.once
 @pytest.mark.django_db(transaction=True)
-def test_the_quick_start_runs_as_it_stands_there(live_server) -> None:
+def test_the_quick_start_runs_as_printed(live_server) -> None:
     guest = stacks.Client(live_server.url)
     guest("POST", "auth/register", username="xiaoming", nickname="Xiaoming", **WORD)
     pair = guest("POST", "auth/register", username="alice", nickname="Alice", **WORD)

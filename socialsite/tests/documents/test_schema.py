@@ -52,7 +52,7 @@ def test_the_document_is_made_once_in_each_format_for_everybody(made: list[int])
     assert first[YAML].startswith(b"openapi: 3.1")
 
 
-def test_it_may_be_kept_and_asked_for_again_by_its_tag() -> None:
+def test_it_may_be_cached_and_revalidated_by_its_tag() -> None:
     answer = Client().get(SCHEMA)
     assert answer["Cache-Control"] == "public, max-age=300"
     assert "Accept" in answer["Vary"].split(", ")
@@ -64,7 +64,7 @@ def test_it_may_be_kept_and_asked_for_again_by_its_tag() -> None:
     assert other["ETag"] != answer["ETag"]
 
 
-def test_its_page_may_be_kept_too() -> None:
+def test_its_page_may_be_cached_too() -> None:
     answer = Client().get(DOCS)
     assert (answer.status_code, answer["Cache-Control"]) == (200, "public, max-age=300")
     assert not answer.cookies
@@ -76,7 +76,7 @@ def test_its_page_may_be_kept_too() -> None:
     assert refused["Cache-Control"] == "no-store"
 
 
-def test_who_reads_them_too_often_is_told_in_the_envelope(settings: Any) -> None:
+def test_reading_too_often_is_refused_in_the_envelope(settings: Any) -> None:
     settings.BUDGETS = {"schema": Rate(1, 1)}
     assert [Client().get(path).status_code for path in (SCHEMA, DOCS)] == [200, 429]
     for path in (SCHEMA, DOCS):

@@ -49,7 +49,7 @@ REASONS = ("Document: ", "Exception: ", "Not applicable: ")
 ROW = re.compile(r"^\| (\d+\.\d+\.\d+) \| L([12]) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
-def wanted(text: str) -> Iterator[str]:
+def cited(text: str) -> Iterator[str]:
     """Yield the numbers of a list with ranges."""
     for part in text.split():
         first, _, last = part.partition("-")
@@ -68,7 +68,7 @@ def rows() -> list[tuple[str, int, str, str]]:
 def test_every_requirement_stands_there_once_with_its_level(
     rows: list[tuple[str, int, str, str]],
 ) -> None:
-    levels = dict.fromkeys(wanted(LEVEL_1), 1) | dict.fromkeys(wanted(LEVEL_2), 2)
+    levels = dict.fromkeys(cited(LEVEL_1), 1) | dict.fromkeys(cited(LEVEL_2), 2)
     assert len(levels) == NUMBER
     in_order = sorted(levels, key=lambda number: [int(part) for part in number.split(".")])
     assert [number for number, *_ in rows] == in_order

@@ -86,7 +86,7 @@ def test_only_a_dead_service_excuses_an_unavailable_site(journal: Journal) -> No
 
 
 @pytest.mark.once
-def test_with_a_dead_redis_what_needs_none_must_answer(journal: Journal) -> None:
+def test_with_a_dead_redis_pages_without_redis_must_respond(journal: Journal) -> None:
     journal.site.redis_is_dead = True
     told = answer(503, Retry_After="3")
     for number, path in enumerate(("/api/v1/feed", "/login", "/api/v1/media"), 1):
@@ -95,7 +95,7 @@ def test_with_a_dead_redis_what_needs_none_must_answer(journal: Journal) -> None
 
 
 @pytest.mark.once
-def test_what_is_slow_again_alone_counts_and_a_busy_machine_does_not(journal: Journal) -> None:
+def test_only_repeated_slowness_counts_and_a_busy_machine_does_not(journal: Journal) -> None:
     request = Request("GET", "/posts/12345")
     slow, quick = answer(200, seconds=30.0), answer(200, seconds=0.1)
     journal.judge_time("fuzz", request, slow, ({1: 0.0}, 0), lambda _: quick)
@@ -113,7 +113,7 @@ def test_what_is_slow_again_alone_counts_and_a_busy_machine_does_not(journal: Jo
 
 
 @pytest.mark.once
-def test_secrets_and_elements_are_found_but_not_what_was_given(journal: Journal) -> None:
+def test_secrets_and_elements_are_found_but_not_given_ones(journal: Journal) -> None:
     journal.secrets["zqkeeper"] = {"7"}
     request = Request("GET", "/api/v1/feed")
     journal.judge_secrets("fuzz", request, answer(200, "by zqkeeper"), "7")
@@ -133,7 +133,7 @@ def test_being_sent_to_log_in_is_no_acceptance() -> None:
 
 
 @pytest.mark.once
-def test_requests_are_described_by_what_they_have_in_common() -> None:
+def test_requests_are_described_by_their_common_parts() -> None:
     assert pattern("/api/v1/posts/2235820986642735665/like") == "/api/v1/posts/{id}/like"
     assert pattern("/@alice/followers") == "/@{name}/followers"
     assert compact("x@y " + ")" * 49_900 + "a)") == "x@y «)»×49900a)"

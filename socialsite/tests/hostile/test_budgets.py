@@ -18,7 +18,7 @@ from accounts.tests.browsers import browser_of
 from socialsite.core import db, redis
 from socialsite.core.http.pagination import Position
 from socialsite.core.rate_limits import allowances, buckets, budgets
-from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Kept, Rate
+from socialsite.core.rate_limits.budgets import HOUR, MINUTE, TABLE, Budget, Guesses, Rate, Store
 from socialsite.core.runtime import service_keys
 from socialsite.tests.blocks.test_block_matrix import PER_MODEL, addresses
 
@@ -35,7 +35,7 @@ UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
 def token_rows() -> list[str]:
     """Return the rows of the docs' table of budgets."""
     return [
-        f"| `{row.name}` | {row.capacity} | {row.hourly or ''} | {row.per} | {row.kept}"
+        f"| `{row.name}` | {row.capacity} | {row.hourly or ''} | {row.per} | {row.store}"
         f" | {row.about} |"
         for row in TABLE.values()
         if not isinstance(row, Guesses)
@@ -109,7 +109,7 @@ BODIES = {
 def taken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """A set that gets the name of each budget that is taken from."""
     found: set[str] = set()
-    ask, take, enter = buckets.Asked.__init__, allowances._take, attempts._take
+    ask, take, enter = buckets.PendingTakes.__init__, allowances._take, attempts._take
 
     def asked(self: Any, batch: Any, takes: Any) -> None:
         ask(self, batch, takes)
@@ -123,7 +123,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         found.update(one.name for one in keys.values())
         enter(keys)
 
-    monkeypatch.setattr(buckets.Asked, "__init__", asked)
+    monkeypatch.setattr(buckets.PendingTakes, "__init__", asked)
     monkeypatch.setattr(allowances, "_take", taken_there)
     monkeypatch.setattr(attempts, "_take", entered)
     return found
@@ -224,7 +224,7 @@ def test_every_address_that_is_read_takes_from_a_budget(admin: Any, taken: set[s
     assert lacks == FREE_READS
 
 
-def test_no_key_in_redis_holds_an_address(admin: Any) -> None:
+def test_no_key_in_redis_contains_an_address(admin: Any) -> None:
     guest = APIClient(REMOTE_ADDR="203.0.113.9")
     for path in ("/recommended", "/search?q=ali", "/api/schema/"):
         guest.get(path)
@@ -324,7 +324,7 @@ ELSEWHERE = {
         "test_many_accounts_together_send_ten_mails_of_a_kind_to_an_address_then_ten_an_hour",
     ),
     "mail_site": (OF_MAILS, SITE),
-    "notice": (OF_MAILS, "test_of_one_kind_of_notice_an_account_gets_five_at_once"),
+    "notice": (OF_MAILS, "test_an_account_gets_five_notices_of_one_kind_at_once"),
     "notice_site": (OF_MAILS, SITE),
     "mentions": (
         "interactions/tests/notifying/test_mentions.py",
@@ -367,7 +367,7 @@ def test_every_row_is_tried() -> None:
 
 def an_hour_passes(monkeypatch: pytest.MonkeyPatch, row: Budget) -> None:
     """Let tokens flow back for an hour: by the database's clock, or in all buckets in Redis."""
-    if row.kept is Kept.DATABASE:
+    if row.store is Store.DATABASE:
         now = db.now_ms
         monkeypatch.setattr(db, "now_ms", lambda: now() + HOUR * 1000)
         return
@@ -402,10 +402,10 @@ def test_every_row_refuses_until_tokens_flow_back_and_zero_lifts_it(
 
 @pytest.mark.once
 @pytest.mark.parametrize("name", HOW)
-def test_without_redis_those_hold_that_the_database_counts(
+def test_without_redis_budgets_of_the_database_are_enforced(
     name: str, world: World, settings: Any, dead_redis: Any
 ) -> None:
     settings.BUDGETS = {name: Rate(2, 2)}
     with dead_redis():
         refused = [HOW[name](world).status_code == 429 for _ in range(3)]
-    assert refused == [False, False, TABLE[name].kept is Kept.DATABASE]
+    assert refused == [False, False, TABLE[name].store is Store.DATABASE]

@@ -57,7 +57,7 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
                 yield str(path.relative_to(ROOT)), ast.parse(path.read_text())
 
 
-def test_nothing_makes_objects_of_bytes_runs_programs_or_asks_other_machines() -> None:
+def test_no_code_unpickles_runs_programs_or_connects_to_other_machines() -> None:
     found = []
     for path, tree in sources():
         for node in ast.walk(tree):
@@ -77,7 +77,7 @@ def test_nothing_makes_objects_of_bytes_runs_programs_or_asks_other_machines() -
     assert set(found) == ALLOWED
 
 
-def test_scripts_neither_run_texts_nor_write_markup_nor_keep_secrets() -> None:
+def test_scripts_neither_evaluate_texts_nor_write_markup_nor_store_secrets() -> None:
     bad = r"\beval\(|new Function|(inner|outer)HTML\s*\+?=|document\.write|insertAdjacentHTML"
     stored = r"Storage\.setItem\((\"\w+\"|\w+)|s\.setItem\((\w+)"
     kept = set()
@@ -192,7 +192,7 @@ def test_every_answer_names_its_type_and_charset_and_no_version(make_user: Make)
             assert sensor in answer.headers["Permissions-Policy"], address
 
 
-def test_no_secret_is_asked_for_in_an_address() -> None:
+def test_no_secret_is_expected_in_an_address() -> None:
     document = SchemaGenerator().get_schema(request=None, public=True)
     names = {
         parameter["name"]
@@ -220,12 +220,12 @@ def test_hashes_of_passwords_are_argon2id_with_a_salt_of_their_own(real_hasher: 
 
 
 def test_tokens_carry_128_random_bits() -> None:
-    marks = {tokens.new_mark(1).jti for _ in range(100)}
+    marks = {tokens.new_token_id(1).jti for _ in range(100)}
     assert len(marks) == 100
     assert all(re.fullmatch(r"[0-9a-f]{32}", mark) for mark in marks)
 
 
-def test_what_a_request_says_makes_no_line_of_its_own_in_the_log(
+def test_request_data_cannot_forge_log_lines(
     caplog: pytest.LogCaptureFixture, make_user: Make
 ) -> None:
     strict = Client(enforce_csrf_checks=True)
@@ -276,7 +276,7 @@ def test_over_https_everything_is_secure_and_the_demo_is_off(tmp_path: Path) -> 
     assert json.loads(done.stdout) == [False, *wanted.values()]
 
 
-def test_an_error_nobody_expected_is_told_in_general_words_and_logged(
+def test_an_unexpected_error_gets_a_general_text_and_is_logged(
     monkeypatch: pytest.MonkeyPatch, make_user: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*args: object, **kwargs: object) -> HttpResponse:

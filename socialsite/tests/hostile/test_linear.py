@@ -40,7 +40,7 @@ def test_time_grows_linearly_for_every_two_marks() -> None:
     ],
     ids=["urlize", "the end of a text", "a host", "a header"],
 )
-def test_the_measure_finds_what_is_not_linear(run: Callable[[str], object], most: int) -> None:
+def test_the_measure_detects_non_linear_time(run: Callable[[str], object], most: int) -> None:
     assert linear.too_slow(run, linear.texts(), most)
 
 

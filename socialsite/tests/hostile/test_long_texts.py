@@ -34,7 +34,7 @@ def publish(make_user, api_for) -> Callable[[str], str]:
     return make
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Empty the caches of the process."""
     jinja._linked.cache.clear()
     jinja._post_card.cache.clear()
@@ -51,7 +51,7 @@ def test_an_article_of_closing_brackets_is_shown_in_linear_time(publish) -> None
     addresses = {len(text): publish(text) for text in map(brackets, _halves(MOST))}
 
     def show(text: str) -> None:
-        forget()
+        clear_caches()
         assert text in view(addresses[len(text)])
 
     view(addresses[MOST // 16])  # compiles the templates
@@ -67,14 +67,14 @@ def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, mon
     read = []
     monkeypatch.setattr(jinja, "spans", lambda text: read.append(text) or spans(text))
     address = publish(brackets(MOST))
-    forget()
+    clear_caches()
     for _ in range(3):
         view(address)
         jinja._post_card.cache.clear()  # as when a minute has passed
     assert read == [brackets(MOST)]
 
 
-def test_a_list_of_posts_full_of_at_signs_costs_what_other_posts_cost(make_user, make_post) -> None:
+def test_posts_full_of_at_signs_cost_no_more_than_others(make_user, make_post) -> None:
     author = make_user()
 
     def cost(text: str) -> float:
@@ -82,7 +82,7 @@ def test_a_list_of_posts_full_of_at_signs_costs_what_other_posts_cost(make_user,
             make_post(author, f"{text}{number}")
 
         def show(_text: str) -> None:
-            forget()
+            clear_caches()
             assert view("/recommended").count(text[:400]) == 20
 
         return min(linear.seconds(show, "") for _ in range(3))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from socialsite.core.tests.media.peak import forget_peak, resident
+from socialsite.core.tests.media.peak import reset_peak, resident
 from socialsite.tests.hostile import hostile
 from socialsite.tests.stacks import embedded, eventually
 
@@ -22,7 +22,7 @@ def test_memory_returns_after_large_requests(tmp_path: Path) -> None:
         pid = int((tmp_path / "lock").read_text())
         client = hostile.warm_up(site, "mallory")
         before = hostile.megabytes([pid])
-        forget_peak(pid)
+        reset_peak(pid)
         hostile.attack(site, client)
         assert resident("VmHWM", pid) < before + PEAK_MEGABYTES
         eventually(lambda: hostile.megabytes([pid]) < before + LEFT_MEGABYTES)

@@ -84,9 +84,7 @@ async def ask(
     return found[0]
 
 
-def test_of_64_log_ins_and_64_uploads_none_keeps_a_page_waiting(
-    token: str, busy: threading.Event
-) -> None:
+def test_64_log_ins_and_64_uploads_do_not_delay_a_page(token: str, busy: threading.Event) -> None:
     body, kind = upload()
 
     async def main() -> tuple[list[int], list[int], int]:

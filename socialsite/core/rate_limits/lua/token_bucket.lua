@@ -15,9 +15,9 @@ for n, key in ipairs(KEYS) do
   local capacity = tonumber(ARGV[3 * n - 2])
   local rate = tonumber(ARGV[3 * n - 1])
   local cost = tonumber(ARGV[3 * n])
-  local kept = redis.call('HMGET', key, 'tokens', 'last')
-  local tokens = tonumber(kept[1]) or capacity
-  local last = tonumber(kept[2]) or now
+  local stored = redis.call('HMGET', key, 'tokens', 'last')
+  local tokens = tonumber(stored[1]) or capacity
+  local last = tonumber(stored[2]) or now
   tokens = math.min(capacity, tokens + math.max(0, now - last) * rate)
   found[n] = {tokens, capacity, rate, cost}
   if tokens < cost then

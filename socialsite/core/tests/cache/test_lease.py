@@ -28,14 +28,14 @@ def reads(**values: bytes):
     return read
 
 
-def test_what_was_loaded_is_found() -> None:
+def test_loaded_values_are_cached() -> None:
     assert load(CACHE, [1, 2], reads(v1=b"one")) == {1: b"one", 2: b""}
     assert found(1, 2, 3) == {1: b"one", 2: b""}
 
 
 def test_a_change_while_the_database_is_read_refuses_the_fill() -> None:
     def read(idents: Collection[int]) -> dict[int, bytes]:
-        CACHE.forget([1])  # a writer commits
+        CACHE.invalidate([1])  # a writer commits
         return {1: b"old", 2: b"two"}
 
     assert load(CACHE, [1, 2], read) == {1: b"old", 2: b"two"}
@@ -72,9 +72,9 @@ def test_leases_of_several_caches_come_in_one_round_trip_and_only_where_nothing_
     load(CACHE, [1], reads(v1=b"one"))
     lease, elsewhere = CACHE.lease(batch, [1, 2, 3]), other.lease(batch, [1])
     batch.run()
-    assert lease.had == {CACHE.key(2), CACHE.key(3)}
-    assert elsewhere.had == {other.key(1)}
-    CACHE.forget([3])  # a writer commits before the database is read
+    assert lease.acquired == {CACHE.key(2), CACHE.key(3)}
+    assert elsewhere.acquired == {other.key(1)}
+    CACHE.invalidate([3])  # a writer commits before the database is read
     CACHE.fill(lease, {1: b"late", 2: b"two", 3: b"old"})
     assert found(1, 2, 3) == {1: b"one", 2: b"two"}
 
@@ -95,17 +95,17 @@ def test_without_redis_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> 
     assert load(CACHE, [1], reads(v1=b"one")) == {1: b"one"}
 
 
-def test_what_could_not_be_forgotten_is_forgotten_before_anything_else(
+def test_a_deletion_in_the_backlog_comes_before_any_other_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)  # this process asks first
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)  # this process asks first
     load(CACHE, [1, 2], reads(v1=b"old", v2=b"two"))
     with monkeypatch.context() as patch:
         patch.setattr(redis, "client", dead)
-        CACHE.forget([1])
+        CACHE.invalidate([1])
     redis.breaker.reset()
     assert found(1, 2) == {2: b"two"}
-    assert not redis.owed
+    assert not redis.backlog
 
 
 def asked() -> bytes | None:
@@ -133,10 +133,10 @@ def test_an_epoch_that_was_wiped_never_comes_back() -> None:
     assert start(EPOCH) not in (None, first)
 
 
-def test_without_redis_there_is_no_epoch_and_the_renewal_is_owed(
+def test_without_redis_there_is_no_epoch_and_the_renewal_is_in_the_backlog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(redis.owed, "PAUSE_SECONDS", 3600)
+    monkeypatch.setattr(redis.backlog, "PAUSE_SECONDS", 3600)
     first = start(EPOCH)
     with monkeypatch.context() as patch:
         patch.setattr(redis, "client", dead)

@@ -68,7 +68,7 @@ def swapped(one: str, other: str) -> Iterator[None]:
 
 # --- one cache ----------------------------------------------------------------------------------
 def is_stale_after_a_write_before(stage: str, cache: LeaseCache) -> bool:
-    """Read while a writer commits and tells the cache; True when the cache has the old value."""
+    """Read while a writer commits and invalidates; True when the cache has the old value."""
     redis.call(lambda connection: connection.flushdb())
     table = Table()
 
@@ -77,7 +77,7 @@ def is_stale_after_a_write_before(stage: str, cache: LeaseCache) -> bool:
         if cache is TAGGED:
             EPOCH.renew()
         else:
-            cache.forget([1, 2])
+            cache.invalidate([1, 2])
 
     with before(stage, write) as waiting:
         run(values(cache, table, 1, 2))
@@ -99,7 +99,7 @@ def test_a_write_between_two_stages_would_leave_one_if_leases_came_second(
         assert any(is_stale_after_a_write_before(stage, cache) for stage in STAGES)
 
 
-def test_all_reads_share_two_round_trips_and_what_is_cached_is_not_read(
+def test_all_reads_share_two_round_trips_and_cached_values_are_not_queried(
     round_trips: list[int],
 ) -> None:
     table = Table()
@@ -117,7 +117,7 @@ def test_all_reads_share_two_round_trips_and_what_is_cached_is_not_read(
     assert again.value == one.value
 
 
-def test_what_is_asked_and_leased_ahead_is_finished_later_without_asking_again(
+def test_reads_asked_and_leased_ahead_finish_later_without_asking_again(
     round_trips: list[int],
 ) -> None:
     table = Table()
@@ -177,11 +177,11 @@ class Site:
         self.rows = {"open": {b"post"}, "inbox": set[bytes]()}
 
     def deliver(self) -> None:
-        """Commit the inbox, and tell its cache; then take the post from the open fan-outs."""
+        """Commit the inbox and invalidate its cache; then take the post from the open fan-outs."""
         self.rows["inbox"].add(b"post")
-        OTHER.forget([1])
+        OTHER.invalidate([1])
         self.rows["open"].clear()
-        CACHE.forget([1])
+        CACHE.invalidate([1])
 
 
 class Union:
@@ -257,7 +257,7 @@ def test_a_post_would_be_lost_if_an_inbox_were_older_than_the_open_fan_outs() ->
     assert any(is_lost(stage, warm, rule=False) for stage, warm in itertools.product(STAGES, WARM))
 
 
-def test_a_read_is_asked_for_after_those_that_must_not_be_newer() -> None:
+def test_a_read_is_asked_after_the_reads_that_must_not_be_newer() -> None:
     order: list[str] = []
 
     class Noted(Read[None]):

@@ -50,7 +50,7 @@ def test_one_column_comes_flat_and_values_are_converted(make_user) -> None:
     assert type(row[0]) is bool
 
 
-def test_queries_added_together_are_one_statement_and_keep_their_rows_apart(make_user) -> None:
+def test_queries_added_together_are_one_statement_with_separate_rows(make_user) -> None:
     ids = sorted(make_user().pk for _ in range(3))
 
     @compiled

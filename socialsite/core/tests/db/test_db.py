@@ -18,11 +18,11 @@ pytestmark = pytest.mark.django_db
 DEADLOCK = OperationalError(1213, "Deadlock found when trying to get lock")
 
 
-def keep(key: str, user_id: int = 1, **values) -> IdempotencyKey:
+def store(key: str, user_id: int = 1, **values) -> IdempotencyKey:
     return IdempotencyKey.objects.create(user_id=user_id, key=key, **values)
 
 
-def kept() -> list[tuple[int, str]]:
+def stored() -> list[tuple[int, str]]:
     rows = IdempotencyKey.objects.order_by("user_id", "key")
     return list(rows.values_list("user_id", "key"))
 
@@ -30,7 +30,7 @@ def kept() -> list[tuple[int, str]]:
 # --- together -----------------------------------------------------------------------------------
 def test_rows_of_several_statements_come_together_each_with_its_own_limit() -> None:
     for user_id in (1, 2, 3):
-        keep("x", user_id)
+        store("x", user_id)
 
     @compiled
     def newest(least: int, *, number: int) -> Any:
@@ -54,13 +54,13 @@ def test_a_deadlock_runs_the_whole_function_again() -> None:
     @db.atomic
     def work(word: str) -> str:
         tries.append(word)
-        keep(f"{len(tries)}")
+        store(f"{len(tries)}")
         if len(tries) < 3:
             raise DEADLOCK
         return word.upper()
 
     assert work("x") == "X"
-    assert kept() == [(1, "3")]
+    assert stored() == [(1, "3")]
 
 
 def test_a_deadlock_that_lasts_is_raised_in_the_end() -> None:
@@ -83,13 +83,13 @@ def test_other_errors_are_raised_at_once_and_leave_nothing(error) -> None:
     @db.atomic
     def work() -> None:
         tries.append(1)
-        keep("x")
+        store("x")
         raise error
 
     with pytest.raises(type(error)):
         work()
     assert len(tries) == 1
-    assert kept() == []
+    assert stored() == []
 
 
 def test_a_nested_call_joins_and_the_outermost_retries_all() -> None:
@@ -98,19 +98,19 @@ def test_a_nested_call_joins_and_the_outermost_retries_all() -> None:
     @db.atomic
     def inner() -> None:
         tries.append("inner")
-        keep(f"inner{len(tries)}")
+        store(f"inner{len(tries)}")
         if tries.count("inner") == 1:
             raise DEADLOCK
 
     @db.atomic
     def outer() -> None:
         tries.append("outer")
-        keep(f"outer{len(tries)}")
+        store(f"outer{len(tries)}")
         inner()
 
     outer()
     assert tries == ["outer", "inner", "outer", "inner"]
-    assert kept() == [(1, "inner4"), (1, "outer3")]
+    assert stored() == [(1, "inner4"), (1, "outer3")]
 
 
 @pytest.mark.parametrize("code", [1213, 1205, 1020])
@@ -129,7 +129,7 @@ def test_a_locked_sqlite_can_be_retried_and_a_lost_server_cannot() -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks")
 def test_a_real_deadlock_is_nobodys_error() -> None:
-    rows = [keep("a").pk, keep("b").pk]
+    rows = [store("a").pk, store("b").pk]
     met = threading.Barrier(2)
     tries: list[int] = []
     errors: list[Exception] = []
@@ -180,13 +180,13 @@ def test_an_upsert_inserts_then_updates_the_named_fields_only() -> None:
 
 
 def test_ensure_makes_a_row_once_and_never_changes_it() -> None:
-    row = keep("a", fingerprint="one")
+    row = store("a", fingerprint="one")
     db.ensure(IdempotencyKey(id=row.pk, user_id=5, key="b", fingerprint="two"))
     db.ensure(
         IdempotencyKey(id=row.pk, user_id=7, key="d"),
         IdempotencyKey(id=row.pk + 1, user_id=6, key="c"),
     )
-    assert kept() == [(1, "a"), (6, "c")]
+    assert stored() == [(1, "a"), (6, "c")]
     assert IdempotencyKey.objects.get(key="a").fingerprint == "one"
     fact = {"aggregate_type": "t", "aggregate_id": 1, "type": "t"}
     db.ensure(Event(id=5, payload={"b": "é"}, **fact), Event(id=5, payload={}, **fact))
@@ -194,24 +194,24 @@ def test_ensure_makes_a_row_once_and_never_changes_it() -> None:
 
 
 def test_insert_ignore_leaves_rows_that_are_there() -> None:
-    keep("a", fingerprint="old")
+    store("a", fingerprint="old")
     rows = [IdempotencyKey(user_id=1, key=key, fingerprint="new") for key in "ab"]
     db.insert_ignore(IdempotencyKey, rows)
-    assert kept() == [(1, "a"), (1, "b")]
+    assert stored() == [(1, "a"), (1, "b")]
     assert IdempotencyKey.objects.get(key="a").fingerprint == "old"
 
 
 @pytest.mark.parametrize("lock", [False, True])
 def test_insert_from_select_copies_rows_and_counts_the_new_ones(lock) -> None:
     for key in "abc":
-        keep(key, fingerprint=f"'{key}%s", status=3)
-    keep("b", user_id=2, fingerprint="kept")
+        store(key, fingerprint=f"'{key}%s", status=3)
+    store("b", user_id=2, fingerprint="kept")
     fields = ["user_id", "key", "fingerprint", "status", "made_id", "created_at"]
     source = IdempotencyKey.objects.filter(user_id=1, key__in=["a", "b"]).values_list(
         Value(2), "key", "fingerprint", "status", "made_id", "created_at"
     )
     assert db.insert_from_select(IdempotencyKey, fields, source, lock_source=lock) == 1
-    assert kept() == [(1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b")]
+    assert stored() == [(1, "a"), (1, "b"), (1, "c"), (2, "a"), (2, "b")]
     assert IdempotencyKey.objects.get(user_id=2, key="a").fingerprint == "'a%s"
     assert IdempotencyKey.objects.get(user_id=2, key="b").fingerprint == "kept"
     assert db.insert_from_select(IdempotencyKey, fields, source, lock_source=lock) == 0
@@ -223,7 +223,7 @@ def test_insert_from_select_of_nothing_inserts_nothing() -> None:
 
 
 def test_insert_from_an_empty_queryset_inserts_nothing() -> None:
-    keep("a")
+    store("a")
     source = IdempotencyKey.objects.filter(pk__in=[]).values_list("user_id", "key")
     assert db.insert_from_select(IdempotencyKey, ["user_id", "key"], source) == 0
     assert db.rows_locked_in_share(source) == []
@@ -234,7 +234,7 @@ def test_insert_from_an_empty_queryset_inserts_nothing() -> None:
 @pytest.mark.skipif(connection.vendor != "mysql", reason="needs row locks")
 @pytest.mark.parametrize("by_insert", [False, True])
 def test_rows_read_under_a_share_lock_wait_to_be_changed(by_insert) -> None:
-    row = keep("a")
+    row = store("a")
     changed = threading.Event()
 
     def change() -> None:

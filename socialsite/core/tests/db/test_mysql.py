@@ -16,7 +16,7 @@ def begin_a_request() -> None:
     connection.close_if_unusable_or_obsolete()
 
 
-def asked_who() -> int:
+def connection_id() -> int:
     """Return the server's id of this connection."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT CONNECTION_ID()")
@@ -31,48 +31,48 @@ def pings() -> Iterator[mock.Mock]:
         django_mysql.DatabaseWrapper, "is_usable", autospec=True, side_effect=real
     ) as pings:
         connection.close()
-        asked_who()
+        connection_id()
         yield pings
 
 
-def test_a_connection_in_use_is_kept_without_a_ping(pings: mock.Mock) -> None:
-    before = asked_who()
+def test_a_connection_in_use_is_reused_without_a_ping(pings: mock.Mock) -> None:
+    before = connection_id()
     for _ in range(3):
         begin_a_request()
-        assert asked_who() == before
+        assert connection_id() == before
     assert not pings.called
 
 
 def test_a_connection_that_the_server_ended_is_replaced(pings: mock.Mock) -> None:
-    before = asked_who()
+    before = connection_id()
     other = connections.create_connection("default")
     with other.cursor() as cursor:
         cursor.execute("KILL %s", [before])
     other.close()
     begin_a_request()
-    assert asked_who() != before
+    assert connection_id() != before
     assert pings.called
 
 
-def test_a_connection_not_looked_at_for_long_is_asked(
+def test_a_connection_idle_for_long_is_pinged(
     pings: mock.Mock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base, "UNSEEN_SECONDS", 0)
     begin_a_request()
-    asked_who()
+    connection_id()
     assert pings.call_count == 1
 
 
-def test_a_connection_on_which_something_failed_is_asked(pings: mock.Mock) -> None:
+def test_a_connection_after_an_error_is_pinged(pings: mock.Mock) -> None:
     with pytest.raises(OperationalError), connection.cursor() as cursor:
         cursor.execute("KILL QUERY CONNECTION_ID()")
     begin_a_request()
-    asked_who()
+    connection_id()
     assert pings.call_count == 1
 
 
-def test_of_a_connection_that_was_closed_from_this_side_nothing_is_expected() -> None:
-    asked_who()
+def test_nothing_is_expected_of_a_connection_closed_by_this_side() -> None:
+    connection_id()
     connection.connection.close()
     assert not connection.is_usable()
     connection.connection = None

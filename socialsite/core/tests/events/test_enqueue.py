@@ -37,7 +37,7 @@ def broker(monkeypatch):
     return found
 
 
-def test_a_ring_sends_the_task(broker) -> None:
+def test_enqueue_sends_the_task(broker) -> None:
     assert enqueue.send("core.relay_events")
     assert broker.sent == ["core.relay_events"]
 
@@ -67,7 +67,7 @@ def test_a_mistake_of_ours_is_not_hidden(broker) -> None:
         enqueue.send("a")
 
 
-def test_a_ring_reaches_the_broker() -> None:
+def test_enqueue_reaches_the_broker() -> None:
     with current_app.connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         queue.clear()
@@ -79,7 +79,7 @@ def test_a_ring_reaches_the_broker() -> None:
 
 
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has one list")
-def test_what_can_wait_comes_after_what_was_sent_later() -> None:
+def test_low_priority_tasks_run_after_later_urgent_ones() -> None:
     with current_app.connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         queue.clear()
@@ -184,7 +184,7 @@ def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch
 
 @pytest.mark.full
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
-def test_a_worker_that_loses_its_broker_drops_what_it_had_not_begun() -> None:
+def test_a_worker_that_loses_its_broker_drops_tasks_it_had_not_begun() -> None:
     """It closes the lost connection; sending the messages back over it once ended the worker."""
     connection = current_app.connection_for_read()
     queue = connection.SimpleQueue("test-lost")

@@ -80,7 +80,7 @@ def test_the_row_carries_type_aggregate_and_camel_case_payload() -> None:
     assert Rang.from_payload(row.payload) == Rang(bell_id=7, rung_by_name="Ann")
 
 
-def test_an_event_of_a_rolled_back_fact_is_never_told(listen) -> None:
+def test_an_event_of_a_rolled_back_fact_is_never_published(listen) -> None:
     heard: list[Any] = []
     listen(heard.append)
     with transaction.atomic():
@@ -116,7 +116,7 @@ def test_the_relay_is_hurried_after_the_commit_only(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_whatever_happens_to_the_hint_the_request_succeeds(monkeypatch) -> None:
+def test_the_request_succeeds_even_if_the_hint_fails(monkeypatch) -> None:
     def fail(task: str) -> None:
         raise RuntimeError("no more threads")
 
@@ -131,7 +131,7 @@ def test_a_handler_has_one_stage() -> None:
 
 
 # --- delivery -----------------------------------------------------------------------------------
-def test_events_are_told_in_the_order_of_their_facts_and_deleted(listen) -> None:
+def test_events_are_delivered_in_the_order_of_their_facts_and_deleted(listen) -> None:
     heard: list[Any] = []
     listen(lambda event: heard.append(event.bell_id))
     for bell in range(50):
@@ -221,7 +221,7 @@ def test_a_failing_handler_undoes_the_others_and_waits_with_growing_pauses(liste
         assert expected <= pause < expected + 400
 
 
-def test_one_failing_event_holds_up_no_other(listen) -> None:
+def test_one_failing_event_delays_no_other(listen) -> None:
     heard: list[Any] = []
 
     def hear(event: Rang) -> None:
@@ -281,7 +281,7 @@ def test_a_wrong_clock_of_this_process_makes_no_pause_longer(listen, monkeypatch
     assert Event.objects.get().available_at - db.now_ms() <= relay.BACKOFF_MS
 
 
-def test_an_event_of_an_unknown_type_waits_and_holds_up_no_other(listen) -> None:
+def test_an_event_of_an_unknown_type_waits_and_delays_no_other(listen) -> None:
     heard: list[Any] = []
     listen(heard.append)
     Event.objects.create(aggregate_type="x", aggregate_id=1, type="Gone", payload={})
@@ -303,7 +303,7 @@ def test_a_claimed_event_is_nobody_elses_until_the_lease_ends() -> None:
     assert len(relay.claim(5)) == 3
 
 
-def test_who_lost_the_lease_neither_applies_nor_deletes(listen) -> None:
+def test_a_relay_that_lost_the_lease_neither_applies_nor_deletes(listen) -> None:
     listen(note)
     ring()
     [late] = relay.claim(1)
@@ -319,7 +319,7 @@ def test_who_lost_the_lease_neither_applies_nor_deletes(listen) -> None:
     assert notes() == 1
 
 
-def test_a_failure_of_who_lost_the_lease_disturbs_nobody(listen) -> None:
+def test_a_failure_after_a_lost_lease_has_no_effect(listen) -> None:
     def fail(event: Rang) -> None:
         raise ValueError
 
@@ -334,7 +334,7 @@ def test_a_failure_of_who_lost_the_lease_disturbs_nobody(listen) -> None:
     assert held.lease == Event.objects.get().lease
 
 
-def test_an_event_can_be_told_later(listen) -> None:
+def test_an_event_can_be_delivered_later(listen) -> None:
     heard: list[Any] = []
     listen(heard.append, after=True)
     with transaction.atomic():
@@ -346,7 +346,7 @@ def test_an_event_can_be_told_later(listen) -> None:
     assert heard == [Rang(bell_id=1)]
 
 
-def test_events_of_an_older_version_lack_fields_that_have_defaults(listen) -> None:
+def test_events_of_an_older_version_use_defaults_for_new_fields(listen) -> None:
     heard: list[Any] = []
     listen(heard.append, after=True)
     ring()

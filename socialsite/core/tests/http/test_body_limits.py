@@ -197,7 +197,7 @@ def through_the_gate(
         {"transfer-encoding": "gzip, Chunked", "content-length": "5"},
     ],
 )
-def test_of_a_body_that_will_be_refused_nothing_is_received(headers: dict[str, str]) -> None:
+def test_nothing_of_a_refused_body_is_received(headers: dict[str, str]) -> None:
     got, body, asked = through_the_gate(headers, [b"x" * 1000])
     assert (body, asked) == (b"", 0)
     assert got == {name.encode(): value.encode() for name, value in headers.items()}
@@ -209,7 +209,7 @@ def test_a_body_within_the_limit_gets_through_as_it_is() -> None:
     assert through_the_gate(headers, parts)[1] == b"x" * 1000 + b"y" * 1000
 
 
-def test_a_body_longer_than_announced_is_not_kept_and_will_be_refused() -> None:
+def test_a_body_longer_than_announced_is_not_stored_and_refused() -> None:
     got, body, _asked = through_the_gate({"content-length": "5"}, [b"x" * 200_000] * 9)
     assert len(body) <= body_limits.OTHER
     assert int(got[b"content-length"]) > body_limits.OTHER

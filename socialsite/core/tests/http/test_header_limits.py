@@ -31,7 +31,7 @@ pytestmark = pytest.mark.once
         ("cookie", "\\" * 9000, ""),
     ],
 )
-def test_what_is_read_of_a_header(name: str, value: str, read: str) -> None:
+def test_header_values_are_bounded(name: str, value: str, read: str) -> None:
     assert header_limits.bounded(name, value) == read
 
 
@@ -49,7 +49,7 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
     assert seen[0]["HTTP_COOKIE"] == " b=c"
     assert len(seen[0]["HTTP_X_ANY"]) == header_limits.HEADER_MAX
 
-    async def look(scope: dict[str, Any], _receive: Any, _send: Any) -> None:
+    async def app(scope: dict[str, Any], _receive: Any, _send: Any) -> None:
         seen.append(scope)
 
     sent = [
@@ -58,13 +58,13 @@ def test_both_entries_bound_headers_before_django_sees_them(monkeypatch) -> None
         (b"x-any", b"\xff" * 9000),
     ]
     for kind in ("http", "websocket"):
-        async_to_sync(header_limits.Bounded(look))({"type": kind, "headers": sent}, None, None)
+        async_to_sync(header_limits.Bounded(app))({"type": kind, "headers": sent}, None, None)
         read = dict(seen[-1]["headers"])
         assert len(read[b"Content-Type"]) == header_limits.SHORTER["content-type"]
         assert read[b"cookie"] == b" b=\xe4"
         assert read[b"x-any"] == b"\xff" * header_limits.HEADER_MAX
         # Django joins headers that are sent in parts.
-        async_to_sync(header_limits.Bounded(look))({"type": kind, "headers": sent * 50}, None, None)
+        async_to_sync(header_limits.Bounded(app))({"type": kind, "headers": sent * 50}, None, None)
         parts = [value for name, value in seen[-1]["headers"] if name == b"Content-Type"]
         assert len(b",".join(parts)) <= header_limits.SHORTER["content-type"]
     assert isinstance(asgi.application, header_limits.Bounded)

@@ -15,7 +15,7 @@ from rest_framework.test import APIRequestFactory, force_authenticate
 from rest_framework.views import APIView
 
 from socialsite.core.http.errors import NotFound
-from socialsite.core.http.idempotency import REPLAYED, Made, idempotent
+from socialsite.core.http.idempotency import REPLAYED, Created, idempotent
 from socialsite.core.http.json import OrjsonParser
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event, IdempotencyKey
@@ -38,12 +38,12 @@ class Make(APIView):
     parser_classes = [OrjsonParser, MultiPartParser]
 
     @idempotent(show)
-    def post(self, request: Request) -> Made:
+    def post(self, request: Request) -> Created:
         """Create a row."""
         row = Event.objects.create(aggregate_type="t", aggregate_id=1, type="t", payload={})
         if isinstance(request.data, dict) and request.data.get("fail"):
             raise NotFound
-        return Made(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
+        return Created(row.pk, Response({"id": str(row.pk), "type": "t"}, status=201))
 
 
 def send(body=None, key: str | None = "k1", user: int = 1, path: str = "/make", **kwargs):
@@ -68,14 +68,14 @@ def test_a_repeat_gets_the_first_answer_and_has_no_effect() -> None:
     assert made() == 1
 
 
-def test_a_repeat_shows_what_was_made_as_it_is_now() -> None:
+def test_a_repeat_shows_the_object_as_it_is_now() -> None:
     first = send()
     Event.objects.update(type="changed")
     second = send()
     assert (second.status_code, second.data) == (201, first.data | {"type": "changed"})
 
 
-def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothing() -> None:
+def test_a_repeat_for_a_deleted_object_responds_like_a_read_and_creates_nothing() -> None:
     send()
     Event.objects.all().delete()
     again = send()
@@ -83,7 +83,7 @@ def test_a_repeat_for_what_is_gone_is_answered_as_asking_for_it_and_makes_nothin
     assert made() == 0
 
 
-def test_a_key_keeps_no_text() -> None:
+def test_a_key_stores_no_text() -> None:
     """Otherwise a text that is deleted everywhere would remain in it."""
     send({"content": "secret"})
     row = IdempotencyKey.objects.values().get()
@@ -119,7 +119,7 @@ def test_keys_belong_to_their_person() -> None:
     assert made() == 2
 
 
-def test_a_refused_request_keeps_neither_key_nor_effect() -> None:
+def test_a_refused_request_stores_neither_key_nor_effect() -> None:
     assert send({"fail": 1}).status_code == 404
     assert made() == 0
     assert not IdempotencyKey.objects.exists()
@@ -149,14 +149,14 @@ def test_a_key_that_another_request_took_meanwhile_answers_as_that_one(monkeypat
     from socialsite.core.http import idempotency
 
     first = send({"a": 1})
-    real = idempotency._kept
+    real = idempotency._stored
     calls = []
 
     def late(owner: int, key: str, fingerprint: str):
         calls.append(key)
         return None if len(calls) == 1 else real(owner, key, fingerprint)
 
-    monkeypatch.setattr(idempotency, "_kept", late)
+    monkeypatch.setattr(idempotency, "_stored", late)
     assert send({"a": 1}).data == first.data
     assert made() == 1
 

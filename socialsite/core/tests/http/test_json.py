@@ -61,7 +61,7 @@ def test_a_list_that_is_too_long_costs_one_error_and_not_one_for_each_item(
             assert len(answer.content) < 1000, path
 
 
-def test_what_was_parsed_does_not_outlive_the_answer(
+def test_parsed_data_is_freed_after_the_response(
     api: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[dict[str, Any]] = []

@@ -15,7 +15,7 @@ from socialsite.core.http.turns import Places, Turns
 pytestmark = pytest.mark.once
 
 
-def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() -> None:
+def test_the_number_of_requests_at_once_is_bounded_and_slow_clients_use_no_turn() -> None:
     inside, most, answered = [0], [0], [0]
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
@@ -67,7 +67,7 @@ def test_so_many_requests_are_worked_on_at_once_and_slow_clients_take_no_turn() 
     assert (most[0], answered[0]) == (2, 15)
 
 
-def taken(places: Places, kind: str, owner: str = "") -> str:
+def take(places: Places, kind: str, owner: str = "") -> str:
     """Take a place; return the name of the error, if any."""
     try:
         places.take(kind, owner)
@@ -78,25 +78,25 @@ def taken(places: Places, kind: str, owner: str = "") -> str:
 
 def test_places_are_shared_between_kinds_and_owners() -> None:
     places, share, none = Places(8), "RATE_LIMITED", "UNAVAILABLE"
-    assert [taken(places, turns.UPLOAD, "ann") for _ in range(4)] == [""] * 3 + [share]
-    assert [taken(places, turns.UPLOAD, "bob") for _ in range(2)] == ["", none]
-    assert [taken(places, turns.PASSWORD) for _ in range(5)] == [""] * 4 + [none]
-    places.give_back(turns.UPLOAD, "ann")
-    assert [taken(places, turns.UPLOAD, "ann") for _ in range(2)] == ["", share]
+    assert [take(places, turns.UPLOAD, "ann") for _ in range(4)] == [""] * 3 + [share]
+    assert [take(places, turns.UPLOAD, "bob") for _ in range(2)] == ["", none]
+    assert [take(places, turns.PASSWORD) for _ in range(5)] == [""] * 4 + [none]
+    places.release(turns.UPLOAD, "ann")
+    assert [take(places, turns.UPLOAD, "ann") for _ in range(2)] == ["", share]
 
 
 def test_no_address_has_all_places() -> None:
     places = Places(turns.SLOW_ASGI)
-    found = [taken(places, turns.PASSWORD, "one") for _ in range(100)]
+    found = [take(places, turns.PASSWORD, "one") for _ in range(100)]
     assert found.count("") == turns.SLOW_ASGI - 2
-    assert taken(places, turns.PASSWORD, "other") == ""
+    assert take(places, turns.PASSWORD, "other") == ""
 
 
-def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
+def test_waiting_requests_queue_and_no_address_fills_the_queue() -> None:
     places, done = Places(8, line=8), list[str]()
 
     def work(owner: str) -> None:
-        done.append(taken(places, turns.PASSWORD, owner))
+        done.append(take(places, turns.PASSWORD, owner))
 
     for _ in range(7):
         work("one")
@@ -106,20 +106,20 @@ def test_who_finds_no_place_waits_in_a_line_that_no_address_fills() -> None:
     while len(done) < 20:  # seven have places, seven wait, the others were refused
         time.sleep(0.01)
     assert Counter(done) == {"": 7, "RATE_LIMITED": 13}
-    assert taken(places, turns.PASSWORD, "other") == ""
-    places.give_back(turns.PASSWORD, "other")
+    assert take(places, turns.PASSWORD, "other") == ""
+    places.release(turns.PASSWORD, "other")
     for _ in range(7):
-        places.give_back(turns.PASSWORD, "one")
+        places.release(turns.PASSWORD, "one")
     for thread in crowd:
         thread.join(turns.WAIT_SECONDS)
     assert Counter(done) == {"": 14, "RATE_LIMITED": 13}
     assert not places._waiting
 
 
-def test_who_waits_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_too_long_for_a_place_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "WAIT_SECONDS", 0.05)
     places = Places(1, line=1)
-    assert [taken(places, turns.PASSWORD) for _ in range(2)] == ["", "UNAVAILABLE"]
+    assert [take(places, turns.PASSWORD) for _ in range(2)] == ["", "UNAVAILABLE"]
     assert not places._waiting
 
 
@@ -132,10 +132,10 @@ def test_work_within_slow_work_takes_no_second_place() -> None:
             with pytest.raises(ValueError, match="any"), turns.slow(turns.UPLOAD):
                 raise ValueError("any")
         with turns.slow(turns.PASSWORD):
-            assert taken(places, turns.PASSWORD) == "UNAVAILABLE"
+            assert take(places, turns.PASSWORD) == "UNAVAILABLE"
 
 
-def test_what_may_write_leaves_half_of_the_turns_to_what_reads() -> None:
+def test_requests_that_write_leave_half_of_the_turns_to_reads() -> None:
     async def main() -> None:
         inside: list[str] = []
 

@@ -194,7 +194,7 @@ def test_requests_that_are_worked_on_for_long_are_answered(connection: socket.so
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", HEAD, POST, POST + b"x" * 50])
-def test_a_client_that_says_nothing_more_is_cut_off(connection: socket.socket, sent: bytes) -> None:
+def test_a_silent_client_is_disconnected(connection: socket.socket, sent: bytes) -> None:
     connection.sendall(sent)
     assert read(connection) == b""
 
@@ -207,7 +207,7 @@ def test_a_client_that_sends_a_byte_from_time_to_time_is_cut_off(
     assert drip(connection) == b""
 
 
-def test_line_ends_after_an_answer_do_not_keep_the_connection(connection: socket.socket) -> None:
+def test_line_ends_after_a_response_do_not_extend_the_connection(connection: socket.socket) -> None:
     connection.sendall(HEAD + b"\r\n")
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
     drip(connection, b"\r\n")
@@ -267,7 +267,7 @@ def code(said: bytes) -> int:
     return int(struct.unpack("!H", said[at + 2 : at + 4])[0])
 
 
-def test_a_socket_outlives_the_times_of_requests(opened: socket.socket) -> None:
+def test_a_socket_is_not_bound_by_request_timeouts(opened: socket.socket) -> None:
     time.sleep(3 * SHORT)
     opened.sendall(frame(1, b"hi"))
     assert opened.recv(100).endswith(b"heard")

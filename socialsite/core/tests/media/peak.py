@@ -23,7 +23,7 @@ def resident(name: str, pid: int | str = "self") -> float:
     raise LookupError(name)
 
 
-def forget_peak(pid: int | str = "self") -> None:
+def reset_peak(pid: int | str = "self") -> None:
     """Reset VmHWM."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
@@ -48,7 +48,7 @@ def main(files: list[str]) -> None:
     found = {}
     for name in files:
         data = io.BytesIO(Path(name).read_bytes())
-        forget_peak()
+        reset_peak()
         before = resident("VmRSS")
         started = time.process_time()
         with suppress(errors.UnsupportedMedia):

@@ -75,7 +75,7 @@ def files() -> list[Path]:
     return sorted(p for p in root.glob("[0-9a-f][0-9a-f]/*") if p.is_file())
 
 
-def kept(item: Media, thumb: bool = False) -> Image.Image:
+def stored(item: Media, thumb: bool = False) -> Image.Image:
     from django.conf import settings
 
     image = Image.open(Path(settings.MEDIA_ROOT) / (item.thumb_name if thumb else item.name))
@@ -101,11 +101,11 @@ def png_of_size(width: int, height: int) -> bytes:
 
 # --- stored pictures ----------------------------------------------------------------------------
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "GIF"])
-def test_the_four_formats_are_kept_with_a_thumbnail(kind: str) -> None:
+def test_the_four_formats_are_stored_with_a_thumbnail(kind: str) -> None:
     item = store(picture((1000, 500), kind))
     assert (item.width, item.height) == (1000, 500)
-    assert near(kept(item).convert("RGB").getpixel((10, 10)), RED)
-    assert kept(item, thumb=True).size == (480, 240)
+    assert near(stored(item).convert("RGB").getpixel((10, 10)), RED)
+    assert stored(item, thumb=True).size == (480, 240)
     assert item.size == sum(path.stat().st_size for path in files())
 
 
@@ -139,16 +139,16 @@ def test_files_are_readable_for_the_web_server_alone_and_no_draft_is_left(
     assert files()[0].parent.stat().st_mode & 0o7777 == directory
 
 
-def test_a_long_picture_is_scaled_down_and_keeps_its_shape() -> None:
+def test_a_long_picture_is_scaled_down_in_proportion() -> None:
     item = store(picture((6000, 1500), "JPEG"))
     assert (item.width, item.height) == (2048, 512)
-    assert kept(item).size == (2048, 512)
+    assert stored(item).size == (2048, 512)
 
 
 @pytest.mark.parametrize("size", [(4097, 3), (3, 4500), (2049, 2049), (4095, 100)])
 def test_odd_sizes_are_scaled_without_a_border(size: tuple[int, int]) -> None:
     item = store(picture(size))
-    image = kept(item).convert("RGB")
+    image = stored(item).convert("RGB")
     assert max(image.size) == 2048
     corner = (image.width - 1, image.height - 1)
     assert near(image.getpixel((0, 0)), RED)
@@ -158,15 +158,15 @@ def test_odd_sizes_are_scaled_without_a_border(size: tuple[int, int]) -> None:
 def test_a_small_picture_is_not_scaled_up() -> None:
     item = store(picture((7, 5)))
     assert (item.width, item.height) == (7, 5)
-    assert kept(item, thumb=True).size == (7, 5)
+    assert stored(item, thumb=True).size == (7, 5)
 
 
-def test_transparency_is_kept_and_opaque_pictures_become_jpeg() -> None:
+def test_transparency_is_preserved_and_opaque_pictures_become_jpeg() -> None:
     image = Image.new("RGBA", (20, 20), (10, 200, 10, 0))
     image.paste((10, 200, 10, 255), (0, 0, 10, 20))
     see_through = store(encoded(image))
     assert see_through.name.endswith(".webp")
-    image = kept(see_through).getchannel("A")
+    image = stored(see_through).getchannel("A")
     assert [image.getpixel((x, 5)) for x in (2, 17)] == [255, 0]
     opaque = store(encoded(Image.new("RGBA", (20, 20), (1, 2, 3, 255))))
     assert opaque.name.endswith(".jpg")
@@ -181,21 +181,21 @@ def test_every_mode_of_pixels_is_read(mode: str) -> None:
 
 def test_sixteen_bit_greys_are_scaled_and_not_clipped() -> None:
     item = store(encoded(Image.new("I;16", (8, 8), 128 * 256)))
-    assert near(kept(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
+    assert near(stored(item).convert("RGB").getpixel((4, 4)), (128, 128, 128))
 
 
-def test_transparency_by_palette_or_by_colour_key_is_kept() -> None:
+def test_transparency_by_palette_or_by_colour_key_is_preserved() -> None:
     keyed = encoded(Image.new("RGB", (8, 8), RED), transparency=RED)
     palette = encoded(Image.new("P", (8, 8), 3), "GIF", transparency=3)
     for data in (keyed, palette):
-        assert kept(store(data)).convert("RGBA").getchannel("A").getpixel((4, 4)) == 0
+        assert stored(store(data)).convert("RGBA").getchannel("A").getpixel((4, 4)) == 0
 
 
-def test_of_an_animation_the_first_frame_is_kept() -> None:
+def test_an_animation_is_stored_as_its_first_frame() -> None:
     frames = [Image.new("RGB", (30, 20), colour) for colour in (RED, BLUE)]
     item = store(encoded(frames[0], "GIF", save_all=True, append_images=frames[1:]))
-    assert near(kept(item).convert("RGB").getpixel((5, 5)), RED)
-    assert getattr(kept(item), "n_frames", 1) == 1
+    assert near(stored(item).convert("RGB").getpixel((5, 5)), RED)
+    assert getattr(stored(item), "n_frames", 1) == 1
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,11 @@ def test_of_an_animation_the_first_frame_is_kept() -> None:
         (99, "left"),
     ],
 )
-def test_a_picture_is_turned_as_the_camera_was_held(orientation: int, red_at: str) -> None:
+def test_a_picture_is_rotated_by_its_exif_orientation(orientation: int, red_at: str) -> None:
     exif = Image.Exif()
     exif[ORIENTATION] = orientation
     item = store(encoded(two_colours(), "JPEG", exif=exif, quality=95))
-    image = kept(item)
+    image = stored(item)
     width, height = image.size
     assert (width > height) == (red_at in ("left", "right"))
     places = {
@@ -245,8 +245,8 @@ def test_no_metadata_survives() -> None:
     ):
         assert b"SECRET" in data
         item = store(data)
-        assert not kept(item).getexif()
-        assert "icc_profile" not in kept(item).info
+        assert not stored(item).getexif()
+        assert "icc_profile" not in stored(item).info
     assert all(b"SECRET" not in path.read_bytes() for path in files())
     assert all(b"Exif" not in path.read_bytes() for path in files())
 
@@ -258,7 +258,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
     same = store(encoded(two_colours(), "JPEG", icc_profile=lab_free, quality=95))
     broken = store(encoded(two_colours(), "JPEG", icc_profile=b"not a profile", quality=95))
     for item in (same, broken):
-        assert near(kept(item).getpixel((5, 5)), RED)
+        assert near(stored(item).getpixel((5, 5)), RED)
 
 
 def test_a_polyglot_leaves_its_second_half_behind() -> None:
@@ -301,7 +301,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
+def test_a_file_that_is_no_picture_is_refused_and_leaves_nothing(name: str) -> None:
     with pytest.raises(errors.UnsupportedMedia):
         store(REFUSED[name])
     assert not files()
@@ -408,7 +408,7 @@ def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> 
     assert most == [pictures.DECODERS]
 
 
-def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_waits_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(pictures, "_decoders", threading.BoundedSemaphore(1))
     with pictures._decoders, pytest.raises(errors.Unavailable):
@@ -417,7 +417,7 @@ def test_whoever_waits_too_long_is_told_to_come_back(monkeypatch: pytest.MonkeyP
 
 
 # --- reading ------------------------------------------------------------------------------------
-def test_by_ids_gives_ones_own_pictures_in_the_order_asked() -> None:
+def test_by_ids_returns_ones_own_pictures_in_the_given_order() -> None:
     first, second = store(picture()), store(picture())
     assert pictures.by_ids(1, [second.pk, first.pk]) == [second, first]
     assert pictures.by_ids(1, []) == []
@@ -444,7 +444,7 @@ def upload(client: Any, data: bytes, name: str = "x.png", **fields: Any) -> Any:
     )
 
 
-def test_an_upload_answers_with_the_kept_picture(make_user: Any, api_for: Any) -> None:
+def test_an_upload_responds_with_the_stored_picture(make_user: Any, api_for: Any) -> None:
     me = make_user()
     answer = upload(api_for(me), picture((600, 300)), alt=" a red\nfield ")
     assert answer.status_code == 201
@@ -504,7 +504,7 @@ def test_a_description_that_is_a_file_is_taken_as_none(make_user: Any, api_for: 
     assert (answer.status_code, answer.json()["alt"]) == (201, "")
 
 
-def test_an_upload_repeated_with_its_key_is_kept_once(make_user: Any, api_for: Any) -> None:
+def test_an_upload_repeated_with_its_key_is_stored_once(make_user: Any, api_for: Any) -> None:
     client, headers = api_for(make_user()), {"Idempotency-Key": "k1"}
     first = upload(client, picture(), headers=headers)
     again = upload(client, picture(), headers=headers)
@@ -517,7 +517,7 @@ def test_an_upload_repeated_with_its_key_is_kept_once(make_user: Any, api_for: A
     assert len(files()) == 2
 
 
-def test_no_file_is_left_when_the_key_cannot_be_kept(
+def test_no_file_remains_when_the_key_cannot_be_stored(
     make_user: Any, api_for: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: object, **kwargs: object) -> None:
@@ -556,7 +556,7 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     assert len(files()) == 2 * len(left)
 
 
-def test_what_nothing_shows_any_more_is_swept_away_and_what_something_shows_never(
+def test_unused_pictures_are_swept_and_used_ones_never(
     make_user: Any,
 ) -> None:
     owner, other = make_user(), make_user()
@@ -604,7 +604,7 @@ def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
     assert (Media.objects.count(), files()) == (0, [])
 
 
-def test_deleting_a_post_holds_the_head_before_its_pictures(make_user: Any) -> None:
+def test_deleting_a_post_locks_the_head_before_its_pictures(make_user: Any) -> None:
     """In the same order as publishing; otherwise the two would deadlock."""
     owner = make_user()
     post = feeds_actions.publish(owner, images=[store(picture(), owner.pk).pk])
@@ -624,7 +624,7 @@ def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) ->
     assert Media.objects.count() == 1
 
 
-def test_what_was_swept_away_while_a_post_was_written_is_not_put_into_it(
+def test_pictures_swept_while_a_post_was_written_are_not_added_to_it(
     make_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner = make_user()

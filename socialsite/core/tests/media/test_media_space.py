@@ -24,7 +24,7 @@ from socialsite.tests.browser.scraper import scrape
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 Make = Callable[..., Any]
-WORDS = "no room for more pictures"
+WORDS = "no space for more pictures"
 
 
 @pytest.fixture(autouse=True)
@@ -83,12 +83,12 @@ def test_a_new_account_has_less_room_until_it_is_a_week_old(
         store(new)
     store(old)
     monkeypatch.setattr(space, "QUOTA_BYTES", 1)
-    with pytest.raises(errors.PayloadTooLarge, match="that one person has"):
+    with pytest.raises(errors.PayloadTooLarge, match="all your space"):
         store(old)
     assert Media.objects.count() == 3
 
 
-def test_whoever_just_registered_has_a_new_account(
+def test_a_just_registered_account_counts_as_new(
     make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(space, "NEW_QUOTA_BYTES", 0)
@@ -181,7 +181,7 @@ def test_a_disk_that_is_full_in_the_middle_leaves_nothing_half_written(
 
 
 @pytest.mark.parametrize("written", [2, 3])
-def test_of_several_pictures_none_stays_when_the_disk_is_full_at_the_second(
+def test_no_picture_stays_when_the_disk_is_full_at_the_second(
     media_root: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
     full_after(monkeypatch, written)
@@ -202,7 +202,7 @@ def test_other_errors_of_the_disk_are_not_taken_for_a_full_one(
         store(1)
 
 
-def test_an_upload_that_finds_no_room_on_its_way_is_told_so(
+def test_an_upload_that_fills_the_disk_is_refused(
     make_user: Make, api_for: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*args: object) -> None:
@@ -242,5 +242,5 @@ def test_the_composer_shows_the_words_of_a_new_account_at_the_pictures(
     assert answer.status_code == 413
     at_pictures = re.search(r'id="err-images"[^>]*>(.*?)</', answer.content.decode(), re.DOTALL)
     assert at_pictures
-    assert "a new account has" in at_pictures[1]
+    assert "a new account" in at_pictures[1]
     assert "my long words" in answer.content.decode()

@@ -12,18 +12,18 @@ from socialsite.core.http.errors import RateLimited
 from socialsite.core.models import Allowance
 from socialsite.core.rate_limits import allowances
 from socialsite.core.rate_limits.buckets import Take
-from socialsite.core.rate_limits.budgets import Budget, Kept, Per, Rate
+from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 from socialsite.core.tasks import purge_allowances
 from socialsite.tests.standstill import Clock
 
 pytestmark = pytest.mark.django_db
 
-FIVE = Budget("five", 5, 60, Per.ADDRESS, Kept.DATABASE, "Of these tests.")
-TWO = Budget("two", 2, 7, Per.NETWORK, Kept.DATABASE, "Of these tests.")
+FIVE = Budget("five", 5, 60, Per.ADDRESS, Store.DATABASE, "Of these tests.")
+TWO = Budget("two", 2, 7, Per.NETWORK, Store.DATABASE, "Of these tests.")
 SECOND, MINUTE, HOUR = 1000, 60_000, 3_600_000
 
 
-def given(times: int, *takes: Take) -> int:
+def granted(times: int, *takes: Take) -> int:
     return sum(not allowances.take_all(takes or [Take(FIVE, "a")]) for _ in range(times))
 
 
@@ -35,64 +35,64 @@ def wait(*takes: Take) -> int:
 
 
 def test_the_capacity_is_given_at_once_and_the_rest_in_the_course_of_an_hour(clock: Clock) -> None:
-    assert given(9) == 5
+    assert granted(9) == 5
     assert wait() == 60
     clock.now += MINUTE - 1
-    assert given(2) == 0
+    assert granted(2) == 0
     clock.now += 1
-    assert given(2) == 1
+    assert granted(2) == 1
     clock.now += 3 * MINUTE
-    assert given(9) == 3
+    assert granted(9) == 3
     clock.now += HOUR
-    assert given(9) == 5
+    assert granted(9) == 5
 
 
-def test_parts_of_a_token_are_kept(clock: Clock) -> None:
+def test_parts_of_a_token_are_stored(clock: Clock) -> None:
     take = Take(TWO, "a")  # one flows back in 514 and two seventh seconds
-    assert given(2, take) == 2
+    assert granted(2, take) == 2
     found = 0
     for _ in range(60):
         clock.now += MINUTE
-        found += given(1, take)
+        found += granted(1, take)
     assert found == 7
 
 
 def test_refusals_use_nothing_up(clock: Clock) -> None:
-    given(5)
-    assert given(50) == 0
+    granted(5)
+    assert granted(50) == 0
     clock.now += MINUTE
-    assert given(1) == 1
+    assert granted(1) == 1
 
 
 def test_owners_have_budgets_of_their_own(clock: Clock) -> None:
-    assert given(9) == given(9, Take(FIVE, "b")) == 5
+    assert granted(9) == granted(9, Take(FIVE, "b")) == 5
 
 
-def test_of_several_budgets_all_give_or_none_does(clock: Clock) -> None:
+def test_several_budgets_all_grant_or_none_does(clock: Clock) -> None:
     both = [Take(FIVE, "a"), Take(TWO, "a")]
-    assert given(9, *both) == 2
+    assert granted(9, *both) == 2
     assert wait(*both) == 515
-    assert given(9) == 3
+    assert granted(9) == 3
     assert [denial.budget for denial in allowances.take_all(both)] == [FIVE, TWO]
 
 
-def test_what_was_not_done_after_all_is_given_back(clock: Clock) -> None:
+def test_tokens_of_undone_work_are_refunded(clock: Clock) -> None:
     for _ in range(9):
         with pytest.raises(ZeroDivisionError), allowances.spent([Take(FIVE, "a")]):
             raise ZeroDivisionError
     with allowances.spent([Take(FIVE, "a")]):
         pass
-    assert given(9) == 4
-    allowances.give_back([Take(FIVE, "a", cost=99)])
-    assert given(9) == 5
+    assert granted(9) == 4
+    allowances.refund([Take(FIVE, "a", cost=99)])
+    assert granted(9) == 5
 
 
 def test_a_clock_that_is_set_back_makes_no_wait_longer_than_the_rule(clock: Clock) -> None:
-    given(5)
+    granted(5)
     clock.now -= HOUR
     assert wait() == 60
     clock.now += MINUTE
-    assert given(2) == 0  # the earlier minute is not counted twice
+    assert granted(2) == 0  # the earlier minute is not counted twice
     assert wait() == 60
 
 
@@ -101,24 +101,24 @@ def test_a_lifted_budget_writes_nothing(
 ) -> None:
     settings.BUDGETS = {"five": None}
     with django_assert_num_queries(0):
-        assert given(50) == 50
+        assert granted(50) == 50
     settings.BUDGETS = {"five": Rate(1, 3600)}
-    assert given(2) == 1
+    assert granted(2) == 1
     assert wait() == 1
 
 
 def test_losing_redis_opens_nothing(clock: Clock, dead_redis: Callable[[], Any]) -> None:
-    given(5)
+    granted(5)
     redis.call(lambda connection: connection.flushdb())
-    assert given(1) == 0
+    assert granted(1) == 0
     with dead_redis():
-        assert given(9) == 0
-        assert given(9, Take(FIVE, "b")) == 5
+        assert granted(9) == 0
+        assert granted(9, Take(FIVE, "b")) == 5
 
 
-def test_rows_of_full_budgets_are_purged_and_none_tells_whose_it_was(clock: Clock) -> None:
-    given(2, Take(FIVE, "192.0.2.7"))
-    given(1, Take(FIVE, "198.51.100.9"))
+def test_rows_of_full_budgets_are_purged_and_none_reveals_its_owner(clock: Clock) -> None:
+    granted(2, Take(FIVE, "192.0.2.7"))
+    granted(1, Take(FIVE, "198.51.100.9"))
     assert "192.0.2" not in str(list(Allowance.objects.values()))
     clock.now += MINUTE
     purge_allowances()
@@ -130,9 +130,9 @@ def test_rows_of_full_budgets_are_purged_and_none_tells_whose_it_was(clock: Cloc
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_of_fifty_at_once_exactly_the_capacity_gets_through() -> None:
-    slow = Budget("slow", 5, 1, Per.ADDRESS, Kept.DATABASE, "Of these tests.")
-    other = Budget("other", 1000, 1, Per.NETWORK, Kept.DATABASE, "Of these tests.")
+def test_with_fifty_at_once_exactly_the_capacity_gets_through() -> None:
+    slow = Budget("slow", 5, 1, Per.ADDRESS, Store.DATABASE, "Of these tests.")
+    other = Budget("other", 1000, 1, Per.NETWORK, Store.DATABASE, "Of these tests.")
     start, found = threading.Barrier(50), []
 
     def run() -> None:

@@ -9,10 +9,10 @@ from socialsite.core import redis
 from socialsite.core.http.errors import RateLimited
 from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.buckets import Grant, Take
-from socialsite.core.rate_limits.budgets import Budget, Kept, Per, Rate
+from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 
-BUCKET = Budget("test", 100, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
-SMALL = Budget("small", 2, 3600, Per.PERSON, Kept.REDIS, "Of these tests.")
+BUCKET = Budget("test", 100, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
+SMALL = Budget("small", 2, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
 
 
 def take(owner: int = 1, cost: int = 1) -> Grant:
@@ -37,7 +37,7 @@ def granted(requests: int, owner: int = 1) -> int:
     return sum(take(owner).allowed for _ in range(requests))
 
 
-def test_a_burst_of_200_is_granted_the_capacity_and_what_refills_meanwhile(real_lifetimes) -> None:
+def test_a_burst_of_200_is_granted_the_capacity_and_the_refill(real_lifetimes) -> None:
     start = time.monotonic()
     found = granted(200)
     assert 100 <= found <= 100 + (time.monotonic() - start) + 1
@@ -49,7 +49,7 @@ def test_a_minute_of_rest_earns_60_not_a_full_bucket() -> None:
     assert 60 <= granted(100) <= 62
 
 
-def test_half_a_token_is_kept() -> None:
+def test_half_a_token_is_stored() -> None:
     """A request every 0.6 s earns 0.6 of a token; no part may be lost by rounding."""
     granted(110)
     idle(-take().retry_after)  # remove the existing fraction of a token
@@ -74,7 +74,7 @@ def test_the_clock_has_parts_of_a_second(real_lifetimes) -> None:
 
 
 @pytest.mark.parametrize("spent", [0, 150])
-def test_the_key_outlives_the_time_to_fill_up_twice_granted_or_not(spent) -> None:
+def test_the_key_lives_twice_as_long_as_a_refill_granted_or_not(spent) -> None:
     granted(spent)
     if spent:
         redis.call(lambda connection: connection.pexpire(key(), 5_000))
@@ -84,7 +84,7 @@ def test_the_key_outlives_the_time_to_fill_up_twice_granted_or_not(spent) -> Non
     assert 199_999 - (time.monotonic() - began) * 1000 < left <= 200_000
 
 
-def test_a_refusal_says_when_to_come_back() -> None:
+def test_a_refusal_has_the_time_to_wait() -> None:
     granted(110)
     grant = take()
     assert not grant.allowed
@@ -97,7 +97,7 @@ def test_a_refusal_says_when_to_come_back() -> None:
     assert caught.value.status == 429
 
 
-def test_what_is_left_is_told() -> None:
+def test_the_remaining_tokens_are_returned() -> None:
     assert take().remaining == 99
     assert buckets.spend(BUCKET, 1, cost=9).remaining == 90
 
@@ -139,44 +139,44 @@ def test_a_refusal_resets_when_one_may_come_back() -> None:
     assert grant.headers()["RateLimit-Reset"] == str(caught.value.retry_after)
 
 
-def test_without_redis_everything_is_granted_and_no_budget_told() -> None:
+def test_without_redis_everything_is_granted_and_no_budget_shows() -> None:
     redis.breaker.trip()
     assert granted(150) == 150
     assert take().headers() == {}
 
 
-def test_of_several_budgets_all_give_or_none_does() -> None:
+def test_several_budgets_all_grant_or_none_does() -> None:
     both = [Take(BUCKET, 1), Take(SMALL, 1)]
     assert [buckets.take_all(both).allowed for _ in range(3)] == [True, True, False]
     assert take().remaining == 97
 
 
-def test_of_several_the_one_is_told_that_matters_most() -> None:
+def test_the_scarcest_of_several_budgets_shows() -> None:
     both = [Take(BUCKET, 1), Take(SMALL, 1)]
     told = [buckets.take_all(both) for _ in range(3)]
     assert [(grant.limit, grant.remaining) for grant in told] == [(2, 1), (2, 0), (2, 0)]
     assert 0 < told[-1].retry_after <= 1
     take(cost=98)
-    buckets.give_back([Take(SMALL, 1, cost=2)])
+    buckets.refund([Take(SMALL, 1, cost=2)])
     assert buckets.take_all(both[::-1]).limit == 100
 
 
-def test_several_budgets_are_asked_in_one_round_trip(round_trips: list[int]) -> None:
+def test_several_budgets_are_read_in_one_round_trip(round_trips: list[int]) -> None:
     buckets.take_all([Take(BUCKET, 1), Take(SMALL, 1)])  # a new Redis does not know the script
     round_trips.clear()
     buckets.take_all([Take(BUCKET, 1), Take(SMALL, 1)])
     assert len(round_trips) == 1
 
 
-def test_what_is_given_back_fills_no_bucket_above_its_size() -> None:
+def test_a_refund_fills_no_bucket_above_its_size() -> None:
     take(cost=3)
-    buckets.give_back([Take(BUCKET, 1, cost=2)])
+    buckets.refund([Take(BUCKET, 1, cost=2)])
     assert take().remaining == 98
-    buckets.give_back([Take(BUCKET, 1, cost=50)])
+    buckets.refund([Take(BUCKET, 1, cost=50)])
     assert take().remaining == 99
 
 
-def test_what_costs_more_than_the_budget_takes_all_of_it() -> None:
+def test_a_cost_above_the_budget_takes_all_of_it() -> None:
     assert buckets.take(SMALL, 1, cost=9).allowed
     assert not buckets.take(SMALL, 1).allowed
 
@@ -194,7 +194,7 @@ def test_a_changed_rate_counts_at_once(settings) -> None:
 
 
 @pytest.mark.parametrize("address", ["203.0.113.9", "2001:db8:0:7::/64"])
-def test_no_key_in_redis_holds_an_address(address: str, settings: Any) -> None:
+def test_no_key_in_redis_contains_an_address(address: str, settings: Any) -> None:
     owners = [address, f"address:{address}"]
     assert all(buckets.take(SMALL, owner).remaining == 1 for owner in owners)
     found: Any = redis.call(lambda connection: connection.keys("*"))

@@ -39,19 +39,19 @@ def site(tmp_path: Path) -> Path:
     return found
 
 
-def test_a_start_closes_the_directory_and_what_is_in_it(site: Path) -> None:
+def test_a_start_makes_the_directory_and_its_files_private(site: Path) -> None:
     data_dir.secure(site)
     assert mode_of(site) == mode_of(site / "media") == mode_of(site / "static") == 0o700
     assert {mode_of(path) for path in site.iterdir() if path.is_file()} == {0o600}
 
 
-def test_what_lies_deeper_is_closed_where_the_site_is_started(site: Path) -> None:
+def test_files_deeper_in_the_directory_are_private_after_a_start(site: Path) -> None:
     assert data_dir.secure_all(site) == 2
     assert (mode_of(site / "media/ab"), mode_of(site / "media/ab/x.jpg")) == (0o700, 0o600)
     assert data_dir.secure_all(site) == 0
 
 
-def test_a_group_passes_and_reads_what_it_serves(site: Path) -> None:
+def test_a_group_may_enter_and_read_served_files(site: Path) -> None:
     data_dir.secure_all(site, GROUP)
     assert mode_of(site) == 0o710
     assert mode_of(site / "media") == mode_of(site / "media/ab") == 0o2710

@@ -62,7 +62,7 @@ def test_a_pair_signs_and_its_public_half_verifies_under_the_same_name(kind, alg
     assert jwt.decode(token, jwt.PyJWK(key.jwk or {}), [algorithm]) == PAYLOAD
 
 
-def test_what_is_published_is_the_public_half_with_its_thumbprint() -> None:
+def test_the_public_half_of_a_key_is_published_with_its_thumbprint() -> None:
     key = keys.parse(private_pem(ed()))
     x = base64.urlsafe_b64encode(ed().public_key().public_bytes_raw()).decode().rstrip("=")
     canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": x}, separators=(",", ":"))
@@ -74,7 +74,7 @@ def test_what_is_published_is_the_public_half_with_its_thumbprint() -> None:
     assert keys.parse(SECRET).jwk is None
 
 
-def test_a_secret_keeps_its_name() -> None:
+def test_a_redacted_secret_shows_its_name() -> None:
     """Tokens of older versions have this `kid`."""
     text = "a text of no less than thirty-two bytes"
     assert keys.parse(text).kid == hashlib.sha256(b"kid:" + text.encode()).hexdigest()[:8]
@@ -126,7 +126,7 @@ def refused() -> dict[str, tuple[list[str], str]]:
 
 
 @pytest.mark.parametrize("case", list(refused()))
-def test_what_is_no_good_key_is_refused_in_a_line_that_does_not_show_it(case) -> None:
+def test_a_bad_key_is_refused_in_a_line_that_does_not_show_it(case) -> None:
     entries, said = refused()[case]
     with pytest.raises(ValueError, match=said) as caught:
         keys.read(entries)
@@ -138,7 +138,7 @@ def test_what_is_no_good_key_is_refused_in_a_line_that_does_not_show_it(case) ->
 
 
 @pytest.mark.parametrize("kind", ["secret", "ed25519", "rsa"])
-def test_make_key_prints_what_the_setting_takes(kind, capsys) -> None:
+def test_make_key_prints_a_value_for_the_setting(kind, capsys) -> None:
     call_command("make_key", kind=kind)
     line = capsys.readouterr().out
     assert line.count("\n") == 1

@@ -24,7 +24,7 @@ def record(name: str, **extra: Any) -> logging.LogRecord:
     ("name", "extra"),
     [("django.security.DisallowedHost", {}), ("django.request", {"status_code": 503})],
 )
-def test_ten_a_minute_pass_as_warnings_and_the_next_tells_how_many_did_not(
+def test_ten_a_minute_pass_as_warnings_and_the_next_has_the_number_dropped(
     name: str, extra: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now, sparing = [100.0], Sparing()

@@ -41,7 +41,7 @@ JWT = "eyJhbGciOiJIUzI1NiJ9." + "eyJ1aWQiOjF9" * 3 + "." + "s1gn4tur3" * 4
         "mysql://site:{}@127.0.0.1/x is gone",
     ],
 )
-def test_what_opens_an_account_is_left_out(text: str) -> None:
+def test_credentials_are_redacted(text: str) -> None:
     clean = redact(text.format(*[SECRET] * 3))
     assert SECRET not in clean
     assert "with blanks" not in clean
@@ -49,7 +49,7 @@ def test_what_opens_an_account_is_left_out(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "token {} was refused", "x={}&y", '"{}"', "<{}>", "a.{}"])
-def test_a_json_web_token_is_left_out_wherever_it_stands(text: str) -> None:
+def test_a_json_web_token_is_redacted_anywhere(text: str) -> None:
     clean = redact(text.format(JWT))
     assert "s1gn4tur3" not in clean
     assert GONE in clean
@@ -69,7 +69,7 @@ def test_a_json_web_token_is_left_out_wherever_it_stands(text: str) -> None:
         "http://127.0.0.1:8000/ is up",
     ],
 )
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert redact(text) == text
 
 
@@ -103,7 +103,7 @@ def test_every_record_is_clean_whoever_formats_it(
     assert "100 % of" in out.getvalue()
 
 
-def test_records_whose_arguments_are_taken_apart_keep_them(
+def test_records_with_structured_arguments_are_unchanged(
     logged: tuple[logging.Logger, io.StringIO],
 ) -> None:
     record = logging.getLogRecordFactory()(
