@@ -161,8 +161,10 @@ class Stack:
 
     def _start_site(self, runtime: Path) -> None:
         """Start the processes of the site, then nginx in front of them."""
-        http_uds, sockets_uds = runtime / "http.sock", runtime / "sockets.sock"
-        self._add(services.wsgi(self.env, http_uds))
+        http_uds = [runtime / f"{name}.sock" for name in services.HTTP]
+        sockets_uds = runtime / "sockets.sock"
+        for uds in http_uds:
+            self._add(services.wsgi(self.env, uds))
         self._add(services.asgi(self.env, sockets_uds))
         self._add(services.celery_worker(self.env))
         self._add(services.beat(self.env))
@@ -296,8 +298,11 @@ def supervise(stack: Stack) -> None:
 
 _colours = dict(
     zip(
-        ("database", "cache", "broker", "http", "sockets", "worker", "beat", "nginx", "demo"),
-        (34, 35, 36, 32, 33, 31, 90, 94, 95),
+        (
+            *("database", "cache", "broker", *services.HTTP, "sockets", "worker", "beat"),
+            *("nginx", "demo"),
+        ),
+        (34, 35, 36, 32, 92, 33, 31, 90, 94, 95),
         strict=True,
     )
 )
