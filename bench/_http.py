@@ -37,14 +37,17 @@ class Connection:
         self._socket.connect(str(path))
 
     def ask(self, request: bytes) -> bytes:
-        """Send a request and return the response body; raises RuntimeError unless it is 200."""
+        """Send a request and return the response body.
+
+        Raises RuntimeError unless its status is 200 or 201.
+        """
         self._socket.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
             answer += self._part()
         head, _, body = answer.partition(b"\r\n\r\n")
         length = LENGTH.search(head + b"\r\n")
-        if length is None or not head.startswith(b"HTTP/1.1 200"):
+        if length is None or not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
             raise RuntimeError(f"unexpected answer: {answer[:300]!r}")
         while len(body) < int(length[1]):
             body += self._part()
