@@ -1,7 +1,7 @@
 """Reads of people."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 import orjson
 from django.conf import settings
@@ -55,10 +55,14 @@ _COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
 
 def by_id(user_id: int) -> User:
     """Return a person; UserNotFound when there is none or the account is closed or banned."""
-    found = User.objects.active().filter(pk=user_id).first()
-    if found is None:
-        raise UserNotFound
-    return found
+    for found in _active(user_id):
+        return cast("User", found)
+    raise UserNotFound
+
+
+@compiled
+def _active(user_id: int) -> "QuerySet[User]":
+    return User.objects.active().filter(pk=user_id)
 
 
 def by_name(username: str) -> User:
@@ -79,7 +83,13 @@ def any_by_name(username: str) -> User | None:
     # Databases ignore trailing blanks in comparisons, so only valid names are queried.
     if not is_name(username):
         return None
-    return User.objects.filter(username_key=username.lower()).first()
+    found: list[User] = _named(username.lower())
+    return found[0] if found else None
+
+
+@compiled
+def _named(username_key: str) -> "QuerySet[User]":
+    return User.objects.filter(username_key=username_key)
 
 
 def ids_by_name(usernames: Collection[str]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """A client of the site under its WSGI server: requests over kept connections, counted and timed."""
 
 import contextlib
+import itertools
 import os
 import random
 import re
@@ -9,7 +10,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +20,12 @@ from deploy.services import site_processes
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
-Site = tuple[Path, int]  # its Unix socket and its process group
+@dataclass(frozen=True)
+class Site:
+    """The Unix sockets and the process groups of the HTTP workers."""
+
+    sockets: tuple[Path, ...]
+    groups: tuple[int, ...]
 
 
 class Connection:
@@ -31,14 +37,17 @@ class Connection:
         self._socket.connect(str(path))
 
     def ask(self, request: bytes) -> bytes:
-        """Send a request and return the response body; raises RuntimeError unless it is 200."""
+        """Send a request and return the response body.
+
+        Raises RuntimeError unless its status is 200 or 201.
+        """
         self._socket.sendall(request)
         answer = b""
         while b"\r\n\r\n" not in answer:
             answer += self._part()
         head, _, body = answer.partition(b"\r\n\r\n")
         length = LENGTH.search(head + b"\r\n")
-        if length is None or not head.startswith(b"HTTP/1.1 200"):
+        if length is None or not head.startswith((b"HTTP/1.1 200", b"HTTP/1.1 201")):
             raise RuntimeError(f"unexpected answer: {answer[:300]!r}")
         while len(body) < int(length[1]):
             body += self._part()
@@ -62,19 +71,19 @@ def request(path: str, *headers: str) -> bytes:
 
 @contextlib.contextmanager
 def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
-    """Run the site under granian with two workers; yield its Unix socket and process group.
+    """Run the site under granian with as many workers as the full stack has.
 
     With the addresses of `bench._site`; `env` is added to this process's environment.
     """
-    with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as directory:
-        uds = Path(directory) / "http.sock"
-        service = site_processes.wsgi({**os.environ, **(env or {})}, uds)
-        service.argv = [word.replace("socialsite.wsgi:", "bench._site:") for word in service.argv]
-        service.start()
-        try:
-            yield uds, service.pid
-        finally:
-            service.stop()
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-bench-"))
+        uds = tuple(Path(directory) / f"{name}.sock" for name in site_processes.HTTP)
+        workers = [site_processes.wsgi({**os.environ, **(env or {})}, one) for one in uds]
+        for worker in workers:
+            worker.argv = [word.replace("socialsite.wsgi:", "bench._site:") for word in worker.argv]
+            stack.callback(worker.stop)
+            worker.start()
+        yield Site(uds, tuple(worker.pid for worker in workers))
 
 
 def answers(
@@ -104,15 +113,15 @@ def answers(
     return [one for found in times for one in found]
 
 
-def cpu_seconds(group: int) -> float:
-    """Return the CPU time that the processes of a group have used so far."""
+def cpu_seconds(groups: Collection[int]) -> float:
+    """Return the CPU time that the processes of these groups have used so far."""
     ticks = 0
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             # After the name in brackets: state, parent, group, …; the 12th and 13th fields are
             # times.
             fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[2]) == group:
+            if int(fields[2]) in groups:
                 ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
@@ -160,21 +169,21 @@ def compare(
     dice, names = random.Random(seed), list(kinds)
     found = {name: Load() for name in names}
     with contextlib.ExitStack() as stack:
-        kept: dict[Path, list[Connection]] = {}
-        for uds in {kind.site[0] for kind in kinds.values()}:
-            kept[uds] = [Connection(uds) for _ in range(connections)]
-            for connection in kept[uds]:
+        kept: dict[Site, list[Connection]] = {}
+        for site in {kind.site for kind in kinds.values()}:
+            sockets = itertools.cycle(site.sockets)
+            kept[site] = [Connection(next(sockets)) for _ in range(connections)]
+            for connection in kept[site]:
                 stack.callback(connection.close)
         for kind in kinds.values():
-            answers(kept[kind.site[0]], kind.sent, 0.5)  # warm up: every worker loads all its code
+            answers(kept[kind.site], kind.sent, 0.5)  # warm up: every worker loads all its code
         for _ in range(turns):
             dice.shuffle(names)
             for name in names:
                 kind, load = kinds[name], found[name]
-                uds, group = kind.site
-                began, before = time.perf_counter(), cpu_seconds(group)
-                times = answers(kept[uds], kind.sent, seconds)
-                load.cpu += cpu_seconds(group) - before
+                began, before = time.perf_counter(), cpu_seconds(kind.site.groups)
+                times = answers(kept[kind.site], kind.sent, seconds)
+                load.cpu += cpu_seconds(kind.site.groups) - before
                 load.rates.append(len(times) / (time.perf_counter() - began))
                 load.times += times
     return found

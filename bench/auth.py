@@ -25,7 +25,7 @@ def over_http(report: harness.Report, requests: dict[str, bytes], floor: str) ->
     """
     options = report.options
     with http.site() as site:
-        connection = http.Connection(site[0])
+        connection = http.Connection(site.sockets[0])
         tiny = [sent for name, sent in requests.items() if "query" not in name]
         bodies = {connection.ask(sent) for sent in tiny}
         report.goal("different bodies of the tiny requests", len(bodies), exactly=1)

@@ -98,7 +98,7 @@ class Feeds:
 
     def same(self, name: str, site: http.Site, sent: bytes) -> bytes:
         """Return a request for the bytes of another response, from a view that does no work."""
-        connection = http.Connection(site[0])
+        connection = http.Connection(site.sockets[0])
         (self.bodies / name).write_bytes(connection.ask(sent))
         connection.close()
         return http.request(f"/bench/bytes/{name}")
@@ -117,7 +117,7 @@ class Feeds:
         """Return the query string of a page by its number, from 2 on."""
         import orjson
 
-        connection, query = http.Connection(site[0]), f"&size={size}"
+        connection, query = http.Connection(site.sockets[0]), f"&size={size}"
         for _ in range(number - 1):
             found = orjson.loads(connection.ask(self.api(viewer, query)))["next"]
             query = f"&size={size}&cursor={found}"
@@ -196,7 +196,7 @@ def without_redis(feeds: Feeds, site: http.Site) -> None:
     share = loads["Redis dead"].of(loads["warm"])
     feeds.report.goal("Redis dead / warm, requests/s", share, at_least=0.15)
 
-    connection = http.Connection(site[0])
+    connection = http.Connection(site.sockets[0])
 
     times: dict[str, harness.Series] = {"warm": harness.Series(), "emptied": harness.Series()}
     for number in range(feeds.options.rounds):

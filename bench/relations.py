@@ -135,13 +135,18 @@ class Bench:
         }
 
     def measure_reads(self) -> None:
-        """Time pages and batches side by side, count their queries, and check their plans."""
+        """Time pages and batches side by side, count their queries, and check their plans.
+
+        The caches are empty before each call, so that all pages do the same work.
+        """
         report = self.report
+        empty_caches()
         pages, batches = self.pages(), self.batches()
         times = harness.interleave(
             {"SELECT 1": harness.database_ping, **pages, **batches},
             rounds=self.options.rounds,
             seed=self.options.seed,
+            between=lambda _: empty_caches(),
         )
         report.table(times, floor="SELECT 1", title=f"Pages of {SIZE} and batches of relations")
         last = times["followers, last page"]
@@ -251,11 +256,19 @@ class Bench:
             self.report.goal(f"{what}: dearest / cheapest", ratio, at_most=RATIO)
 
 
+def empty_caches() -> None:
+    """Empty Redis."""
+    from socialsite.core import redis
+
+    redis.call(lambda client: client.flushdb())
+
+
 def statements(call: Callable[[], Any]) -> list[str]:
-    """Return the SQL that a call runs."""
+    """Return the SQL that a call runs with empty caches."""
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
+    empty_caches()
     with CaptureQueriesContext(connection) as captured:
         call()
     return [query["sql"] for query in captured]

@@ -10,6 +10,7 @@ revocation to the start of the last accepted request: 0 if every later one was r
 """
 
 import argparse
+import contextlib
 import http.client
 import os
 import random
@@ -18,7 +19,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -76,14 +77,16 @@ def poll(path: str, pipe: Connection) -> None:
 class Trial:
     """The pollers, and the revocations one after the other."""
 
-    def __init__(self, path: str, pollers: int, seed: int) -> None:
+    def __init__(self, paths: Sequence[str], pollers: int, seed: int) -> None:
         context = get_context("spawn")
         self.dice = random.Random(seed)
         self.pipes = []
         self.processes = []
-        for _ in range(pollers):
+        for number in range(pollers):
             mine, theirs = context.Pipe()
-            process = context.Process(target=poll, args=(path, theirs), daemon=True)
+            process = context.Process(
+                target=poll, args=(paths[number % len(paths)], theirs), daemon=True
+            )
             process.start()
             self.pipes.append(mine)
             self.processes.append(process)
@@ -115,7 +118,7 @@ class Trial:
         return max(0.0, max(row[3] for row in seen) - answered), accepted + refused, accepted
 
 
-def measure(options: argparse.Namespace, path: str) -> int:
+def measure(options: argparse.Namespace, paths: Sequence[str]) -> int:
     """Run the phases and print the table; return 1 if a bound was exceeded."""
     from accounts import actions as accounts_actions
     from accounts.tests.sign_in.ways_out import PASSWORD, cut_off, killed, ways
@@ -124,7 +127,7 @@ def measure(options: argparse.Namespace, path: str) -> int:
         accounts_actions.register(f"revoked{number}", f"Revoked{number}", PASSWORD)
         for number in range(20)
     ]
-    trial = Trial(path, options.pollers, options.seed)
+    trial = Trial(paths, options.pollers, options.seed)
     failed = 0
     print("phase     revocations  requests  accepted late  longest s")
     try:
@@ -177,16 +180,16 @@ def main() -> int:
     from deploy.services import site_processes
 
     with tempfile.TemporaryDirectory(prefix="revocation-") as folder:
-        path = Path(folder) / "http.sock"
-        server = site_processes.wsgi(dict(os.environ), path)
-        server.start()
-        try:
+        paths = [Path(folder) / f"{name}.sock" for name in site_processes.HTTP]
+        with contextlib.ExitStack() as stack:
+            for path in paths:
+                worker = site_processes.wsgi(dict(os.environ), path)
+                stack.callback(worker.stop)
+                worker.start()
             # A cheap hash, as hashing is not measured here.
             cheap = ["django.contrib.auth.hashers.MD5PasswordHasher"]
             with override_settings(PASSWORD_HASHERS=cheap):
-                return measure(options, str(path))
-        finally:
-            server.stop()
+                return measure(options, [str(path) for path in paths])
 
 
 if __name__ == "__main__":

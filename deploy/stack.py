@@ -168,8 +168,10 @@ class Stack:
 
     def _start_site(self, runtime: Path) -> None:
         """Start the processes of the site, then nginx in front of them."""
-        http_uds, sockets_uds = runtime / "http.sock", runtime / "sockets.sock"
-        self._add(site_processes.wsgi(self.env, http_uds))
+        http_uds = [runtime / f"{name}.sock" for name in site_processes.HTTP]
+        sockets_uds = runtime / "sockets.sock"
+        for uds in http_uds:
+            self._add(site_processes.wsgi(self.env, uds))
         self._add(site_processes.asgi(self.env, sockets_uds))
         self._add(site_processes.celery_worker(self.env))
         self._add(site_processes.beat(self.env))
@@ -305,8 +307,11 @@ def supervise(stack: Stack) -> None:
 
 _colours = dict(
     zip(
-        ("database", "cache", "broker", "http", "sockets", "worker", "beat", "nginx", "demo"),
-        (34, 35, 36, 32, 33, 31, 90, 94, 95),
+        (
+            *("database", "cache", "broker", *site_processes.HTTP, "sockets", "worker", "beat"),
+            *("nginx", "demo"),
+        ),
+        (34, 35, 36, 32, 92, 33, 31, 90, 94, 95),
         strict=True,
     )
 )

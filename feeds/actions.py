@@ -7,7 +7,7 @@ delivered (T30, spec I).
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 from django.db import transaction
@@ -34,7 +34,7 @@ from feeds.queries import reposts_without_words
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core import db, events
-from socialsite.core.db.compiled import compiled
+from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
 from socialsite.core.http.pagination import Position
 from socialsite.core.media import pictures as media_pictures
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
 # A post may be committed, or come from elsewhere, so much later than its position says (T50).
 LATE_MS = 10_000
+_HEAD_COLUMNS = ("last_position", "last_pulled_position", "post_count", "mode")
 
 
 def publish(
@@ -161,7 +162,19 @@ def _words_of_repost(content: str) -> PostContent:
 
 def _locked_head(author_id: int) -> AuthorHead:
     db.ensure(AuthorHead(author_id=author_id))
-    return AuthorHead.objects.select_for_update().get(author_id=author_id)
+    (head,) = _head(author_id)
+    return cast("AuthorHead", head)
+
+
+@compiled_update
+def _set_head(author_id: int, *values: int) -> "tuple[QuerySet[AuthorHead], dict[str, Any]]":
+    rows = AuthorHead.objects.filter(author_id=author_id)
+    return rows, dict(zip(_HEAD_COLUMNS, values, strict=True))
+
+
+@compiled
+def _head(author_id: int) -> "QuerySet[AuthorHead]":
+    return AuthorHead.objects.select_for_update().filter(author_id=author_id)
 
 
 @db.atomic
@@ -182,19 +195,21 @@ def _publish(
         if at_ms > position:
             raise ValueError("a post is never published in the future")
         position = at_ms
-    post = Post.objects.create(
-        author_id=author_id,
-        kind=kind,
-        ref_post_id=ref_id,
-        visibility=visibility,
-        position=position,
-        mode=head.mode,
+    post = db.insert(
+        Post(
+            author_id=author_id,
+            kind=kind,
+            ref_post_id=ref_id,
+            visibility=visibility,
+            position=position,
+            mode=head.mode,
+        )
     )
     # A retried transaction writes the same words again under another id.
     words.post_id = post.pk
     pictures = dict.fromkeys(int(image["id"]) for image in words.images)
     media_pictures.use(author_id, pictures)
-    PostContent.objects.bulk_create([words])
+    db.insert(words)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
@@ -202,9 +217,9 @@ def _publish(
     first_pulled = tiers.is_pulled(head.mode) and not head.last_pulled_position
     if tiers.is_pulled(head.mode):
         head.last_pulled_position = max(head.last_pulled_position, position)
-    head.save()
+    _set_head(author_id, *(int(getattr(head, name)) for name in _HEAD_COLUMNS))
     if is_pushed:
-        FanOut.objects.create(post=post, author_id=author_id, position=position, mode=head.mode)
+        db.insert(FanOut(post=post, author_id=author_id, position=position, mode=head.mode))
     events.publish(PostPublished(id=post.pk, author_id=author_id))
     told = partial(
         cache.published,

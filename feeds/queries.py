@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+
+from django.db.models import QuerySet
 
 from feeds.fanout import tiers
 from feeds.home.hydration import Card, Companion, Hydration
@@ -12,6 +14,7 @@ from feeds.models import AuthorHead, Kind, Post, PostQuerySet, RecommendedAuthor
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.pagination import Page, Position, before, cut
 
@@ -47,9 +50,19 @@ def profile_posts(
     viewer: "Viewer", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds."""
-    posts = visible_to(_id(viewer)).filter(author_id=author_id)
-    found = _places(posts, cursor, size)
+    ts_ms, ident = (None, None) if cursor is None else cursor
+    rows = _profile_places(_id(viewer), author_id, ts_ms, ident, limit=size + 1)
+    found = cut([Position(*row) for row in rows], size, lambda position: position)
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
+
+
+@compiled
+def _profile_places(
+    viewer_id: int | None, author_id: int, ts_ms: int | None, ident: int | None, *, limit: int
+) -> "QuerySet[Post, tuple[int, int]]":
+    place = None if ts_ms is None or ident is None else Position(ts_ms, ident)
+    posts = visible_to(viewer_id).filter(before(place), author_id=author_id)
+    return posts.newest_first().values_list("position", "id")[:limit]
 
 
 def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Card]:
@@ -102,10 +115,14 @@ def post(viewer: "Viewer", post_id: int) -> Card:
 
 def visible_post(viewer: "Viewer", post_id: int) -> Post:
     """Return the row of a post the reader may see; NotFound otherwise."""
-    found = visible_to(_id(viewer)).filter(pk=post_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    for found in _visible_row(_id(viewer), post_id):
+        return cast("Post", found)
+    raise NotFound
+
+
+@compiled
+def _visible_row(viewer_id: int | None, post_id: int) -> PostQuerySet:
+    return visible_to(viewer_id).filter(pk=post_id)
 
 
 def by_author(author_id: int) -> PostQuerySet:

@@ -8,8 +8,10 @@ the pair's version by one on both rows and adds one line to RelationLog.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from accounts.models import User
 from relations.counters import counts
@@ -18,6 +20,7 @@ from relations.models import Relation, RelationCount, RelationLog, Relationship
 from relations.pairs import locks, states
 from relations.pairs.states import Action
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import publish
 from socialsite.core.http.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 
@@ -50,14 +53,14 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
         raise SelfRelation
     _check(target, action)
     # First without a lock: most repeats end here, without waiting and without new rows.
-    seen = Relationship.objects.filter(from_user=actor, to_user=target).first()
-    state = states.of(seen)
+    seen: list[Relationship] = _row(actor, target)
+    state = states.of(seen[0] if seen else None)
     if states.transition(state, action).mine is state:
         return state
     # A block may end follows of both people, an unblock ends none. `following` changes under its
     # owner's lock.
     counters = locks.counters((actor, target) if action is Action.BLOCK else (actor,))
-    mine, other = locks.pair(actor, target, make=seen is None)
+    mine, other = locks.pair(actor, target, make=not seen)
     before = states.Pair(states.of(mine), states.of(other))
     after = states.transition(before.mine, action)
     if after == before:
@@ -70,27 +73,38 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
         raise FollowLimit
     now = db.now_ms()
     _write(mine, other, after, now, counters)
-    RelationLog.objects.create(
-        actor_id=actor,
-        target_id=target,
-        action=action,
-        before=before.mine,
-        after=after.mine,
-        version=mine.version,
-        at=now,
+    db.insert(
+        RelationLog(
+            actor_id=actor,
+            target_id=target,
+            action=action,
+            before=before.mine,
+            after=after.mine,
+            version=mine.version,
+            at=now,
+        )
     )
     _publish_changes(mine, before.mine, after.mine)
     _publish_changes(other, before.other, after.other)
     return after.mine
 
 
+@compiled
+def _row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
+    return Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
+
+
+@compiled
+def _account(user_id: int) -> "QuerySet[User, Any]":
+    return User.objects.filter(pk=user_id).values_list("banned_at", "deleted_at")
+
+
 def _check(target: int, action: Action) -> None:
     """Raise the error that forbids this action on the target for everybody."""
-    columns = User.objects.filter(pk=target).values_list("banned_at", "deleted_at")
-    account = columns.first()
-    if account is None:
+    account = _account(target)
+    if not account:
         raise UserNotFound
-    banned_at, deleted_at = account
+    banned_at, deleted_at = account[0]
     if action is Action.FOLLOW and deleted_at is not None:
         raise UserNotFound
     if action is Action.FOLLOW and banned_at is not None:
@@ -121,7 +135,20 @@ def _write(
         if moved and count is not None:
             row.counted ^= counts.FOLLOWING
             counts.move(count, {"following": moved})
-        locks.row(row).update(**{name: getattr(row, name) for name in _WRITTEN})
+        _update(row.from_user_id, row.to_user_id, *(_int(getattr(row, name)) for name in _WRITTEN))
+
+
+@compiled_update
+def _update(
+    from_user: int, to_user: int, *values: int | None
+) -> "tuple[QuerySet[Relationship], dict[str, Any]]":
+    rows = Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
+    return rows, dict(zip(_WRITTEN, values, strict=True))
+
+
+def _int(value: int | None) -> int | None:
+    """Return the number of a choice."""
+    return None if value is None else int(value)
 
 
 def _publish_changes(row: Relationship, before: states.State, after: states.State) -> None:

@@ -6,6 +6,7 @@ covering indexes without a cache (docs/decisions/0012).
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
@@ -24,6 +25,7 @@ from relations.models import (
 )
 from relations.pairs import states
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import UserNotFound
 from socialsite.core.http.pagination import Page, Position, before, cut
 
@@ -38,7 +40,7 @@ def relation(user_id: int | None, target_id: int) -> Relation | None:
     """Return the pair's state as seen by `user_id`; None for no relation and for guests."""
     if user_id is None:
         return None
-    return states.of(Relationship.objects.filter(from_user=user_id, to_user=target_id).first())
+    return relations_of(user_id, [target_id])[target_id]
 
 
 def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation | None]:
@@ -46,10 +48,15 @@ def relations_of(user_id: int | None, ids: Iterable[int]) -> dict[int, Relation 
     found: dict[int, Relation | None] = dict.fromkeys(ids)
     if user_id is None or not found:
         return found
-    rows = Relationship.objects.filter(from_user=user_id, to_user__in=list(found))
-    for to_user, state in rows.values_list("to_user_id", "relation"):
+    for to_user, state in _relations(user_id, found):
         found[to_user] = states.read(state)
     return found
+
+
+@compiled
+def _relations(user_id: int, ids: Iterable[int]) -> "QuerySet[Relationship, Any]":
+    rows = Relationship.objects.filter(from_user_id=user_id, to_user_id__in=ids)
+    return rows.values_list("to_user_id", "relation")
 
 
 def is_blocked(user_id: int | None, other_id: int) -> bool:
@@ -161,7 +168,7 @@ def following(
     That person also sees banned and closed accounts, by name: they count towards the cap, so it
     must be possible to unfollow them.
     """
-    listing = _Listing(_following_rows(user_id), "followed_at", viewer_id)
+    listing = _Listing(partial(_page, user_id, kind="following"), viewer_id)
     return _people(listing, cursor, size, show_closed=user_id == viewer_id)
 
 
@@ -169,7 +176,7 @@ def followers(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return a person's followers, friends included, the latest follower first."""
-    listing = _Listing(_dated_rows(user_id, "fan_since"), "fan_since", viewer_id)
+    listing = _Listing(partial(_page, user_id, kind="followers"), viewer_id)
     return _people(listing, cursor, size)
 
 
@@ -177,7 +184,7 @@ def friends(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:
     """Return the people with a mutual follow, by the person's own follow, latest first."""
-    return _people(_Listing(_friend_rows(user_id), "followed_at", viewer_id), cursor, size)
+    return _people(_Listing(partial(_page, user_id, kind="friends"), viewer_id), cursor, size)
 
 
 def search_own(
@@ -190,7 +197,12 @@ def search_own(
     """
     named = accounts_queries.named(text).filter(pk=OuterRef("to_user"))
     rows = SEARCHED[kind](user_id).filter(Exists(named))
-    return _people(_Listing(rows, "followed_at", user_id), cursor, size)
+
+    def page(place: Position | None, want: int) -> list[Position]:
+        found = page_rows(rows, "followed_at", place)[:want]
+        return [Position(*row) for row in found]
+
+    return _people(_Listing(page, user_id), cursor, size)
 
 
 SEARCHED: dict[str, Callable[[int], "QuerySet[Relationship]"]] = {
@@ -204,10 +216,7 @@ def blocked(user_id: int, cursor: Position | None = None, size: int = 20) -> Pag
 
     Shows only their names, so that the person can unblock them.
     """
-    rows = Relationship.objects.filter(
-        from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
-    )
-    listing = _Listing(rows, "blocked_at", user_id)
+    listing = _Listing(partial(_page, user_id, kind="blocked"), user_id)
     page = _people(listing, cursor, size, show_blocked=True, show_closed=True)
     return page.with_items([{**person, "avatar": "", "bio": ""} for person in page.items])
 
@@ -218,6 +227,36 @@ def page_rows(
     """Return (time, other person) of the rows after a position, from one covering index."""
     older = rows.filter(before(cursor, time, "to_user_id"))
     return older.order_by(f"-{time}", "-to_user_id").values_list(time, "to_user_id")
+
+
+def _blocked_rows(user_id: int) -> "QuerySet[Relationship]":
+    return Relationship.objects.filter(
+        from_user=user_id, relation__in=(Relation.BLACKLISTING, Relation.BI_BLACKLISTING)
+    )
+
+
+# The rows of each list, and the time that they are ordered by.
+_ROWS: dict[str, tuple[Callable[[int], "QuerySet[Relationship]"], str]] = {
+    "following": (_following_rows, "followed_at"),
+    "followers": (lambda user_id: _dated_rows(user_id, "fan_since"), "fan_since"),
+    "friends": (_friend_rows, "followed_at"),
+    "blocked": (_blocked_rows, "blocked_at"),
+}
+
+
+def _page(user_id: int, place: Position | None, want: int, *, kind: str) -> list[Position]:
+    ts_ms, ident = (None, None) if place is None else place
+    rows = _compiled_page(user_id, ts_ms, ident, kind=kind, want=want)
+    return [Position(*row) for row in rows]
+
+
+@compiled
+def _compiled_page(
+    user_id: int, ts_ms: int | None, ident: int | None, *, kind: str, want: int
+) -> "QuerySet[Relationship, tuple[int, int]]":
+    rows, time = _ROWS[kind]
+    place = None if ts_ms is None or ident is None else Position(ts_ms, ident)
+    return page_rows(rows(user_id), time, place)[:want]
 
 
 LISTS: dict[str, Callable[[int, Position | None, int, int | None], Page[Person]]] = {
@@ -236,19 +275,18 @@ class _Round(NamedTuple):
 
 
 class _Listing:
-    """The rows of one list from its covering index, newest first."""
+    """The rows of one list from its covering index, newest first, with the viewer's relations."""
 
-    def __init__(self, rows: "QuerySet[Relationship]", time: str, viewer_id: int | None) -> None:
-        self.rows, self.time, self.viewer_id = rows, time, viewer_id
+    def __init__(
+        self, page: Callable[[Position | None, int], list[Position]], viewer_id: int | None
+    ) -> None:
+        self._page, self.viewer_id = page, viewer_id
 
     def read(self, place: Position | None, want: int) -> _Round:
         """Return the next `want` rows; fewer only at the end."""
-        found = self._table(place, want)
+        found = self._page(place, want)
         last = found[-1] if len(found) == want else None
         return _Round(found, relations_of(self.viewer_id, [row.id for row in found]), last)
-
-    def _table(self, place: Position | None, want: int) -> list[Position]:
-        return [Position(*row) for row in page_rows(self.rows, self.time, place)[:want]]
 
 
 def _people(
@@ -286,11 +324,22 @@ def _people(
 # --- counts -------------------------------------------------------------------------------------
 def counts(user_id: int) -> dict[str, int]:
     """Return `following`, `followers` and `friends` of a person."""
-    row = RelationCount.objects.filter(pk=user_id).first() or RelationCount()
-    return {"following": row.following, "followers": row.followers, "friends": row.friends}
+    found = _counts(user_id)
+    following, followers, friends = found[0] if found else (0, 0, 0)
+    return {"following": following, "followers": followers, "friends": friends}
+
+
+@compiled
+def _counts(user_id: int) -> "QuerySet[RelationCount, Any]":
+    rows = RelationCount.objects.filter(pk=user_id)
+    return rows.values_list("following", "followers", "friends")
 
 
 def follower_count(author_id: int) -> int:
     """Return the author's number of followers, as counted so far."""
-    row = RelationCount.objects.filter(pk=author_id).values_list("followers", flat=True)
-    return row.first() or 0
+    return sum(_followers(author_id))
+
+
+@compiled
+def _followers(user_id: int) -> "QuerySet[RelationCount, int]":
+    return RelationCount.objects.filter(pk=user_id).values_list("followers", flat=True)

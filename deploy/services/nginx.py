@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import string
+from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.services.service import Service, chown, group_of, unprivileged_account
@@ -17,7 +18,7 @@ def nginx(
     host: str,
     port: int,
     *,
-    http_uds: Path,
+    http_uds: Sequence[Path],
     sockets_uds: Path,
     files: Path,
     scheme: str,
@@ -37,7 +38,7 @@ def nginx(
             user=_nginx_user(account),
             work=work,
             listen=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-            http=http_uds,
+            http="\n        ".join(f"server unix:{uds} max_fails=0;" for uds in http_uds),
             sockets=sockets_uds,
             files=files,
             scheme=scheme,

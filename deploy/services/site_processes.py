@@ -17,6 +17,9 @@ from deploy.services.service import Service, ServiceError
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 LOOPBACK = "127.0.0.1"
+# Each HTTP worker listens on its own socket: of several processes that accept from one socket, one
+# may get most connections, and keeps them.
+HTTP = ("http1", "http2")
 
 
 def program(*names: str) -> str:
@@ -64,14 +67,14 @@ def beat(env: Mapping[str, str]) -> Service:
     )
 
 
-def wsgi(env: Mapping[str, str], uds: Path, *, processes: int = 2, threads: int = 4) -> Service:
-    """HTTP under granian, on a Unix socket."""
+def wsgi(env: Mapping[str, str], uds: Path, *, threads: int = 4) -> Service:
+    """One HTTP worker under granian, on a Unix socket; its name is that of the socket."""
     return Service(
-        name="http",
+        name=uds.stem,
         argv=python(
             *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
             *("--uds", str(uds), "--uds-permissions", "666"),
-            *("--workers", str(processes), "--blocking-threads", str(threads)),
+            *("--workers", "1", "--blocking-threads", str(threads)),
             *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
             *("--http1-buffer-size", "65536"),  # bounds the size of a request head too
             *("--workers-kill-timeout", "5"),

@@ -76,7 +76,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, int]]:
         port = free_port()
         server = nginx.nginx(
             *(base, "127.0.0.1", port),
-            http_uds=base / "http.sock",
+            http_uds=[base / "http.sock"],
             sockets_uds=base / "nobody.sock",
             files=base,
             scheme=request.param,

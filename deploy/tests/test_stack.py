@@ -3,12 +3,13 @@
 import json
 import os
 import pwd
+import signal
 import stat
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from django.conf import settings
 
 from deploy.services.databases import create_database
 from deploy.services.service import ServiceError
+from deploy.services.site_processes import HTTP
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
 from socialsite.core.http import body_limits
@@ -57,7 +59,7 @@ def running_stack(data: Path, url: str) -> Iterator[Stack]:
         directory.mkdir(parents=True)
         directory.chmod(0o755)
     Path(data).parent.chmod(0o711)
-    for old in ("beat-schedule.bak", "media/ab/old.jpg", "stack/http.log"):
+    for old in ("beat-schedule.bak", "media/ab/old.jpg", "stack/http1.log"):
         (data / old).touch()
         (data / old).chmod(0o644)
     env = {"DATABASE_URL": url, "DEMO": "0", "METRICS_TOKEN": METRICS_TOKEN}
@@ -143,6 +145,20 @@ def workers_of(pid: int) -> list[int]:
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def kill_http(stack: Stack) -> None:
+    """Kill all HTTP workers."""
+    for name in HTTP:
+        stack.processes[name].kill()
+
+
+def start_http(stack: Stack) -> None:
+    """Start all HTTP workers together."""
+    for name in HTTP:
+        stack.processes[name].start(wait=False)
+    for name in HTTP:
+        stack.processes[name].wait_ready()
+
+
 def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> None:
     """nginx serves public uploads alone; the site answers for everything else."""
     name, private = (f"ab/{number:032x}.jpg" for number in range(2))
@@ -166,7 +182,7 @@ def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> No
         assert ask(stack, f"/media/{path}").status in (400, 404), path
     for path in (name, private):
         assert ask(stack, f"/_uploads/{path}").status == 404
-    stack.processes["http"].stop()
+    kill_http(stack)
     try:  # no other program can serve nginx's files
         assert ask(stack, f"/media/{name}").status == 200
         assert ask(stack, f"/media/{private}").status == 503
@@ -174,7 +190,7 @@ def test_public_uploads_are_served_as_data_that_runs_nothing(stack: Stack) -> No
         static = ask(stack, f"/static/{sheet.relative_to(stack.data_dir / 'static')}")
         assert (static.status, static.body) == (200, sheet.read_bytes())
     finally:
-        stack.start("http")
+        start_http(stack)
 
 
 @pytest.mark.parametrize("megabytes", [12.5, 16])
@@ -220,7 +236,7 @@ def test_a_head_that_is_too_large_is_refused(stack: Stack, path: str) -> None:
 
 
 def test_memory_returns_after_large_requests(stack: Stack) -> None:
-    http = hostile.of_group(stack.processes["http"].pid)
+    http = [pid for name in HTTP for pid in hostile.of_group(stack.processes[name].pid)]
     assert len(http) > 2
     client = hostile.warm_up(stack.url, "mallory")
     before = hostile.megabytes(http)
@@ -258,13 +274,34 @@ def test_the_site_serves_while_the_broker_is_stopped(stack: Stack) -> None:
 
 
 def test_the_http_server_starts_again_after_it_was_killed(stack: Stack) -> None:
-    stack.processes["http"].kill()
+    kill_http(stack)
     down = ask(stack, "/api/v1/nothing-here")
     assert down.status == 503
     assert json.loads(down.body)["code"] == 21
     assert down.headers["Retry-After"]
-    stack.start("http")
+    start_http(stack)
     assert ask(stack, "/healthz").status == 200
+
+
+def test_the_other_worker_serves_when_one_was_killed(stack: Stack) -> None:
+    for name in HTTP:
+        stack.processes[name].kill()
+        assert {ask(stack, "/healthz").status for _ in range(20)} == {200}
+        stack.start(name)
+
+
+def test_a_request_goes_to_the_worker_with_the_fewest(stack: Stack) -> None:
+    """A suspended worker keeps at most as many of four clients waiting as the other serves."""
+    suspended = stack.processes[HTTP[0]]
+    suspended.kill(signal.SIGSTOP)
+    with ThreadPoolExecutor(4) as pool:
+        try:
+            asked = [pool.submit(ask, stack, "/healthz") for _ in range(40)]
+            _, waiting = wait(asked, timeout=10)
+        finally:
+            suspended.kill(signal.SIGCONT)
+    assert len(waiting) <= 2
+    assert {one.result().status for one in asked} == {200}
 
 
 def test_no_log_contains_credentials(stack: Stack) -> None:
@@ -273,12 +310,13 @@ def test_no_log_contains_credentials(stack: Stack) -> None:
     paths = [f"/recover/{secret}", f"/email/{secret}", f"/login?next=%2Frecover%2F{secret}"]
     for path in paths:
         assert ask(stack, path, b"a=b").status == 403
-    stack.processes["http"].kill()
+    kill_http(stack)
     for path in (*paths, f"/search?token={secret}", f"/api/v1/feed?ticket={secret}"):
         assert ask(stack, path, Authorization=f"Bearer {secret}").status == 503
-    stack.start("http")
+    start_http(stack)
     logs = {path.name: path.read_text() for path in (stack.data_dir / "stack").glob("*.log")}
-    assert "(CSRF cookie not set.): /recover/[redacted]" in logs["http.log"]
+    site = "".join(logs[f"{name}.log"] for name in HTTP)
+    assert "(CSRF cookie not set.): /recover/[redacted]" in site
     assert "token=[redacted]" in logs["nginx.log"]
     assert not [name for name, text in logs.items() if secret in text]
 

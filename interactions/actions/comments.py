@@ -52,15 +52,17 @@ def comment(
     parent = None if parent_id is None else _parent(user, subject, parent_id)
     # Under the lock, so that comments of one post are in the order of their commits.
     now = db.now_ms()
-    made = Comment.objects.create(
-        subject=subject,
-        author_id=user.pk,
-        root_id=None if parent is None else parent.root_id or parent.pk,
-        parent_id=parent_id,
-        position=now if at_ms is None else min(at_ms, now),
-        attrs=Comment.Attr.BY_AUTHOR if post.author_id == user.pk else 0,
+    made = db.insert(
+        Comment(
+            subject=subject,
+            author_id=user.pk,
+            root_id=None if parent is None else parent.root_id or parent.pk,
+            parent_id=parent_id,
+            position=now if at_ms is None else min(at_ms, now),
+            attrs=Comment.Attr.BY_AUTHOR if post.author_id == user.pk else 0,
+        )
     )
-    CommentContent.objects.create(comment=made, content=words)
+    db.insert(CommentContent(comment=made, content=words))
     subject.comment_count += 1
     subject.save(update_fields=["comment_count", "updated_at"])
     cache.post_changed(post_id)

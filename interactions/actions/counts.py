@@ -9,7 +9,7 @@ them, so that readers never have to add up many.
 import logging
 from collections import Counter
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
@@ -19,6 +19,7 @@ from interactions import queries
 from interactions.actions.subjects import ensure_subject
 from interactions.models import COLUMNS, Comment, CountChange, Counted, Subject, SubjectType
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled
 
 Row = TypeVar("Row", bound=models.Model)
 
@@ -44,11 +45,28 @@ def set_row(row: Row, others: "QuerySet[Row]", *, wanted: bool) -> Row | None:
 
 def change_count(counted: Counted, subj_type: int, subj_id: int, by: int) -> None:
     """Change a count by one, in the transaction of the counted row."""
-    CountChange.objects.create(subj_type=subj_type, subj_id=subj_id, counted=counted, by=by)
+    db.insert(CountChange(subj_type=subj_type, subj_id=subj_id, counted=counted, by=by))
 
 
 def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
     """Return a count including this transaction's change, and schedule a fold."""
+    found = _numbers(subj_id, counted=counted, subj_type=subj_type)
+    if not found:  # first change of this post: a fold needs a row
+        ensure_subject(subj_id)
+        found = _numbers(subj_id, counted=counted, subj_type=subj_type)
+    number, waiting = found[0]
+    if waiting >= FOLD_AT:
+        # Robust: the change is committed, and its event folds as well.
+        fold = partial(fold_counts, subj_type, subj_id, wait=False)
+        transaction.on_commit(fold, robust=True)
+    return int(number)
+
+
+@compiled
+def _numbers(
+    subj_id: int, *, counted: Counted, subj_type: SubjectType
+) -> "QuerySet[Any, tuple[int, int]]":
+    """Return the count, and the number of changes that wait for a fold."""
     ident = "pk" if subj_type == SubjectType.COMMENT else "subj_id"
     changes = CountChange.objects.filter(subj_type=subj_type, subj_id=OuterRef(ident)).order_by()
     waiting = changes.values("subj_id").annotate(waiting=Count("pk")).values("waiting")
@@ -56,15 +74,7 @@ def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
         number=queries.number_of(counted, subj_type, ident),
         waiting=Coalesce(Subquery(waiting, IntegerField()), 0),
     )
-    found = rows.values_list("number", "waiting").first()
-    if found is None:  # first change of this post: a fold needs a row
-        ensure_subject(subj_id)
-        found = rows.values_list("number", "waiting").get()
-    if found[1] >= FOLD_AT:
-        # Robust: the change is committed, and its event folds as well.
-        fold = partial(fold_counts, subj_type, subj_id, wait=False)
-        transaction.on_commit(fold, robust=True)
-    return int(found[0])
+    return rows.values_list("number", "waiting")
 
 
 @db.atomic

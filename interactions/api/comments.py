@@ -81,7 +81,7 @@ class PostComments(APIView):
         parent = values.get("parent")
         parent_id = None if parent is None else api.parse_id(parent, "parent")
         made = actions.comment(request.user, ident, values["content"], parent_id)
-        return Created(made.pk, Response(_one(request, made.pk), status=201))
+        return Created(made.pk, Response(body(queries.written(request.user, made)), status=201))
 
 
 class Replies(APIView):

@@ -15,6 +15,7 @@ from interactions.queries.comments import (
     replies,
     thread_of,
     visible_comment,
+    written,
 )
 from interactions.queries.counts import number_of
 from interactions.queries.decoration import Decoration, decorate
@@ -50,4 +51,5 @@ __all__ = [
     "thread_of",
     "unread_count",
     "visible_comment",
+    "written",
 ]

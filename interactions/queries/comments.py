@@ -1,22 +1,26 @@
 """Threads of comments as readers see them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from django.db.models import QuerySet
 
 from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
 from interactions.models import Comment, Subject, SubjectType
 from interactions.queries.likes import LikedComments
 from interactions.queries.reply_counts import ReplyCounts
-from interactions.queries.threads import Row, Sort, Thread, page_of, values
+from interactions.queries.threads import Order, Row, Sort, Thread, page_of, visible_rows
 from interactions.visibility import own_replies, shown_to, visible_to
 from socialsite.core.cache import reads
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position
 
 if TYPE_CHECKING:
+    from accounts.models import User
     from accounts.tokens.requests import Viewer
     from feeds.models import Post
 
@@ -88,11 +92,17 @@ def discussion(
 ) -> tuple[Page[CommentCard], str]:
     """Return a page as `comments` does, and the status as `comment_status` does."""
     post = feeds_queries.visible_post(viewer, post_id)
-    subject = Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id).first()
-    if subject is None:
+    subjects: list[Subject] = _subject(post_id)
+    if not subjects:
         return Page([], None), _NAMES[Subject.Status.OPEN]
+    subject = subjects[0]
     page = _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
     return page, _name(subject.status)
+
+
+@compiled
+def _subject(post_id: int) -> "QuerySet[Subject]":
+    return Subject.objects.filter(subj_type=SubjectType.POST, subj_id=post_id)
 
 
 def _name(status: int) -> str:
@@ -126,10 +136,27 @@ def replies(
 def comment(viewer: "Viewer", comment_id: int) -> CommentCard:
     """Return one comment; NotFound when the reader may not see it."""
     found, post = visible_comment(viewer, comment_id)
-    rows = list(values(visible_to(_id(viewer)).filter(pk=comment_id)))
+    rows = visible_rows(_id(viewer), [comment_id])
     if not rows:
         raise NotFound
     return _cards(viewer, _thread(viewer, post, found.subject, "old"), rows)[0]
+
+
+def written(author: "User", made: Comment) -> CommentCard:
+    """Return a comment as its author sees it that just wrote it; its row is not read again."""
+    row = {
+        "id": made.pk,
+        "root_id": made.root_id,
+        "parent_id": made.parent_id,
+        "author_id": made.author_id,
+        "position": made.position,
+        "likes": 0,
+        "reply_count": 0,
+        "deleted": False,
+        "attrs": made.attrs,
+        "content_row__content": made.content_row.content,
+    }
+    return _hydrated(author.pk, [row], None, None)[0]
 
 
 def visible_comment(viewer: "Viewer", comment_id: int) -> "tuple[Comment, Post]":
@@ -137,13 +164,24 @@ def visible_comment(viewer: "Viewer", comment_id: int) -> "tuple[Comment, Post]"
 
     The author of its thread's root must be visible to the reader too. Raises NotFound.
     """
-    found = visible_to(_id(viewer)).select_related("subject").filter(pk=comment_id).first()
-    if found is None:
+    me = _id(viewer)
+    comments: list[Comment] = _visible_comment(me, comment_id)
+    if not comments:
         raise NotFound
-    root_id, shown = found.root_id, shown_to(_id(viewer))
-    if root_id is not None and not shown.filter(pk=root_id).exists():
+    found = comments[0]
+    if found.root_id is not None and not _shown(me, [found.root_id]):
         raise NotFound
     return found, feeds_queries.visible_post(viewer, found.subject.subj_id)
+
+
+@compiled
+def _visible_comment(viewer_id: int | None, comment_id: int) -> "QuerySet[Comment]":
+    return visible_to(viewer_id).select_related("subject").filter(pk=comment_id)
+
+
+@compiled
+def _shown(viewer_id: int | None, ids: Collection[int]) -> "QuerySet[Comment, Any]":
+    return shown_to(viewer_id).filter(pk__in=ids).values_list("pk", "author_id", "deleted")
 
 
 def above(comment_id: int) -> set[int]:
@@ -157,9 +195,7 @@ def thread_of(comment_id: int) -> int | None:
     return Comment.objects.filter(pk=comment_id).values_list("subject_id", flat=True).first()
 
 
-def _thread(
-    viewer: "Viewer", post: "Post", subject: Subject, order: Literal["new", "hot", "old"]
-) -> Thread:
+def _thread(viewer: "Viewer", post: "Post", subject: Subject, order: Order) -> Thread:
     """Return the comments on a subject itself, as its status lets this reader see them."""
     me, thread = _id(viewer), Thread(subject.pk, None, order, tuple(subject.pins))
     if subject.status != Subject.Status.FEATURED or me == post.author_id:
@@ -184,14 +220,21 @@ def _cards(viewer: "Viewer", thread: Thread, rows: Sequence[Row]) -> list[Commen
     if not rows:
         return []
     me = _id(viewer)
+    likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
+    return _hydrated(me, rows, likes, ReplyCounts(me, thread, rows))
+
+
+def _hydrated(
+    me: int | None, rows: Sequence[Row], likes: LikedComments | None, replies: ReplyCounts | None
+) -> list[CommentCard]:
     answered = _answered(me, rows)
     writers = {ident: author for ident, (author, deleted) in answered.items() if not deleted}
     authors = {row["author_id"] for row in rows if not row["deleted"]}
     found = accounts_queries.Cards({*authors, *writers.values()})
-    likes = LikedComments(me, thread.subject_id, [row["id"] for row in rows])
-    replies = ReplyCounts(me, thread, rows)
-    reads.run(found, likes, replies)
-    people, liked, counts = found.value, likes.value, replies.value
+    reads.run(found, *(read for read in (likes, replies) if read is not None))
+    people = found.value
+    liked = set() if likes is None else likes.value
+    counts = {} if replies is None else replies.value
     cards = []
     for row in rows:
         card = _card(row, people, row["id"] in liked, counts.get(row["id"], 0), me)
@@ -211,8 +254,8 @@ def _answered(viewer_id: int | None, rows: Sequence[Row]) -> dict[int, tuple[int
     answered = {row["parent_id"] for row in rows if row["parent_id"] != row["root_id"]}
     if not answered:
         return {}
-    rows_of = shown_to(viewer_id).filter(pk__in=answered).values_list("pk", "author_id", "deleted")
-    return {ident: (author, deleted) for ident, author, deleted in rows_of}
+    shown = _shown(viewer_id, answered)
+    return {ident: (author, deleted) for ident, author, deleted in shown}
 
 
 def _card(

@@ -10,7 +10,7 @@
   of its author and of the reader, by an index; comments that the reader replied to.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,9 +20,11 @@ from interactions.models import Comment, Counted, SubjectType
 from interactions.queries.counts import number_of
 from interactions.visibility import visible_to
 from socialsite.core.db import page_filling
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.pagination import Page, Position, before
 
 Sort = Literal["new", "hot"]
+Order = Literal["new", "hot", "old"]
 Row = dict[str, Any]
 
 # Additional places per page: with few hidden comments, one round is enough.
@@ -44,10 +46,15 @@ _COLUMNS = (
 )
 
 
-def values(comments: "QuerySet[Comment]") -> "QuerySet[Comment, Row]":
-    """Return the columns that the hydration of comments needs."""
+def visible_rows(viewer_id: int | None, ids: Collection[int]) -> list[Row]:
+    """Return the rows of those comments that the reader may see, in no order."""
+    return [dict(zip(_COLUMNS, row, strict=True)) for row in _visible_rows(viewer_id, ids)]
+
+
+@compiled
+def _visible_rows(viewer_id: int | None, ids: Collection[int]) -> "QuerySet[Comment, Any]":
     likes = number_of(Counted.LIKE, SubjectType.COMMENT, "id")
-    return comments.annotate(likes=likes).values(*_COLUMNS)
+    return visible_to(viewer_id).filter(pk__in=ids).annotate(likes=likes).values_list(*_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +69,20 @@ class Thread:
 
     subject_id: int
     root_id: int | None
-    order: Literal["new", "hot", "old"]
+    order: Order
     pins: tuple[int, ...] = ()
     writers: tuple[int, ...] | None = None
     answers_to: int | None = None
     answered: tuple[int, ...] = ()
-
-    @property
-    def _key(self) -> str:
-        return "like_count" if self.order == "hot" else "position"
 
     def pinned(self, viewer_id: int | None, after: Position | None) -> list[tuple[Position, Row]]:
         """Return the pinned comments on the subject itself after a place, in order."""
         if self.order == "old" or not self.pins or (after is not None and after.ts_ms < PINNED):
             return []
         found = []
-        for row in values(visible_to(viewer_id).filter(pk__in=self.pins, root__isnull=True)):
+        for row in visible_rows(viewer_id, self.pins):
+            if row["root_id"] is not None:
+                continue
             key = row["likes"] if self.order == "hot" else row["position"]
             found.append((Position(PINNED + key, row["id"]), row))
         return sorted(
@@ -93,6 +98,9 @@ class Thread:
             # Uses the index of direct replies, which are all in one thread.
             rows = Comment.objects.filter(parent_id=self.answers_to)
         if self.writers is None:
+            if after is None and self.answers_to is None:
+                first = _first_places(self.subject_id, self.root_id, order=self.order, limit=limit)
+                return [Position(*row) for row in first]
             return self._next(rows, after, limit)
         named = (*self.pins, *self.answered)
         found = self._next(rows.filter(pk__in=named), after, limit) if named else []
@@ -102,9 +110,8 @@ class Thread:
     def _next(
         self, rows: "QuerySet[Comment]", after: Position | None, limit: int
     ) -> list[Position]:
-        sign = "" if self.order == "old" else "-"
-        rows = rows.filter(self._beyond(after)).order_by(f"{sign}{self._key}", f"{sign}id")
-        return [Position(*row) for row in rows.values_list(self._key, "id")[:limit]]
+        found = _places(rows.filter(self._beyond(after)), self.order, limit)
+        return [Position(*row) for row in found]
 
     def _beyond(self, place: Position | None) -> Q:
         if place is None:
@@ -122,7 +129,20 @@ class Thread:
         """Return the rows of the comments that the reader may see, by id."""
         skipped = set() if self.order == "old" else set(self.pins)
         ids = [ident for ident in idents if ident not in skipped]
-        return {row["id"]: row for row in values(visible_to(viewer_id).filter(pk__in=ids))}
+        return {row["id"]: row for row in visible_rows(viewer_id, ids)}
+
+
+@compiled
+def _first_places(
+    subject_id: int, root_id: int | None, *, order: Order, limit: int
+) -> "QuerySet[Comment, Any]":
+    return _places(Comment.objects.filter(subject_id=subject_id, root_id=root_id), order, limit)
+
+
+def _places(rows: "QuerySet[Comment]", order: Order, limit: int) -> "QuerySet[Comment, Any]":
+    """Return the key of the order and the id of the first rows."""
+    key, sign = "like_count" if order == "hot" else "position", "" if order == "old" else "-"
+    return rows.order_by(f"{sign}{key}", f"{sign}id").values_list(key, "id")[:limit]
 
 
 def page_of(viewer_id: int | None, thread: Thread, cursor: Position | None, size: int) -> Page[Row]:

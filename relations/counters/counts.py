@@ -9,9 +9,12 @@ number.
 import logging
 from collections.abc import Mapping
 
+from django.db.models import QuerySet
+
 from relations.models import Relation, RelationCount
 from relations.pairs import locks, states
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled_update
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +59,12 @@ def move(count: RelationCount, changes: Mapping[str, int]) -> None:
         if value < 0:
             logger.error("%s of user %s would fall to %s; run recount", name, count.pk, value)
         setattr(count, name, max(0, value))
-    RelationCount.objects.filter(pk=count.pk).update(
-        **{name: getattr(count, name) for name in changes}
-    )
+    names = tuple(changes)
+    _set_counters(count.pk, *(int(getattr(count, name)) for name in names), names=names)
+
+
+@compiled_update
+def _set_counters(
+    user_id: int, *values: int, names: tuple[str, ...]
+) -> "tuple[QuerySet[RelationCount], dict[str, int]]":
+    return RelationCount.objects.filter(pk=user_id), dict(zip(names, values, strict=True))

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from relations.models import RelationCount, Relationship
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled
 
 
 def counters(user_ids: Iterable[int]) -> dict[int, RelationCount]:
@@ -20,36 +21,38 @@ def counters(user_ids: Iterable[int]) -> dict[int, RelationCount]:
 
 
 def _counter(user_id: int) -> RelationCount:
-    locked = RelationCount.objects.select_for_update()
-    row = locked.filter(pk=user_id).first()
-    if row is None:
+    found: list[RelationCount] = _locked_counter(user_id)
+    if not found:
         db.ensure(RelationCount(user_id=user_id))
-        row = locked.get(pk=user_id)
-    return row
+        found = _locked_counter(user_id)
+    return found[0]
+
+
+@compiled
+def _locked_counter(user_id: int) -> "QuerySet[RelationCount]":
+    return RelationCount.objects.select_for_update().filter(pk=user_id)
 
 
 def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relationship]:
     """Lock both rows of a pair; returns (one's row, two's row).
 
-    With `make`, missing rows are created by an upsert that changes nothing. On InnoDB, unlike
-    INSERT IGNORE, it takes the exclusive lock at once, so hot pairs do not deadlock. The column it
-    names must never be `relation`. Without `make`, both rows must exist.
+    With `make`, missing rows are created. That takes the exclusive lock at once (`db.ensure`), so
+    hot pairs do not deadlock. Without `make`, both rows must exist.
     """
     low, high = sorted((one, two))
     if make:
-        db.upsert(
-            Relationship,
-            [
-                Relationship(from_user_id=low, to_user_id=high),
-                Relationship(from_user_id=high, to_user_id=low),
-            ],
-            unique_fields=["from_user", "to_user"],
-            update_fields=["to_user"],
+        db.ensure(
+            Relationship(from_user_id=low, to_user_id=high),
+            Relationship(from_user_id=high, to_user_id=low),
         )
-    locked = Relationship.objects.select_for_update()
-    first = locked.get(from_user_id=low, to_user_id=high)
-    second = locked.get(from_user_id=high, to_user_id=low)
+    (first,), (second,) = _locked_row(low, high), _locked_row(high, low)
     return (first, second) if one == low else (second, first)
+
+
+@compiled
+def _locked_row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
+    rows = Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
+    return rows.select_for_update()
 
 
 def row(locked: Relationship) -> "QuerySet[Relationship]":

@@ -46,8 +46,9 @@ KEPT = 4096
 LINKED_BYTES = 8 * 1024 * 1024
 CARDS_BYTES = 16 * 1024 * 1024
 _ENTRY_BYTES = 400
-# Placeholder of the hidden fields in a cached card; nobody can write it into a post.
-_HIDDEN = secrets.token_hex(16)
+# Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
+# them into a text.
+_HIDDEN, _NEXT = secrets.token_hex(16), secrets.token_hex(16)
 # The attributes of a link that leaves the site.
 _AWAY = 'rel="nofollow ugc noopener" target="_blank"'
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -151,6 +152,50 @@ def post_cards(
     return Markup("".join(cards).replace(_HIDDEN, c["hidden"]))  # noqa: S704
 
 
+def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
+    """Return the rows of a list of people; `c` is that of `relations/_relation.html`.
+
+    A row is made once for each language and each state of the person and the relation.
+    """
+    language = get_language()
+    shared = {"login": c["login"], "undo": c["undo"]}
+    rows = "".join(
+        _part(
+            *(language, "relations/_person.html", "row", orjson.dumps(person)),
+            orjson.dumps({**shared, "me": c["me"] if c["me"] == person["username"] else ""}),
+        )[1]
+        for person in people
+    )
+    rows = rows.replace(_HIDDEN, c["csrf"]).replace(_NEXT, escape(c["next"]))
+    return Markup(rows)  # noqa: S704
+
+
+def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
+    """Return comments, one below the other; `c` is that of `interactions/_comment_c.html`.
+
+    A comment is made once for each language and each state of it, except the one with an open form.
+    """
+    language, now = get_language(), datetime.now(UTC)
+    own = ("hidden", "reply", "content", "errors")
+    shared = {key: value for key, value in c.items() if key not in own}
+    shared |= {"reply": "", "content": "", "errors": []}
+    made = []
+    for comment in comments:
+        if comment["id"] == c["reply"]:
+            made.append(str(comment_item(comment, c)))
+            continue
+        when = _since(comment["created_at"], now, language)
+        parts = (orjson.dumps(comment), orjson.dumps({**shared, "when": when}))
+        made.append(_part(language, "interactions/_comment.html", "item", *parts)[1])
+    return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
+
+
+def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any) -> Markup:
+    """Return one comment, with its replies if they are given."""
+    c = {**c, "when": timesince_short(comment["created_at"])}
+    return Markup(_macro("interactions/_comment.html", "item")(comment, c, *replies))  # noqa: S704
+
+
 def _together(*args: Hashable) -> Hashable:
     """Return the arguments as a cache key, faster than cachetools does."""
     return args
@@ -167,6 +212,17 @@ def _post_card(
         )
     )
     return _bytes_of(post, card), card
+
+
+@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
+def _part(
+    _language: str | None, template: str, macro: str, subject: bytes, c: bytes
+) -> tuple[int, str]:
+    """Return the size in bytes of the cache entry, and what a macro makes of JSON values."""
+    hidden = Markup(_HIDDEN)  # noqa: S704
+    request = {"hidden": hidden, "csrf": hidden, "next": _NEXT}
+    made = str(_macro(template, macro)(orjson.loads(subject), orjson.loads(c) | request))
+    return _bytes_of(subject, c, made), made
 
 
 def _bytes_of(*kept: str | bytes) -> int:
@@ -276,6 +332,9 @@ def environment(**options: Any) -> Environment:
         beginning=beginning,
         post_card=post_card,
         post_cards=post_cards,
+        person_rows=person_rows,
+        comment_item=comment_item,
+        comment_items=comment_items,
         composer=composer,
         cached_html=cached_html,
         cached_form=cached_form,

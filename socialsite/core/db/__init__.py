@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 
 P = ParamSpec("P")
 R = TypeVar("R")
+ModelT = TypeVar("ModelT", bound=models.Model)
 
 logger = logging.getLogger(__name__)
 
@@ -189,6 +190,13 @@ def ensure(*rows: models.Model) -> None:
     key = connection.ops.quote_name(str(type(rows[0])._meta.pk.column))
     otherwise = f"DUPLICATE KEY UPDATE {key} = {key}" if is_mysql() else "CONFLICT DO NOTHING"
     _insert("INSERT", rows, f" ON {otherwise}")
+
+
+def insert(row: ModelT) -> ModelT:
+    """Insert a row without the work of `save`: no signals, and an automatic key stays unset."""
+    _insert("INSERT", [row])
+    row._state.adding = False
+    return row
 
 
 def insert_once(row: models.Model) -> bool:

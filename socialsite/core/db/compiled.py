@@ -7,9 +7,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.models import QuerySet, Value
-from django.db.models.query import FlatValuesListIterable
+from django.db.models.query import (
+    FlatValuesListIterable,
+    ModelIterable,
+    get_related_populators,
+)
 from django.db.models.sql import UpdateQuery
 
 from socialsite.core import db
@@ -21,8 +25,8 @@ P = ParamSpec("P")
 # itself.
 _STAND_IN = 7 * 10**17
 _TEXT = "stand-in "
-# Kinds of an argument: an int, a text, or a number of ints.
-_AN_INT, _A_TEXT = -1, -2
+# Kinds of an argument: an int, a text, None, or a number of ints.
+_AN_INT, _A_TEXT, _NONE = -1, -2, -3
 # Built queries cached per function: one for every length of a collection.
 KEPT = 512
 
@@ -53,7 +57,9 @@ class Compiled(Generic[P]):
         shape: list[int] = []
         values: list[Any] = []
         for value in args:
-            if isinstance(value, int | str):
+            if value is None:
+                shape.append(_NONE)
+            elif isinstance(value, int | str):
                 shape.append(_AN_INT if isinstance(value, int) else _A_TEXT)
                 values.append(value)
             else:
@@ -66,11 +72,12 @@ class Compiled(Generic[P]):
 
 
 def compiled(make: Callable[P, Any]) -> Compiled[P]:
-    """Turn a function that returns a `values_list` queryset into one that returns its rows.
+    """Turn a function that returns a queryset into one that returns its rows.
 
-    Its arguments are ints, texts and collections of ints, and become parameters; an empty
-    collection gives no rows. Values that must be part of the statement, such as a limit, are passed
-    by name.
+    The queryset is a `values_list`, or one of models with `select_related` at most. The arguments
+    are ints, texts and collections of ints, and become parameters; an empty collection gives no
+    rows. None stays None. Values that must be part of the statement, such as a limit, are passed by
+    name.
     """
     return Compiled(make)
 
@@ -131,6 +138,9 @@ class _Built:
         count = 0
         for kind in shape:
             first = _STAND_IN + count
+            if kind == _NONE:
+                stand_ins.append(None)
+                continue
             if kind == _AN_INT:
                 stand_ins.append(first)
             elif kind == _A_TEXT:
@@ -153,6 +163,8 @@ class _Built:
         columns = [column[0] for column in self._compiler.select or ()]
         self._converters = self._compiler.get_converters(columns)
         self._is_flat = queryset._iterable_class is FlatValuesListIterable
+        is_model = queryset._iterable_class is ModelIterable and not values
+        self._instance = _instance_maker(self._compiler) if is_model else None
 
     def statement(self, values: Sequence[Any]) -> Statement:
         """Return the statement with its parameters."""
@@ -168,7 +180,29 @@ class _Built:
             rows = cursor.fetchall()
         if self._converters:
             rows = map(tuple, self._compiler.apply_converters(rows, self._converters))
+        if self._instance is not None:
+            return [self._instance(row) for row in rows]
         return [row[0] for row in rows] if self._is_flat else list(rows)
+
+
+def _instance_maker(compiler: Any) -> Callable[[Sequence[Any]], models.Model]:
+    """Return the function that makes an instance of a row, as `ModelIterable` does."""
+    fields = compiler.klass_info["select_fields"]
+    own = slice(fields[0], fields[-1] + 1)
+    names = [column[0].target.attname for column in compiler.select[own]]
+    # The type stubs are those of a later Django, which takes one argument more.
+    related = get_related_populators(  # type: ignore[call-arg]
+        compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS
+    )
+    from_db = compiler.klass_info["model"].from_db
+
+    def instance(row: Sequence[Any]) -> models.Model:
+        made: models.Model = from_db(DEFAULT_DB_ALIAS, names, row[own])
+        for populator in related:
+            populator.populate(row, made)
+        return made
+
+    return instance
 
 
 def _index(value: Any, count: int) -> tuple[int | None, Any]:

@@ -64,13 +64,15 @@ def publish(event: DomainEvent, *, after_seconds: int = 0) -> None:
     """
     if not connection.in_atomic_block:
         raise RuntimeError("publish() needs the transaction of the fact")
-    Event.objects.create(
-        aggregate_type=event.aggregate_type,
-        aggregate_id=event.aggregate_id,
-        type=type(event).__name__,
-        payload=event.payload(),
-        created_at=timezone.now() + timedelta(seconds=after_seconds),
-        available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
+    db.insert(
+        Event(
+            aggregate_type=event.aggregate_type,
+            aggregate_id=event.aggregate_id,
+            type=type(event).__name__,
+            payload=event.payload(),
+            created_at=timezone.now() + timedelta(seconds=after_seconds),
+            available_at=db.now_ms() + after_seconds * 1000 if after_seconds else 0,
+        )
     )
     for handler in registry.handlers(type(event), registry.Stage.WITHIN):
         handler(event)

@@ -98,6 +98,36 @@ def test_a_text_is_a_parameter_too(make_user) -> None:
     assert run(person.pk, "x' OR '1'='1") == []
 
 
+def test_models_come_with_what_is_selected_with_them(make_user, django_assert_num_queries) -> None:
+    user = make_user()
+    token = TokenVersion.objects.create(user=user, client="chrome", version=3)
+
+    def tokens(user_id: int) -> "QuerySet[TokenVersion]":
+        return TokenVersion.objects.select_related("user").filter(user_id=user_id)
+
+    run = compiled(tokens)
+    for _ in range(2):
+        with django_assert_num_queries(1):
+            (found,) = run(user.pk)
+            assert (found, found.client, found.version) == (token, "chrome", 3)
+            assert (found.user, found.user.created_at) == (user, user.created_at)
+        assert not found._state.adding
+    assert run(7) == []
+
+
+def test_none_stays_none(make_user) -> None:
+    ids = sorted(make_user().pk for _ in range(2))
+
+    def others(user_id: int | None, some: Collection[int]) -> "QuerySet[User, int]":
+        rows = User.objects.filter(pk__in=some).order_by("pk")
+        return (rows if user_id is None else rows.exclude(pk=user_id)).values_list("pk", flat=True)
+
+    run = compiled(others)
+    for _ in range(2):
+        assert run(None, ids) == ids
+        assert run(ids[0], ids) == ids[1:]
+
+
 def test_a_query_is_built_once_and_costs_one_query(
     make_user, django_assert_num_queries, monkeypatch
 ) -> None:
