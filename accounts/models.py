@@ -42,7 +42,7 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
-    # Of usernames and nicknames; `accounts.sign_in.account_rules` has their other rules.
+    # Of usernames and nicknames; `accounts.validators` has their other rules.
     NAME_MIN, NAME_MAX = 4, 16
     EMAIL_MAX, BIO_MAX = 254, 200
 

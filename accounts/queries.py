@@ -8,10 +8,10 @@ from django.conf import settings
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
-from accounts import cache
+from accounts import cache, validators
 from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
-from accounts.sign_in import account_rules, two_factor
 from accounts.sign_in import devices as device_names
+from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
 from socialsite.core.cache import reads
 from socialsite.core.cache.reads import Values
@@ -75,7 +75,7 @@ def by_name(username: str) -> User:
 
 def is_name(text: str) -> bool:
     """Return whether a text is a valid username."""
-    return account_rules.USERNAME.fullmatch(text) is not None
+    return validators.USERNAME.fullmatch(text) is not None
 
 
 def any_by_name(username: str) -> User | None:

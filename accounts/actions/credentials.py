@@ -8,12 +8,13 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts import validators
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import issue
 from accounts.models import User
-from accounts.sign_in import account_rules, passwords
+from accounts.sign_in import passwords
 from accounts.tokens import TokenPair
 from socialsite.core.http.errors import PasswordNotCorrected
 
@@ -35,10 +36,10 @@ def change_password(
     was replaced in the meantime; BannedAccessToken when the client was signed out in the meantime.
     """
     known = User.objects.get(pk=user.pk)
-    wrong = account_rules.password(new, known.username, known.nickname)
-    if not wrong and account_rules.normal_password(new) == account_rules.normal_password(old):
+    wrong = validators.password(new, known.username, known.nickname)
+    if not wrong and validators.normal_password(new) == validators.normal_password(old):
         wrong = [_("This is already your password.")]
-    account_rules.check(new_password=wrong)
+    validators.check(new_password=wrong)
     if not passwords.is_right(known, old):
         raise _not_corrected()
     hashed = passwords.hash_password(new)
@@ -71,7 +72,7 @@ def set_password(user: User, new: str) -> None:
 
     Raises RegMatchError.
     """
-    account_rules.check(new_password=account_rules.password(new, user.username, user.nickname))
+    validators.check(new_password=validators.password(new, user.username, user.nickname))
     _set(user, passwords.hash_password(new))
 
 

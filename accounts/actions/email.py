@@ -6,11 +6,12 @@ One of two concurrent links wins: the link's data is compared with the account a
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from accounts import validators
 from accounts.actions.audit import Act, note
 from accounts.events import MailWanted
 from accounts.mail import links
 from accounts.models import User
-from accounts.sign_in import account_rules, passwords
+from accounts.sign_in import passwords
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.errors import InvalidInput, PasswordNotCorrected, WrongLink
@@ -23,8 +24,8 @@ def change_email(user: User, new: str, password: str) -> None:
     Raises InvalidInput for the address, PasswordNotCorrected.
     """
     known = User.objects.get(pk=user.pk)
-    wrong = account_rules.email(new)
-    new = account_rules.normal_email(new)
+    wrong = validators.email(new)
+    new = validators.normal_email(new)
     if not wrong and new == known.email:
         wrong = [_("This is already your address.")]
     if wrong:

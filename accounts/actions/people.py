@@ -3,11 +3,11 @@
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
-from accounts import cache, queries
+from accounts import cache, queries, validators
 from accounts.actions.email import request_mail
 from accounts.events import ProfileChanged, UserRegistered
 from accounts.models import TokenBatch, User
-from accounts.sign_in import account_rules, passwords
+from accounts.sign_in import passwords
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.errors import DuplicatedUser, InvalidInput
@@ -30,16 +30,16 @@ def register(
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
     """
-    account_rules.check(
-        username=account_rules.username(username),
-        nickname=account_rules.nickname(nickname),
-        password=account_rules.password(password, username, nickname),
-        email=account_rules.email(unconfirmed) if unconfirmed else [],
+    validators.check(
+        username=validators.username(username),
+        nickname=validators.nickname(nickname),
+        password=validators.password(password, username, nickname),
+        email=validators.email(unconfirmed) if unconfirmed else [],
     )
     if queries.any_by_name(username):
         raise _duplicated()  # before the costly hash
     hashed = password_hash or passwords.hash_password(password)
-    return _create(username, nickname, hashed, email, account_rules.normal_email(unconfirmed))
+    return _create(username, nickname, hashed, email, validators.normal_email(unconfirmed))
 
 
 @db.atomic
@@ -81,7 +81,7 @@ def edit_profile(
     row = User.objects.select_for_update().get(pk=user.pk)
     before = (row.nickname, row.bio, row.avatar_name)
     if nickname is not None:
-        account_rules.check(nickname=account_rules.nickname(nickname))
+        validators.check(nickname=validators.nickname(nickname))
         row.nickname, row.nickname_key = nickname, nickname.lower()
     if bio is not None:
         if len(bio) > User.BIO_MAX:

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager
 
 from django.contrib.auth.hashers import check_password, get_hasher, make_password
 
+from accounts import validators
 from accounts.models import User
-from accounts.sign_in import account_rules
 from socialsite.core.http import turns
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)
@@ -28,7 +28,7 @@ def _slot() -> AbstractContextManager[None]:
 def hash_password(raw: str) -> str:
     """Return the hash to store."""
     with _slot():
-        return make_password(account_rules.normal_password(raw))
+        return make_password(validators.normal_password(raw))
 
 
 def is_right(user: User | None, raw: str) -> bool:
@@ -36,7 +36,7 @@ def is_right(user: User | None, raw: str) -> bool:
     with _slot():
         nobody = _hash_of_nobody(get_hasher().algorithm)
         matches = check_password(
-            account_rules.normal_password(raw), nobody if user is None else user.password
+            validators.normal_password(raw), nobody if user is None else user.password
         )
     return matches and user is not None
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import tokens
+from accounts import tokens, validators
 from accounts.api.serializers import INPUT_MAX
-from accounts.sign_in import account_rules, devices, known_devices
+from accounts.sign_in import devices, known_devices
 from accounts.tokens import TokenPair, cookies
 from socialsite.core.http import errors
 
@@ -71,9 +71,9 @@ def form(
         "form_errors": texts_of(error),
         "values": {name: request.POST.get(name, "")[:INPUT_MAX] for name in names},
         "next": next_of(request),
-        "password_hint": account_rules.password_hint(),
-        "password_min": account_rules.password_min(),
-        "name_lengths": account_rules.NAME_LENGTHS,
+        "password_hint": validators.password_hint(),
+        "password_min": validators.password_min(),
+        "name_lengths": validators.NAME_LENGTHS,
     }
     return page(request, template, context, error)
 

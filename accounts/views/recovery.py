@@ -4,10 +4,10 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts import actions
+from accounts import actions, validators
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
-from accounts.sign_in import account_rules, guarded
+from accounts.sign_in import guarded
 from accounts.views import forms
 from accounts.views.carried import RECOVERY
 from accounts.views.email import PRIVATE
@@ -87,8 +87,8 @@ def _choose(request: HttpRequest, token: str) -> HttpResponse:
         context = {
             "form_errors": forms.texts_of(error),
             "username": user.username,
-            "password_hint": account_rules.password_hint(),
-            "password_min": account_rules.password_min(),
+            "password_hint": validators.password_hint(),
+            "password_min": validators.password_min(),
         }
         response = forms.page(request, "accounts/recover_link.html", context, error)
         RECOVERY.put(response, token)

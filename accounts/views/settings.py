@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from accounts import queries
+from accounts import queries, validators
 from accounts.models import User
-from accounts.sign_in import account_rules, devices, flow, guarded
+from accounts.sign_in import devices, flow, guarded
 from accounts.tokens import Principal, cookies
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
@@ -34,8 +34,8 @@ def password(request: HttpRequest) -> HttpResponse:
             error = found
     context = {
         "form_errors": forms.texts_of(error),
-        "password_hint": account_rules.password_hint(),
-        "password_min": account_rules.password_min(),
+        "password_hint": validators.password_hint(),
+        "password_min": validators.password_min(),
         "notices": messages.get_messages(request),
     }
     return forms.page(request, "accounts/password.html", context, error)

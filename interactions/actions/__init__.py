@@ -9,6 +9,7 @@ from interactions.actions.comments import comment, delete_comment
 from interactions.actions.counts import FOLD_MAX, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
+from interactions.actions.pins import PIN_MAX, pin, unpin
 from interactions.actions.reports import (
     ban_reported,
     check_reportable,
@@ -19,8 +20,7 @@ from interactions.actions.reports import (
     report,
 )
 from interactions.actions.reposts import count_repost
-from interactions.actions.subjects import ensure_subject, mark_post_deleted
-from interactions.actions.threads import PIN_MAX, pin, set_comment_status, unpin
+from interactions.actions.subjects import ensure_subject, mark_post_deleted, set_comment_status
 
 __all__ = [
     "FOLD_MAX",

@@ -14,8 +14,8 @@ from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
 from interactions import cache, queries
+from interactions.actions.pins import remove_pin
 from interactions.actions.subjects import locked_subject
-from interactions.actions.threads import remove_pin
 from interactions.events import CommentDeleted, Commented
 from interactions.models import Comment, CommentContent, Subject
 from socialsite.core import db

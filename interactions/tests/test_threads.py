@@ -104,7 +104,7 @@ def test_pinning_again_changes_nothing_and_deleting_unpins(author, reader, post)
 def test_only_the_author_of_the_post_pins_and_only_so_many(
     author, reader, other, post, monkeypatch
 ) -> None:
-    monkeypatch.setattr(actions.threads, "PIN_MAX", 2)
+    monkeypatch.setattr(actions.pins, "PIN_MAX", 2)
     made = [actions.comment(reader, post, "hello").pk for _ in range(3)]
     for act in (actions.pin, actions.unpin):
         with pytest.raises(Forbidden):

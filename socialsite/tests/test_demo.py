@@ -9,8 +9,8 @@ from django.core.management import call_command
 from PIL import Image
 
 from accounts import queries as accounts_queries
+from accounts import validators
 from accounts.models import User
-from accounts.sign_in import account_rules
 from accounts.tests.browsers import log_in
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
@@ -133,9 +133,9 @@ def test_people_are_valid_and_all_different() -> None:
     people = make(300)
     assert len({person.username for person in people}) == 300
     for person in people:
-        assert not account_rules.username(person.username)
-        assert not account_rules.nickname(person.nickname)
-        assert not account_rules.password(PASSWORD, person.username, person.nickname)
+        assert not validators.username(person.username)
+        assert not validators.nickname(person.nickname)
+        assert not validators.password(PASSWORD, person.username, person.nickname)
         assert len(person.bio) <= User.BIO_MAX
     languages = Counter(person.language for person in people)
     assert min(languages.values()) > 100

@@ -19,11 +19,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import translation
 from django_otp import oath
 
-from accounts import actions, tasks
+from accounts import actions, tasks, validators
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
-from accounts.sign_in import account_rules
 from accounts.tests.sign_in.test_two_factor import App
 from relations.tests.helpers import at_once
 from socialsite.core.events import enqueue, relay
@@ -104,7 +103,7 @@ def let_pass(monkeypatch: pytest.MonkeyPatch, **time: float) -> None:
     "address", [ADDRESS, " a.b+c@example.co.uk ", "Alice@EXAMPLE.org", "a@b.cn", "x@例子.中国"]
 )
 def test_valid_addresses_are_accepted(address) -> None:
-    assert account_rules.email(address) == []
+    assert validators.email(address) == []
 
 
 @pytest.mark.parametrize(
@@ -127,7 +126,7 @@ def test_valid_addresses_are_accepted(address) -> None:
     ],
 )
 def test_other_texts_are_no_addresses(address) -> None:
-    assert account_rules.email(address)
+    assert validators.email(address)
 
 
 def test_an_address_counts_once_its_link_was_opened(make_user, deliver) -> None:

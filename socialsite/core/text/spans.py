@@ -41,7 +41,7 @@ _OUTSIDE = (
     "\u2018\u2019\u201c\u201d\u2026"  # quotation marks, ellipsis
     "\u3001-\u3004\u3008-\u3020\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
-# Usernames are those of `accounts.sign_in.account_rules`.
+# Usernames are those of `accounts.validators`.
 _FOUND = re.compile(
     rf"""
       (?P<address> [hH][tT][tT][pP][sS]?:// [^{_OUTSIDE}]+ )

@@ -43,11 +43,11 @@ from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
-from accounts import tokens
+from accounts import tokens, validators
 from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
-from accounts.sign_in import account_rules, devices, known_devices, two_factor
+from accounts.sign_in import devices, known_devices, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
@@ -241,13 +241,11 @@ PARSERS = [
     Parser("a text in the admin", ARTICLE, lambda value: (linebreaks(value), linebreaksbr(value))),
     Parser("a search in the admin", SEARCH_MAX, lambda value: list(smart_split(value))),
     # --- accounts ---
-    Parser("a username", serializers.INPUT_MAX, account_rules.username),
-    Parser("a nickname", serializers.INPUT_MAX, account_rules.nickname),
-    Parser(
-        "a password", serializers.INPUT_MAX, lambda value: account_rules.password(value, "a", "b")
-    ),
-    Parser("a password, normalized", serializers.INPUT_MAX, account_rules.normal_password),
-    Parser("a mail address", serializers.EMAIL_MAX, account_rules.email),
+    Parser("a username", serializers.INPUT_MAX, validators.username),
+    Parser("a nickname", serializers.INPUT_MAX, validators.nickname),
+    Parser("a password", serializers.INPUT_MAX, lambda value: validators.password(value, "a", "b")),
+    Parser("a password, normalized", serializers.INPUT_MAX, validators.normal_password),
+    Parser("a mail address", serializers.EMAIL_MAX, validators.email),
     Parser("a code", serializers.INPUT_MAX, two_factor.cleaned),
     Parser("a secret", LINE, lambda value: two_factor.unseal(value, 1)),
     Parser("a device's id", serializers.INPUT_MAX, devices.is_client),
@@ -358,7 +356,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/mail/links.py": ("a link of a mail", "a signed link", "a link to recover"),
     "socialsite/core/http/ip_addresses.py": ("proxies",),
     "accounts/queries.py": OURS,
-    "accounts/sign_in/account_rules.py": (
+    "accounts/validators.py": (
         "a username",
         "a nickname",
         "a password",

@@ -1,6 +1,6 @@
-"""Settings of the comments below a post, by its author: open, close, feature, pin.
+"""Pin and unpin comments below one's post.
 
-All actions lock the post's subject, which every new comment locks too.
+Both lock the post's subject, which every new comment locks too.
 """
 
 from typing import TYPE_CHECKING
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 from django.db.models import F
 from django.utils.translation import gettext_lazy as _
 
-from feeds import queries as feeds_queries
 from interactions import queries
 from interactions.actions.subjects import locked_subject
-from interactions.events import CommentPinned, CommentSettingsChanged, CommentUnpinned
+from interactions.events import CommentPinned, CommentUnpinned
 from interactions.models import Comment, Subject
 from socialsite.core import db
 from socialsite.core.events import publish
@@ -21,29 +20,6 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 PIN_MAX = 100
-
-
-@db.atomic
-def set_comment_status(user: "User", post_id: int, status: str) -> str:
-    """Open, close or feature the comments on one's post; return the status.
-
-    Publishes CommentSettingsChanged if it changed. Raises NotFound if the person may not see the
-    post, Forbidden if it is not theirs, InvalidInput (`status`).
-    """
-    post = feeds_queries.visible_post(user, post_id)
-    if post.author_id != user.pk:
-        raise Forbidden
-    wanted = queries.STATUSES.get(status)
-    if wanted is None:
-        raise InvalidInput(fields={"status": [_("Must be open, closed or featured.")]})
-    subject = locked_subject(post_id)
-    if subject.status == Subject.Status.DELETED:
-        raise NotFound
-    if subject.status != wanted:
-        subject.status = wanted
-        subject.save(update_fields=["status", "updated_at"])
-        publish(CommentSettingsChanged(post_id=post_id, user_id=user.pk, status=status))
-    return status
 
 
 @db.atomic
