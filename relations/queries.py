@@ -73,9 +73,14 @@ def locked_follow(viewer_id: int, author_id: int) -> bool:
     """Return whether viewer follows author, and lock that fact until the transaction ends."""
     if not connection.in_atomic_block:
         raise RuntimeError("locked_follow() needs a transaction")
-    rows = Relationship.objects.filter(from_user=viewer_id, to_user=author_id)
-    found = db.rows_locked_in_share(rows.values_list("relation"))
+    found = db.rows_locked_in_share(_state.statement(viewer_id, author_id))
     return bool(found) and found[0][0] in I_FOLLOW
+
+
+@compiled
+def _state(user_id: int, other_id: int) -> "QuerySet[Relationship, Any]":
+    rows = Relationship.objects.filter(from_user_id=user_id, to_user_id=other_id)
+    return rows.values_list("relation")
 
 
 # --- sets, for composition ----------------------------------------------------------------------

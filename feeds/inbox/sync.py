@@ -5,17 +5,19 @@ reordered events are harmless: the last one to run sees the last state.
 """
 
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Value
+from django.db.models import Exists, F, OuterRef, QuerySet, Value
 
 from accounts.models import User
 from feeds import cache
 from feeds.fanout import tiers
-from feeds.models import FanOut, InboxEdge, InboxEntry, InboxState, Post
+from feeds.models import FanOut, InboxEdge, InboxEntry, InboxState, Post, PostQuerySet
 from relations import queries as relations_queries
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled, compiled_update
 
 COMPLETE = 0
 
@@ -26,7 +28,7 @@ def sync_inbox(viewer_id: int, author_id: int) -> None:
     follows = relations_queries.locked_follow(viewer_id, author_id)
     # Lock the state before the rows, in the same order as all other writers.
     db.ensure(InboxState(viewer_id=viewer_id))
-    InboxState.objects.filter(viewer_id=viewer_id).update(generation=F("generation") + 1)
+    _raise_generation(viewer_id)
     if follows:
         _backfill(viewer_id, author_id)
     else:
@@ -46,16 +48,12 @@ def _backfill(viewer_id: int, author_id: int) -> None:
     Posts that are not pushed to all are always pulled, so they need no row. The posts are locked in
     share mode: a deletion and its cleanup come before the insert or after it.
     """
-    posts = Post.objects.filter(tiers.PUSHED_TO_ALL, author_id=author_id, is_deleted=False)
-    positions = posts.newest_first().values_list("position", flat=True)
-    first_left_out = positions[settings.BACKFILL_MAX : settings.BACKFILL_MAX + 1].first()
-    boundary = COMPLETE if first_left_out is None else first_left_out
+    left_out = _first_left_out(author_id, limit=settings.BACKFILL_MAX)
+    boundary = left_out[0] if left_out else COMPLETE
     db.insert_from_select(
         InboxEntry,
         ["user", "publish_time", "post", "author"],
-        posts.filter(position__gt=boundary).values_list(
-            Value(viewer_id), "position", "id", "author_id"
-        ),
+        _newer.statement(viewer_id, author_id, boundary),
         lock_source=True,
     )
     db.upsert(
@@ -64,6 +62,27 @@ def _backfill(viewer_id: int, author_id: int) -> None:
         unique_fields=["viewer", "author"],
         update_fields=["backfilled_from"],
     )
+
+
+def _pushed(author_id: int) -> PostQuerySet:
+    return Post.objects.filter(tiers.PUSHED_TO_ALL, author_id=author_id, is_deleted=False)
+
+
+@compiled
+def _first_left_out(author_id: int, *, limit: int) -> "QuerySet[Post, int]":
+    positions = _pushed(author_id).newest_first().values_list("position", flat=True)
+    return positions[limit : limit + 1]
+
+
+@compiled
+def _newer(viewer_id: int, author_id: int, boundary: int) -> "QuerySet[Post, Any]":
+    posts = _pushed(author_id).filter(position__gt=boundary)
+    return posts.values_list(Value(viewer_id), "position", "id", "author_id")
+
+
+@compiled_update
+def _raise_generation(viewer_id: int) -> "tuple[QuerySet[InboxState], dict[str, Any]]":
+    return InboxState.objects.filter(viewer_id=viewer_id), {"generation": F("generation") + 1}
 
 
 def missing(viewer_id: int, limit: int) -> list[int]:

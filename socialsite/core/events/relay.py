@@ -8,10 +8,13 @@ MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin.
 import logging
 import secrets
 import time
+from collections.abc import Collection
+from typing import Any
 
 from django.db.models import F, QuerySet
 
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import DomainEvent, registry
 from socialsite.core.events.registry import Stage
 from socialsite.core.models import Event
@@ -44,15 +47,28 @@ def relay(limit: int = 1000) -> int:
 def claim(limit: int) -> list[Event]:
     """Lease up to `limit` due events to this caller; other callers skip them."""
     now = db.now_ms()
-    due = Event.objects.filter(dead=False, available_at__lte=now).order_by("available_at", "id")
-    rows = list(due.select_for_update(skip_locked=True)[:limit])
+    rows: list[Event] = _due(now, limit=limit)
+    if not rows:
+        return rows
     lease = secrets.randbits(62)
-    Event.objects.filter(pk__in=[row.pk for row in rows]).update(
-        lease=lease, available_at=now + LEASE_MS, attempts=F("attempts") + 1
-    )
+    _lease([row.pk for row in rows], lease, now + LEASE_MS)
     for row in rows:
         row.lease, row.attempts = lease, row.attempts + 1
     return sorted(rows, key=lambda row: row.pk)
+
+
+@compiled
+def _due(now: int, *, limit: int) -> "QuerySet[Event]":
+    due = Event.objects.filter(dead=False, available_at__lte=now).order_by("available_at", "id")
+    return due.select_for_update(skip_locked=True)[:limit]
+
+
+@compiled_update
+def _lease(
+    idents: Collection[int], lease: int, until: int
+) -> "tuple[QuerySet[Event], dict[str, Any]]":
+    values = {"lease": lease, "available_at": until, "attempts": F("attempts") + 1}
+    return Event.objects.filter(pk__in=idents), values
 
 
 def deliver(row: Event) -> None:
@@ -74,15 +90,25 @@ def deliver(row: Event) -> None:
 @db.atomic
 def _apply(row: Event, event: DomainEvent) -> bool:
     """Commit the database effects once; return False if another relay has the lease by now."""
-    held = Event.objects.select_for_update().filter(pk=row.pk, lease=row.lease).first()
-    if held is None:
+    held: list[Event] = _held(row.pk, row.lease)
+    if not held:
         return False
-    if not held.applied:
+    if not held[0].applied:
         for handler in registry.handlers(type(event), Stage.RELAY):
             handler(event)
         failpoint("relay-handled")
-        Event.objects.filter(pk=row.pk).update(applied=True)
+        _mark_applied(row.pk)
     return True
+
+
+@compiled
+def _held(ident: int, lease: int) -> "QuerySet[Event]":
+    return Event.objects.select_for_update().filter(pk=ident, lease=lease)
+
+
+@compiled_update
+def _mark_applied(ident: int) -> "tuple[QuerySet[Event], dict[str, Any]]":
+    return Event.objects.filter(pk=ident), {"applied": True}
 
 
 def _postpone(row: Event, error: Exception) -> None:
