@@ -94,7 +94,7 @@ class Plan:
         self._fans = graph.fans_of(follows)
         self._rng = Random("plan")
         # Separate random generators, so that these choices do not change all others.
-        self._sharing, self._bookmarking = Random("shares"), Random("bookmarks")
+        self._sharing, self._bookmarking = Random("shares"), Random("kept")
         self._sharer = Writer(Random("words of shares"))
         self._shown: set[tuple[int, int]] = set()
         self._writer = Writer(Random("words"))

@@ -357,7 +357,7 @@ def test_a_compressed_text_bomb_in_a_png_is_refused() -> None:
 def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "MAX_WORK", 3 * 40 * 30)
     uploads = [(io.BytesIO(picture()), "") for _ in range(3)]
-    with pytest.raises(errors.PayloadTooLarge, match="together"):
+    with pytest.raises(errors.PayloadTooLarge, match="Together"):
         pictures.store_all(1, uploads)
     assert not files()
     assert len(pictures.store_all(1, [(io.BytesIO(picture()), "") for _ in range(2)])) == 2

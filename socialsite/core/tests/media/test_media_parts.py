@@ -132,7 +132,7 @@ def test_the_pictures_of_one_request_share_a_bound(monkeypatch: pytest.MonkeyPat
     encode(plain, work)
     assert work.left == 2 * pixels - pixels // 30
     encode(progressive, work)
-    with pytest.raises(errors.PayloadTooLarge, match="together"):
+    with pytest.raises(errors.PayloadTooLarge, match="Together"):
         encode(progressive, work)
 
 
