@@ -38,7 +38,9 @@ def nginx(
             user=_nginx_user(account),
             work=work,
             listen=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
-            http="\n        ".join(f"server unix:{uds} max_fails=0;" for uds in http_uds),
+            http="\n        ".join(
+                f"server unix:{uds} max_fails=3 fail_timeout=1s;" for uds in http_uds
+            ),
             sockets=sockets_uds,
             files=files,
             scheme=scheme,

@@ -75,7 +75,9 @@ def wsgi(env: Mapping[str, str], uds: Path, *, threads: int = 4) -> Service:
             *("-m", "granian", "socialsite.wsgi:application", "--interface", "wsgi"),
             *("--uds", str(uds), "--uds-permissions", "666"),
             *("--workers", "1", "--blocking-threads", str(threads)),
-            *("--no-ws", "--log-level", "warning", "--respawn-failed-workers"),
+            # Without `--respawn-failed-workers`: if the worker dies, the service ends, its socket
+            # closes, and requests go to the other one instead of waiting.
+            *("--no-ws", "--log-level", "warning"),
             *("--http1-buffer-size", "65536"),  # bounds the size of a request head too
             *("--workers-kill-timeout", "5"),
         ),

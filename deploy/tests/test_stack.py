@@ -290,6 +290,16 @@ def test_the_other_worker_serves_when_one_was_killed(stack: Stack) -> None:
         stack.start(name)
 
 
+def test_a_service_ends_with_its_worker(stack: Stack) -> None:
+    """So its socket refuses at once, and nginx asks the other one."""
+    http = stack.processes[HTTP[0]]
+    (worker,) = workers_of(http.pid)
+    os.kill(worker, signal.SIGKILL)
+    assert {ask(stack, "/healthz").status for _ in range(20)} == {200}
+    eventually(lambda: not http.running)
+    stack.start(HTTP[0])
+
+
 def test_a_request_goes_to_the_worker_with_the_fewest(stack: Stack) -> None:
     """A suspended worker keeps at most as many of four clients waiting as the other serves."""
     suspended = stack.processes[HTTP[0]]

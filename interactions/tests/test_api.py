@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from interactions import actions
+from interactions import actions, queries
 from interactions.models import Comment, Like, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.models import Event, IdempotencyKey
@@ -95,6 +95,15 @@ def test_a_new_comment_is_answered_as_it_is_listed(client, post, me, api) -> Non
     page = client.get(f"/api/v1/posts/{post.pk}/comments").json()
     assert page == {"items": [made], "next": None}
     assert api.get(f"/api/v1/posts/{post.pk}/comments").json() == page
+
+
+def test_what_is_answered_is_what_is_read_again(client, post, me, make_user) -> None:
+    """Of a comment, a reply, an answer to a reply, and one by the post's author."""
+    root = actions.comment(make_user(), post.pk, "root")
+    reply = actions.comment(make_user(), post.pk, "reply", root.pk)
+    for person, parent in [(me, None), (me, root.pk), (me, reply.pk), (post.author, reply.pk)]:
+        made = actions.comment(person, post.pk, " words \n", parent)
+        assert queries.written(person, made) == queries.comment(person, made.pk)
 
 
 @pytest.mark.parametrize("kind", [str, int])

@@ -140,3 +140,95 @@ def test_all_forms_of_a_page_carry_the_readers_token_and_a_like_works_without_ja
         assert answer.status_code in (200, 303)
         pages.append(token)
     assert pages[0] not in page
+
+
+PERSON = {
+    "id": "7",
+    "username": "name1",
+    "nickname": "Name",
+    "avatar": "",
+    "bio": "words",
+    "relation": None,
+}
+PEOPLE = {"csrf": "<input>", "next": "/a?b=1&c=%22", "login": "", "me": "other1", "undo": False}
+
+
+def rendered(template: str, macro: str, *args: Any) -> str:
+    engine: Any = engines["jinja2"]
+    return str(getattr(engine.env.get_template(template).module, macro)(*args))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: "other1"} for name in ("username", "nickname", "avatar", "bio")),
+        *({"relation": name} for name in ("FOLLOWING", "FOLLOWED", "BLACKLISTING", "BLACKLISTED")),
+        *({"me": "name1"}, {"undo": True}, {"login": "/login?next=/x"}, {"next": '"><script>'}),
+    ],
+)
+def test_a_cached_row_of_a_person_equals_the_template_s(change) -> None:
+    own = {key: value for key, value in change.items() if key in PERSON}
+    for person, c in ((PERSON, PEOPLE), ({**PERSON, **own}, {**PEOPLE, **change})):
+        made = rendered("relations/_person.html", "row", person, {**c, "csrf": Markup("<input>")})
+        for _ in range(2):
+            assert jinja.person_rows([person], c) == made
+        assert jinja._HIDDEN not in made
+        assert "<script>" not in made
+
+
+COMMENT = {
+    "id": "8",
+    "root_id": None,
+    "parent_id": None,
+    "author": {"id": "7", "username": "name1", "nickname": "Name", "avatar": "", "bio": ""},
+    "content": "words",
+    "created_at": "2020-01-01T00:00:00.000Z",
+    "like_count": 1,
+    "reply_count": 2,
+    "liked": False,
+    "pinned": False,
+    "author_liked": False,
+    "author_replied": False,
+    "deleted": False,
+    "mine": False,
+    "answers": None,
+}
+COMMENTS = {
+    "hidden": Markup("<input>"),
+    "member": True,
+    "login": "",
+    "author": False,
+    "post_id": "9",
+    "post_author": "host1",
+    "open": True,
+    "here": "/posts/9?sort=hot&",
+    "path": "/posts/9?sort=hot",
+    "reply": "",
+    "content": "",
+    "errors": [],
+    "plain": False,
+    "list": True,
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({name: True} for name in ("liked", "pinned", "author_liked", "deleted", "mine")),
+        *({name: 5} for name in ("like_count", "reply_count")),
+        *({"content": "other"}, {"author": None}, {"answers": "other1"}, {"root_id": "3"}),
+        *({"c": {name: False}} for name in ("member", "open", "list")),
+        *({"c": {name: True}} for name in ("author", "plain")),
+        *({"c": {"post_author": "name1"}}, {"c": {"here": "/x?", "path": "/x"}}),
+        *({"c": {"reply": "8", "content": "typed"}}, {"c": {"login": "/login", "member": False}}),
+    ],
+)
+def test_a_cached_comment_equals_the_template_s(change) -> None:
+    change, shared = dict(change), {}
+    shared = change.pop("c", {})
+    for comment, c in ((COMMENT, COMMENTS), ({**COMMENT, **change}, {**COMMENTS, **shared})):
+        made = rendered("interactions/_comment.html", "item", comment, {**c, "when": "2020-01-01"})
+        for _ in range(2):
+            assert jinja.comment_items([comment], c) == made
+        assert jinja.comment_item(comment, c) == made
+        assert jinja._HIDDEN not in made

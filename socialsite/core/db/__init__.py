@@ -182,7 +182,7 @@ def insert_ignore(model: type[models.Model], rows: Iterable[models.Model]) -> No
 
 
 def ensure(*rows: models.Model) -> None:
-    """Insert rows of one model unless their primary keys are taken; lock them exclusively.
+    """Insert rows of one model unless a unique key is taken; lock the rows exclusively.
 
     INSERT IGNORE locks an existing row in share mode, so two callers that then change it would
     deadlock.
@@ -195,7 +195,7 @@ def ensure(*rows: models.Model) -> None:
 def insert(row: ModelT) -> ModelT:
     """Insert a row without the work of `save`: no signals, and an automatic key stays unset."""
     _insert("INSERT", [row])
-    row._state.adding = False
+    row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
     return row
 
 

@@ -15,6 +15,7 @@ from django.db.models.query import (
     get_related_populators,
 )
 from django.db.models.sql import UpdateQuery
+from django.db.transaction import TransactionManagementError
 
 from socialsite.core import db
 from socialsite.core.db import Statement
@@ -22,8 +23,8 @@ from socialsite.core.db import Statement
 P = ParamSpec("P")
 
 # Placeholders for values while a query is built: numbers and texts that no query contains by
-# itself.
-_STAND_IN = 7 * 10**17
+# itself, so far apart that `value + 1` is not taken for another one.
+_STAND_IN, _STEP = 7 * 10**17, 1000
 _TEXT = "stand-in "
 # Kinds of an argument: an int, a text, None, or a number of ints.
 _AN_INT, _A_TEXT, _NONE = -1, -2, -3
@@ -137,7 +138,7 @@ class _Built:
         stand_ins: list[Any] = []
         count = 0
         for kind in shape:
-            first = _STAND_IN + count
+            first = _STAND_IN + count * _STEP
             if kind == _NONE:
                 stand_ins.append(None)
                 continue
@@ -146,7 +147,7 @@ class _Built:
             elif kind == _A_TEXT:
                 stand_ins.append(f"{_TEXT}{first}")
             else:
-                stand_ins.append([first + number for number in range(kind)])
+                stand_ins.append([first + number * _STEP for number in range(kind)])
             count += max(kind, 1)
         made = make(*stand_ins, **names)
         queryset, values = made if isinstance(made, tuple) else (made, {})
@@ -154,17 +155,22 @@ class _Built:
         if values:
             query = query.chain(UpdateQuery)
             query.add_update_values(values)
-        self._compiler = query.get_compiler(DEFAULT_DB_ALIAS)
-        self._sql, parameters = self._compiler.as_sql()
+        # Not kept: it belongs to the connection of this thread, and holds the whole query.
+        compiler = query.get_compiler(DEFAULT_DB_ALIAS)
+        self._sql, parameters = compiler.as_sql()
         self._parameters = [_index(value, count) for value in parameters]
         used = {place for place, _ in self._parameters if place is not None}
         if used != set(range(count)):
             raise ValueError(f"not every value is a parameter of {self._sql}")
-        columns = [column[0] for column in self._compiler.select or ()]
-        self._converters = self._compiler.get_converters(columns)
+        columns = [column[0] for column in compiler.select or ()]
+        # Of the columns with converters: their index and their expression.
+        self._converted = [(i, columns[i]) for i in compiler.get_converters(columns)]
+        self._is_locking = query.select_for_update
         self._is_flat = queryset._iterable_class is FlatValuesListIterable
         is_model = queryset._iterable_class is ModelIterable and not values
-        self._instance = _instance_maker(self._compiler) if is_model else None
+        if is_model and (query.annotation_select or queryset._prefetch_related_lookups):
+            raise ValueError("a compiled query of models has no annotations and prefetches nothing")
+        self._instance = _instance_maker(compiler) if is_model else None
 
     def statement(self, values: Sequence[Any]) -> Statement:
         """Return the statement with its parameters."""
@@ -174,15 +180,27 @@ class _Built:
         )
 
     def rows(self, values: Sequence[Any]) -> list[Any]:
-        """Run the statement."""
+        """Run the statement. Raises TransactionManagementError for a lock without a transaction."""
+        if self._is_locking and not connection.in_atomic_block:
+            raise TransactionManagementError("select_for_update needs a transaction")
         with connection.cursor() as cursor:
             cursor.execute(*self.statement(values))
             rows = cursor.fetchall()
-        if self._converters:
-            rows = map(tuple, self._compiler.apply_converters(rows, self._converters))
+        if self._converted:
+            rows = [self._convert(row) for row in rows]
         if self._instance is not None:
             return [self._instance(row) for row in rows]
         return [row[0] for row in rows] if self._is_flat else list(rows)
+
+    def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """Convert a row as `SQLCompiler.apply_converters` does, for this thread's connection."""
+        found = list(row)
+        for place, column in self._converted:
+            for convert in connection.ops.get_db_converters(column):
+                found[place] = convert(found[place], column, connection)
+            for convert in column.get_db_converters(connection):
+                found[place] = convert(found[place], column, connection)
+        return tuple(found)
 
 
 def _instance_maker(compiler: Any) -> Callable[[Sequence[Any]], models.Model]:
@@ -208,7 +226,10 @@ def _instance_maker(compiler: Any) -> Callable[[Sequence[Any]], models.Model]:
 def _index(value: Any, count: int) -> tuple[int | None, Any]:
     """Return the index of the argument behind a parameter, or None and the parameter itself."""
     if isinstance(value, str) and value.startswith(_TEXT):
-        return int(value.removeprefix(_TEXT)) - _STAND_IN, None
-    if isinstance(value, int) and _STAND_IN <= value < _STAND_IN + count:
-        return value - _STAND_IN, None
+        value = int(value.removeprefix(_TEXT))
+    if isinstance(value, int) and _STAND_IN <= value < _STAND_IN + count * _STEP:
+        place, changed = divmod(value - _STAND_IN, _STEP)
+        if changed:
+            raise ValueError("an argument is changed before it becomes a parameter")
+        return place, None
     return None, value

@@ -1,12 +1,16 @@
 """Queries built once return the same as the ORM."""
 
+import gc
+import threading
+import weakref
 from collections.abc import Collection
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.models import Exists, OuterRef, QuerySet, Value
 from django.db.models.query import QuerySet as Rows
+from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import TokenVersion, User
@@ -113,6 +117,52 @@ def test_models_come_with_what_is_selected_with_them(make_user, django_assert_nu
             assert (found.user, found.user.created_at) == (user, user.created_at)
         assert not found._state.adding
     assert run(7) == []
+
+
+def test_a_compiled_query_keeps_no_connection_of_another_thread(make_user) -> None:
+    kept = []
+
+    def flat(user_id: int) -> "QuerySet[User, Any]":
+        return User.objects.filter(pk=user_id).values_list("pk", "created_at")
+
+    run = compiled(flat)
+
+    def build() -> None:
+        run.statement(7)
+        kept.append(weakref.ref(connections[DEFAULT_DB_ALIAS]))
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert kept[0]() is None
+    user = make_user()
+    assert run(user.pk) == [(user.pk, user.created_at)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_lock_needs_a_transaction_each_time(make_user) -> None:
+    def locked(user_id: int) -> "QuerySet[User]":
+        return User.objects.select_for_update().filter(pk=user_id)
+
+    run, user = compiled(locked), make_user()
+    with transaction.atomic():
+        assert run(user.pk) == [user]
+    with pytest.raises(TransactionManagementError):
+        run(user.pk)
+
+
+def test_what_would_be_lost_is_refused(make_user) -> None:
+    def annotated(user_id: int) -> "QuerySet[User]":
+        return User.objects.filter(pk=user_id).annotate(one=Value(1))
+
+    def changed(one: int, two: int) -> "QuerySet[User]":
+        return User.objects.filter(pk__gte=one + 1, pk__lt=two, pk__gt=one)
+
+    with pytest.raises(ValueError, match="no annotations"):
+        compiled(annotated)(7)
+    with pytest.raises(ValueError, match="is changed"):
+        compiled(changed)(5, 9)
 
 
 def test_none_stays_none(make_user) -> None:
