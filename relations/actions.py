@@ -142,8 +142,7 @@ def _write(
 def _update(
     from_user: int, to_user: int, *values: int | None
 ) -> "tuple[QuerySet[Relationship], dict[str, Any]]":
-    rows = Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
-    return rows, dict(zip(_WRITTEN, values, strict=True))
+    return locks.row(from_user, to_user), dict(zip(_WRITTEN, values, strict=True))
 
 
 def _int(value: int | None) -> int | None:

@@ -38,6 +38,7 @@ from interactions.notifying.kinds import Kind
 from interactions.notifying.mentions import usernames
 from relations import queries as relations_queries
 from socialsite.core import db
+from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
 
@@ -223,18 +224,45 @@ def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") 
     if not ordered:
         return
     db.ensure(*[cause.row for cause in ordered])
-    locked = NotificationCause.objects.select_for_update()
-    rows = list(locked.filter(reduce(or_, [cause.key for cause in ordered])))
+    rows = _locked(ordered)
     now = stands()
     touched = [row for row in rows if row.stands != now]
     for row in touched:
-        row.stands, row.due, row.reason = now, row.user_id, reason[: Notification.REASON_MAX]
-        row.save(update_fields=["stands", "due", "reason"])
+        _set_stands(row.pk, row.user_id, reason[: Notification.REASON_MAX], stands=now)
     # Undone before anybody was notified, or never done.
     never = [row.pk for row in rows if not now and not row.position]
     if never:
         NotificationCause.objects.filter(pk__in=never).delete()
     _fold_soon({row.user_id for row in touched})
+
+
+def _locked(causes: Sequence[Cause]) -> list[NotificationCause]:
+    """Return the rows of causes under their locks."""
+    if len(causes) > 1:
+        rows = NotificationCause.objects.select_for_update()
+        return list(rows.filter(reduce(or_, [cause.key for cause in causes])))
+    (cause,) = causes
+    return _locked_one(
+        cause.user_id, cause.subject_id, cause.actor_id, cause.ref, kind=cause.kind.value
+    )
+
+
+@compiled
+def _locked_one(
+    user_id: int, subject_id: int, actor_id: int, ref: int, *, kind: int
+) -> "QuerySet[NotificationCause]":
+    rows = NotificationCause.objects.select_for_update()
+    return rows.filter(
+        user_id=user_id, kind=kind, subject_id=subject_id, actor_id=actor_id, ref=ref
+    )
+
+
+@compiled_update
+def _set_stands(
+    ident: int, due: int, reason: str, *, stands: bool
+) -> "tuple[QuerySet[NotificationCause], dict[str, Any]]":
+    values = {"stands": stands, "due": due, "reason": reason}
+    return NotificationCause.objects.filter(pk=ident), values
 
 
 def retire(post_id: int, subject_id: int | None = None, after: Place = START) -> None:

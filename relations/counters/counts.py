@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from django.db.models import QuerySet
 
-from relations.models import Relation, RelationCount
+from relations.models import Relation, RelationCount, Relationship
 from relations.pairs import locks, states
 from socialsite.core import db
 from socialsite.core.db.compiled import compiled_update
@@ -45,7 +45,7 @@ def settle(one: int, two: int) -> None:
             name: 1 if now & bit else -1 for name, bit in BITS.items() if (now ^ row.counted) & bit
         }
         move(counters[row.from_user_id], changes)
-        locks.row(row).update(counted=now)
+        _set_counted(row.from_user_id, row.to_user_id, now)
 
 
 def move(count: RelationCount, changes: Mapping[str, int]) -> None:
@@ -61,6 +61,13 @@ def move(count: RelationCount, changes: Mapping[str, int]) -> None:
         setattr(count, name, max(0, value))
     names = tuple(changes)
     _set_counters(count.pk, *(int(getattr(count, name)) for name in names), names=names)
+
+
+@compiled_update
+def _set_counted(
+    from_user: int, to_user: int, counted: int
+) -> "tuple[QuerySet[Relationship], dict[str, int]]":
+    return locks.row(from_user, to_user), {"counted": counted}
 
 
 @compiled_update

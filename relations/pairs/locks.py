@@ -51,14 +51,13 @@ def pair(one: int, two: int, *, make: bool = False) -> tuple[Relationship, Relat
 
 @compiled
 def _locked_row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
-    rows = Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
-    return rows.select_for_update()
+    return row(from_user, to_user).select_for_update()
 
 
-def row(locked: Relationship) -> "QuerySet[Relationship]":
+def row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
     """Return a queryset of a locked row for writing, by its whole unique key.
 
     Not by id alone: the owner determines the shard. Not by id and owner: MariaDB may then read and
     lock all rows of the owner, and hot pairs deadlock.
     """
-    return Relationship.objects.filter(from_user=locked.from_user_id, to_user=locked.to_user_id)
+    return Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
