@@ -6,7 +6,7 @@ Likes, reposts and bookmarks of one object wait neither for that lock nor for ea
 
 from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import comment, delete_comment
-from interactions.actions.counts import FOLD_MAX, fold_counts
+from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
 from interactions.actions.pins import PIN_MAX, pin, unpin
@@ -19,7 +19,6 @@ from interactions.actions.reports import (
     dismiss_reports,
     report,
 )
-from interactions.actions.reposts import count_repost
 from interactions.actions.subjects import ensure_subject, mark_post_deleted, set_comment_status
 
 __all__ = [

@@ -15,7 +15,7 @@ from django.db import models, transaction
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from interactions import queries
+from interactions import cache, queries
 from interactions.actions.subjects import ensure_subject
 from interactions.models import COLUMNS, Comment, CountChange, Counted, Subject, SubjectType
 from socialsite.core import db
@@ -60,6 +60,14 @@ def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
         fold = partial(fold_counts, subj_type, subj_id, wait=False)
         transaction.on_commit(fold, robust=True)
     return int(number)
+
+
+@db.atomic
+def count_repost(post_id: int, author_id: int, by: int) -> None:
+    """Change a post's count by one, in the transaction that creates or deletes its repost."""
+    change_count(Counted.REPOST, SubjectType.POST, post_id, by)
+    read_count(Counted.REPOST, SubjectType.POST, post_id)
+    cache.post_changed(post_id, author_id)
 
 
 @compiled
