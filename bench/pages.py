@@ -14,14 +14,14 @@ from bench import _http as http
 CONNECTIONS = 8
 PEOPLE, FOLLOWS, POSTS_EACH, COMMENTS = 300, 100, 5, 50
 SHARES = {
-    "post with 50 comments": 0.4,
+    "post with 50 comments": 0.3,
     "notifications": 0.5,
     "search": 0.5,
     "followers": 0.5,
-    "profile": 0.5,
+    "profile": 0.45,
     "recommended, guest": 0.5,
 }
-HOME_KB = 60
+HOME_KB = 96
 
 
 def world(seed: int) -> tuple[Any, Any, int]:
@@ -66,7 +66,7 @@ def requests(reader: Any, author: Any, post_id: int) -> dict[str, bytes]:
         "home": http.request("/", *member),
         "post with 50 comments": http.request(f"/posts/{post_id}", *member),
         "notifications": http.request("/notifications", *member),
-        "search": http.request("/search?q=author", *member),
+        "search": http.request("/search?q=b1", *member),
         "followers": http.request(f"/@{author.username}/followers", *member),
         "profile": http.request(f"/@{author.username}", *member),
         "recommended, guest": http.request("/recommended", "Accept-Language: en"),
