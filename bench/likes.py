@@ -3,8 +3,9 @@
 Eight processes like and unlike in turns, either all one post or each time one of a thousand posts;
 for comparison also one post whose count is in a single locked row, as in earlier versions. Then a
 warm page of like flags, and pages from the first to the last of threads with 100,000 comments.
-Goals: the rate for one post is at least 0.8 of the spread rate; the flags of a page take one round
-trip and no query; the last pages of a thread are as cheap as the first.
+Goals: the rate for one post is at least half of the spread rate, which is limited by Python, and
+1.5 times the rate with a locked count; the flags of a page take one round trip and no query; the
+last pages of a thread are as cheap as the first.
 """
 
 import multiprocessing
@@ -18,7 +19,7 @@ from typing import Any
 from bench import _harness as harness
 
 WRITERS = 8
-SPREAD_MIN, FLAT_MAX = 0.8, 1.5
+SPREAD_MIN, LOCKED_MIN, FLAT_MAX = 0.5, 1.5, 1.5
 SIZE = 20
 BATCH = 5000
 
@@ -147,6 +148,8 @@ def _report_rates(report: harness.Report, rates: dict[str, list[float]], base: s
     head = [f"likes/s of {WRITERS} writers", "least", "median", "most", "× spread"]
     report.rows(rows, head, title="Likes and unlikes a second")
     report.goal("likes/s on one post / spread over many", ratios["one post"], at_least=SPREAD_MIN)
+    gain = ratios["one post"] / ratios["one post, its count locked"]
+    report.goal("likes/s on one post / its count locked", gain, at_least=LOCKED_MIN)
 
 
 def flags(report: harness.Report, options: Any, reader: Any, author: Any) -> None:

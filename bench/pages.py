@@ -16,7 +16,7 @@ PEOPLE, FOLLOWS, POSTS_EACH, COMMENTS = 300, 100, 5, 50
 SHARES = {
     "post with 50 comments": 0.3,
     "notifications": 0.5,
-    "search": 0.5,
+    "search": 0.45,
     "followers": 0.5,
     "profile": 0.45,
     "recommended, guest": 0.5,
