@@ -1,5 +1,6 @@
 """A client of the site under its WSGI server: requests over kept connections, counted and timed."""
 
+import argparse
 import contextlib
 import itertools
 import os
@@ -163,10 +164,14 @@ class Asked:
 
 
 def compare(
-    kinds: Mapping[str, Asked], *, connections: int, turns: int, seconds: float, seed: int = 1
+    kinds: Mapping[str, Asked], options: argparse.Namespace, *, connections: int
 ) -> dict[str, Load]:
-    """Measure each kind in turn, in a random order each round."""
-    dice, names = random.Random(seed), list(kinds)
+    """Measure each kind in turn, in a random order each round.
+
+    Of the options it takes `turns`, `milliseconds` and `seed`.
+    """
+    seconds = options.milliseconds / 1000
+    dice, names = random.Random(options.seed), list(kinds)
     found = {name: Load() for name in names}
     with contextlib.ExitStack() as stack:
         kept: dict[Site, list[Connection]] = {}
@@ -177,7 +182,7 @@ def compare(
                 stack.callback(connection.close)
         for kind in kinds.values():
             answers(kept[kind.site], kind.sent, 0.5)  # warm up: every worker loads all its code
-        for _ in range(turns):
+        for _ in range(options.turns):
             dice.shuffle(names)
             for name in names:
                 kind, load = kinds[name], found[name]

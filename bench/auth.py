@@ -32,10 +32,8 @@ def over_http(report: harness.Report, requests: dict[str, bytes], floor: str) ->
         report.goal("different bodies of the tiny requests", len(bodies), exactly=1)
         loads = http.compare(
             {name: http.Asked(site, [sent]) for name, sent in requests.items()},
+            options,
             connections=CONNECTIONS,
-            turns=options.turns,
-            seconds=options.milliseconds / 1000,
-            seed=options.seed,
         )
         connection = http.Connection(site.sockets[0])
         times = harness.interleave(

@@ -105,13 +105,7 @@ class Feeds:
 
     def compare(self, kinds: Mapping[str, http.Asked], connections: int) -> dict[str, http.Load]:
         """Measure in turns."""
-        return http.compare(
-            kinds,
-            connections=connections,
-            turns=self.options.turns,
-            seconds=self.options.milliseconds / 1000,
-            seed=self.options.seed,
-        )
+        return http.compare(kinds, self.options, connections=connections)
 
     def deep_cursor(self, site: http.Site, viewer: int, number: int, size: int) -> str:
         """Return the query string of a page by its number, from 2 on."""

@@ -91,10 +91,8 @@ def main() -> int:
         report.rows(rows, ["page", "kB of HTML"])
         loads = http.compare(
             {name: http.Asked(site, [one]) for name, one in sent.items()},
+            options,
             connections=CONNECTIONS,
-            turns=options.turns,
-            seconds=options.milliseconds / 1000,
-            seed=options.seed,
         )
     http.table(report, loads, "home", f"{CONNECTIONS} connections:")
     for name, share in SHARES.items():
