@@ -1,7 +1,7 @@
 """Reads of people."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 import orjson
 from django.conf import settings
@@ -55,9 +55,10 @@ _COLUMNS = ("id", "username", "nickname", "avatar_name", "bio")
 
 def by_id(user_id: int) -> User:
     """Return a person; UserNotFound when there is none or the account is closed or banned."""
-    for found in _active(user_id):
-        return cast("User", found)
-    raise UserNotFound
+    found: User | None = _active.first(user_id)
+    if found is None:
+        raise UserNotFound
+    return found
 
 
 @compiled
@@ -83,8 +84,8 @@ def any_by_name(username: str) -> User | None:
     # Databases ignore trailing blanks in comparisons, so only valid names are queried.
     if not is_name(username):
         return None
-    found: list[User] = _named(username.lower())
-    return found[0] if found else None
+    found: User | None = _named.first(username.lower())
+    return found
 
 
 @compiled

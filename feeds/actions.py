@@ -161,9 +161,11 @@ def _words_of_repost(content: str) -> PostContent:
 
 
 def _locked_head(author_id: int) -> AuthorHead:
-    db.ensure(AuthorHead(author_id=author_id))
-    (head,) = _head(author_id)
-    return cast("AuthorHead", head)
+    head: AuthorHead | None = _head.first(author_id)
+    if head is None:
+        db.ensure(AuthorHead(author_id=author_id))
+        head = cast("AuthorHead", _head.first(author_id))
+    return head
 
 
 @compiled_update
@@ -206,7 +208,7 @@ def _publish(
         )
     )
     # A retried transaction writes the same words again under another id.
-    words.post_id = post.pk
+    words.post = post
     pictures = dict.fromkeys(int(image["id"]) for image in words.images)
     media_pictures.use(author_id, pictures)
     db.insert(words)
@@ -217,7 +219,7 @@ def _publish(
     first_pulled = tiers.is_pulled(head.mode) and not head.last_pulled_position
     if tiers.is_pulled(head.mode):
         head.last_pulled_position = max(head.last_pulled_position, position)
-    _set_head(author_id, *(int(getattr(head, name)) for name in _HEAD_COLUMNS))
+    _set_head(author_id, *(getattr(head, name) for name in _HEAD_COLUMNS))
     if is_pushed:
         db.insert(FanOut(post=post, author_id=author_id, position=position, mode=head.mode))
     events.publish(PostPublished(id=post.pk, author_id=author_id))

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from django.db.models import QuerySet
 
 from feeds.fanout import tiers
+from feeds.home import hydration
 from feeds.home.hydration import Card, Companion, Hydration
 from feeds.home.page import HomeReading, count_new
 from feeds.home.viewer import reader_of
@@ -50,18 +51,16 @@ def profile_posts(
     viewer: "Viewer", author_id: int, cursor: Position | None, size: int
 ) -> Page[Card]:
     """Return a page of one author's posts of all kinds."""
-    ts_ms, ident = (None, None) if cursor is None else cursor
-    rows = _profile_places(_id(viewer), author_id, ts_ms, ident, limit=size + 1)
+    rows = _profile_places(_id(viewer), author_id, cursor, limit=size + 1)
     found = cut([Position(*row) for row in rows], size, lambda position: position)
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
 
 @compiled
 def _profile_places(
-    viewer_id: int | None, author_id: int, ts_ms: int | None, ident: int | None, *, limit: int
+    viewer_id: int | None, author_id: int, cursor: Position | None, *, limit: int
 ) -> "QuerySet[Post, tuple[int, int]]":
-    place = None if ts_ms is None or ident is None else Position(ts_ms, ident)
-    posts = visible_to(viewer_id).filter(before(place), author_id=author_id)
+    posts = visible_to(viewer_id).filter(before(cursor), author_id=author_id)
     return posts.newest_first().values_list("position", "id")[:limit]
 
 
@@ -91,8 +90,8 @@ def page_of(
     `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
     post's.
     """
-    hydration = Hydration(reader_of(viewer.pk), companion)
-    return page_filling.fill(hydration.cards, page_filling.walk(run, cursor, size + 1), size)
+    cards = Hydration(reader_of(viewer.pk), companion).cards
+    return page_filling.fill(cards, page_filling.walk(run, cursor, size + 1), size)
 
 
 def _places(posts: PostQuerySet, cursor: Position | None, size: int) -> Page[Position]:
@@ -113,11 +112,17 @@ def post(viewer: "Viewer", post_id: int) -> Card:
     return found[0]
 
 
+def written(post: Post) -> Card:
+    """Return a new post as its author sees it; its rows are not read again (NotFound)."""
+    return hydration.written(post)
+
+
 def visible_post(viewer: "Viewer", post_id: int) -> Post:
     """Return the row of a post the reader may see; NotFound otherwise."""
-    for found in _visible_row(_id(viewer), post_id):
-        return cast("Post", found)
-    raise NotFound
+    found: Post | None = _visible_row.first(_id(viewer), post_id)
+    if found is None:
+        raise NotFound
+    return found
 
 
 @compiled

@@ -53,14 +53,14 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
         raise SelfRelation
     _check(target, action)
     # First without a lock: most repeats end here, without waiting and without new rows.
-    seen: list[Relationship] = _row(actor, target)
-    state = states.of(seen[0] if seen else None)
+    seen: Relationship | None = _row.first(actor, target)
+    state = states.of(seen)
     if states.transition(state, action).mine is state:
         return state
     # A block may end follows of both people, an unblock ends none. `following` changes under its
     # owner's lock.
     counters = locks.counters((actor, target) if action is Action.BLOCK else (actor,))
-    mine, other = locks.pair(actor, target, make=not seen)
+    mine, other = locks.pair(actor, target, make=seen is None)
     before = states.Pair(states.of(mine), states.of(other))
     after = states.transition(before.mine, action)
     if after == before:
@@ -89,9 +89,7 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
     return after.mine
 
 
-@compiled
-def _row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
-    return Relationship.objects.filter(from_user_id=from_user, to_user_id=to_user)
+_row = compiled(locks.row)
 
 
 @compiled
@@ -101,10 +99,10 @@ def _account(user_id: int) -> "QuerySet[User, Any]":
 
 def _check(target: int, action: Action) -> None:
     """Raise the error that forbids this action on the target for everybody."""
-    account = _account(target)
-    if not account:
+    account = _account.first(target)
+    if account is None:
         raise UserNotFound
-    banned_at, deleted_at = account[0]
+    banned_at, deleted_at = account
     if action is Action.FOLLOW and deleted_at is not None:
         raise UserNotFound
     if action is Action.FOLLOW and banned_at is not None:
@@ -135,7 +133,7 @@ def _write(
         if moved and count is not None:
             row.counted ^= counts.FOLLOWING
             counts.move(count, {"following": moved})
-        _update(row.from_user_id, row.to_user_id, *(_int(getattr(row, name)) for name in _WRITTEN))
+        _update(row.from_user_id, row.to_user_id, *(getattr(row, name) for name in _WRITTEN))
 
 
 @compiled_update
@@ -143,11 +141,6 @@ def _update(
     from_user: int, to_user: int, *values: int | None
 ) -> "tuple[QuerySet[Relationship], dict[str, Any]]":
     return locks.row(from_user, to_user), dict(zip(_WRITTEN, values, strict=True))
-
-
-def _int(value: int | None) -> int | None:
-    """Return the number of a choice."""
-    return None if value is None else int(value)
 
 
 def _publish_changes(row: Relationship, before: states.State, after: states.State) -> None:

@@ -73,14 +73,8 @@ def locked_follow(viewer_id: int, author_id: int) -> bool:
     """Return whether viewer follows author, and lock that fact until the transaction ends."""
     if not connection.in_atomic_block:
         raise RuntimeError("locked_follow() needs a transaction")
-    found = db.rows_locked_in_share(_state.statement(viewer_id, author_id))
-    return bool(found) and found[0][0] in I_FOLLOW
-
-
-@compiled
-def _state(user_id: int, other_id: int) -> "QuerySet[Relationship, Any]":
-    rows = Relationship.objects.filter(from_user_id=user_id, to_user_id=other_id)
-    return rows.values_list("relation")
+    found = db.rows_locked_in_share(_relations.statement(viewer_id, [author_id]))
+    return any(relation in I_FOLLOW for _, relation in found)
 
 
 # --- sets, for composition ----------------------------------------------------------------------
@@ -250,17 +244,14 @@ _ROWS: dict[str, tuple[Callable[[int], "QuerySet[Relationship]"], str]] = {
 
 
 def _page(user_id: int, place: Position | None, want: int, *, kind: str) -> list[Position]:
-    ts_ms, ident = (None, None) if place is None else place
-    rows = _compiled_page(user_id, ts_ms, ident, kind=kind, want=want)
-    return [Position(*row) for row in rows]
+    return [Position(*row) for row in _rows(user_id, place, kind=kind, want=want)]
 
 
 @compiled
-def _compiled_page(
-    user_id: int, ts_ms: int | None, ident: int | None, *, kind: str, want: int
+def _rows(
+    user_id: int, place: Position | None, *, kind: str, want: int
 ) -> "QuerySet[Relationship, tuple[int, int]]":
     rows, time = _ROWS[kind]
-    place = None if ts_ms is None or ident is None else Position(ts_ms, ident)
     return page_rows(rows(user_id), time, place)[:want]
 
 
@@ -329,8 +320,7 @@ def _people(
 # --- counts -------------------------------------------------------------------------------------
 def counts(user_id: int) -> dict[str, int]:
     """Return `following`, `followers` and `friends` of a person."""
-    found = _counts(user_id)
-    following, followers, friends = found[0] if found else (0, 0, 0)
+    following, followers, friends = _counts.first(user_id) or (0, 0, 0)
     return {"following": following, "followers": followers, "friends": friends}
 
 

@@ -69,8 +69,7 @@ class Posts(APIView):
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)
         post = actions.publish(request.user, **values)
-        card = queries.post(request.user, post.pk)
-        return Created(post.pk, Response(body(card), status=201))
+        return Created(post.pk, Response(body(queries.written(post)), status=201))
 
 
 class OnePost(APIView):

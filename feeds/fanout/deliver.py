@@ -143,12 +143,12 @@ class _Delivery:
 def _deliver(chunk_id: int, lease: int, watching: set[int]) -> _Delivery | None:
     """Take the lease of a chunk and insert its rows; return None if it is done or leased."""
     now = db.now_ms()
-    free = _free(chunk_id, now)
-    if not free:
+    free = _free.first(chunk_id, now)
+    if free is None:
         return None
     _take(chunk_id, lease, now + LEASE_MS)
     failpoint("chunk-leased")
-    post_id, lower, upper = free[0]
+    post_id, lower, upper = free
     found = db.rows_locked_in_share(_alive.statement(post_id))
     if not found:
         return _Delivery(0, [], Position(0, post_id))

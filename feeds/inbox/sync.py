@@ -27,8 +27,9 @@ def sync_inbox(viewer_id: int, author_id: int) -> None:
     """Backfill the viewer's inbox if they follow the author now, purge it if they do not."""
     follows = relations_queries.locked_follow(viewer_id, author_id)
     # Lock the state before the rows, in the same order as all other writers.
-    db.ensure(InboxState(viewer_id=viewer_id))
-    _raise_generation(viewer_id)
+    if not _raise_generation(viewer_id):
+        db.ensure(InboxState(viewer_id=viewer_id))
+        _raise_generation(viewer_id)
     if follows:
         _backfill(viewer_id, author_id)
     else:
@@ -48,8 +49,8 @@ def _backfill(viewer_id: int, author_id: int) -> None:
     Posts that are not pushed to all are always pulled, so they need no row. The posts are locked in
     share mode: a deletion and its cleanup come before the insert or after it.
     """
-    left_out = _first_left_out(author_id, limit=settings.BACKFILL_MAX)
-    boundary = left_out[0] if left_out else COMPLETE
+    left_out = _first_left_out.first(author_id, limit=settings.BACKFILL_MAX)
+    boundary = COMPLETE if left_out is None else left_out
     db.insert_from_select(
         InboxEntry,
         ["user", "publish_time", "post", "author"],

@@ -132,6 +132,14 @@ def test_each_kind_is_published_and_answered_whole(
     assert found["author"]["id"] == str(me.pk)
     assert (found["like_count"], found["comment_count"], found["liked"]) == (0, 0, False)
     assert ids(mine.get(V1 + "feed")) == [found["id"]]
+    assert mine.get(V1 + "posts/" + found["id"]).json() == found
+
+
+def test_a_published_picture_is_answered_as_it_is_read(mine: APIClient, me: User) -> None:
+    body = {"content": "see", "images": [str(make_picture(me).pk)]}
+    found = mine.post(V1 + "posts", body, format="json").json()
+    assert found["images"]
+    assert mine.get(V1 + "posts/" + found["id"]).json() == found
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,11 @@ def change_count(counted: Counted, subj_type: int, subj_id: int, by: int) -> Non
 
 def read_count(counted: Counted, subj_type: SubjectType, subj_id: int) -> int:
     """Return a count including this transaction's change, and schedule a fold."""
-    found = _numbers(subj_id, counted=counted, subj_type=subj_type)
-    if not found:  # first change of this post: a fold needs a row
+    found = _numbers.first(subj_id, counted=counted, subj_type=subj_type)
+    if found is None:  # first change of this post: a fold needs a row
         ensure_subject(subj_id)
-        found = _numbers(subj_id, counted=counted, subj_type=subj_type)
-    number, waiting = found[0]
+        found = _numbers.first(subj_id, counted=counted, subj_type=subj_type)
+    number, waiting = found
     if waiting >= FOLD_AT:
         # Robust: the change is committed, and its event folds as well.
         fold = partial(fold_counts, subj_type, subj_id, wait=False)

@@ -3,7 +3,7 @@
 A subject's status says who may comment; the author of the post sets it.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -28,11 +28,11 @@ def ensure_subject(post_id: int) -> None:
 
 def locked_subject(post_id: int) -> Subject:
     """Return the subject of a post under its lock, created on first use."""
-    found: list[Subject] = _locked(post_id)
-    if not found:
+    found: Subject | None = _locked.first(post_id)
+    if found is None:
         ensure_subject(post_id)
-        found = _locked(post_id)
-    return found[0]
+        found = cast("Subject", _locked.first(post_id))
+    return found
 
 
 @compiled

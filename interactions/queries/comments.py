@@ -92,10 +92,9 @@ def discussion(
 ) -> tuple[Page[CommentCard], str]:
     """Return a page as `comments` does, and the status as `comment_status` does."""
     post = feeds_queries.visible_post(viewer, post_id)
-    subjects: list[Subject] = _subject(post_id)
-    if not subjects:
+    subject: Subject | None = _subject.first(post_id)
+    if subject is None:
         return Page([], None), _NAMES[Subject.Status.OPEN]
-    subject = subjects[0]
     page = _page(viewer, _thread(viewer, post, subject, sort), cursor, size)
     return page, _name(subject.status)
 
@@ -165,11 +164,8 @@ def visible_comment(viewer: "Viewer", comment_id: int) -> "tuple[Comment, Post]"
     The author of its thread's root must be visible to the reader too. Raises NotFound.
     """
     me = _id(viewer)
-    comments: list[Comment] = _visible_comment(me, comment_id)
-    if not comments:
-        raise NotFound
-    found = comments[0]
-    if found.root_id is not None and not _shown(me, [found.root_id]):
+    found: Comment | None = _visible_comment.first(me, comment_id)
+    if found is None or (found.root_id is not None and not _shown(me, [found.root_id])):
         raise NotFound
     return found, feeds_queries.visible_post(viewer, found.subject.subj_id)
 

@@ -60,7 +60,7 @@ def move(count: RelationCount, changes: Mapping[str, int]) -> None:
             logger.error("%s of user %s would fall to %s; run recount", name, count.pk, value)
         setattr(count, name, max(0, value))
     names = tuple(changes)
-    _set_counters(count.pk, *(int(getattr(count, name)) for name in names), names=names)
+    _set_counters(count.pk, *(getattr(count, name) for name in names), names=names)
 
 
 @compiled_update

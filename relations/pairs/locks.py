@@ -7,6 +7,7 @@ retries it.)
 """
 
 from collections.abc import Iterable
+from typing import cast
 
 from django.db.models import QuerySet
 
@@ -21,11 +22,11 @@ def counters(user_ids: Iterable[int]) -> dict[int, RelationCount]:
 
 
 def _counter(user_id: int) -> RelationCount:
-    found: list[RelationCount] = _locked_counter(user_id)
-    if not found:
+    found: RelationCount | None = _locked_counter.first(user_id)
+    if found is None:
         db.ensure(RelationCount(user_id=user_id))
-        found = _locked_counter(user_id)
-    return found[0]
+        found = cast("RelationCount", _locked_counter.first(user_id))
+    return found
 
 
 @compiled
@@ -55,7 +56,7 @@ def _locked_row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
 
 
 def row(from_user: int, to_user: int) -> "QuerySet[Relationship]":
-    """Return a queryset of a locked row for writing, by its whole unique key.
+    """Return a queryset of one row by its whole unique key.
 
     Not by id alone: the owner determines the shard. Not by id and owner: MariaDB may then read and
     lock all rows of the owner, and hot pairs deadlock.

@@ -46,6 +46,10 @@ class Compiled(Generic[P]):
         found = self._bound(args, kwargs)
         return [] if found is None else found[0].rows(found[1])
 
+    def first(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Run the query; return its first row, None if there is none."""
+        return next(iter(self(*args, **kwargs)), None)
+
     def statement(self, *args: P.args, **kwargs: P.kwargs) -> Statement:
         """Return the statement, to be part of another one; no collection may be empty."""
         found = self._bound(args, kwargs)
@@ -60,9 +64,12 @@ class Compiled(Generic[P]):
         for value in args:
             if value is None:
                 shape.append(_NONE)
-            elif isinstance(value, int | str):
-                shape.append(_AN_INT if isinstance(value, int) else _A_TEXT)
-                values.append(value)
+            elif isinstance(value, int):
+                shape.append(_AN_INT)
+                values.append(int(value))
+            elif isinstance(value, str):
+                shape.append(_A_TEXT)
+                values.append(str(value))
             else:
                 many = list(value)
                 shape.append(len(many))
@@ -76,9 +83,9 @@ def compiled(make: Callable[P, Any]) -> Compiled[P]:
     """Turn a function that returns a queryset into one that returns its rows.
 
     The queryset is a `values_list`, or one of models with `select_related` at most. The arguments
-    are ints, texts and collections of ints, and become parameters; an empty collection gives no
-    rows. None stays None. Values that must be part of the statement, such as a limit, are passed by
-    name.
+    are ints, texts, choices and collections of ints, and become parameters; an empty collection
+    gives no rows. None stays None. Values that must be part of the statement, such as a limit, are
+    passed by name.
     """
     return Compiled(make)
 
@@ -187,20 +194,20 @@ class _Built:
             cursor.execute(*self.statement(values))
             rows = cursor.fetchall()
         if self._converted:
-            rows = [self._convert(row) for row in rows]
+            rows = self._convert(rows)
         if self._instance is not None:
             return [self._instance(row) for row in rows]
         return [row[0] for row in rows] if self._is_flat else list(rows)
 
-    def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """Convert a row as `SQLCompiler.apply_converters` does, for this thread's connection."""
-        found = list(row)
+    def _convert(self, rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+        """Convert rows as `SQLCompiler.apply_converters` does, for this thread's connection."""
+        found = [list(row) for row in rows]
         for place, column in self._converted:
-            for convert in connection.ops.get_db_converters(column):
-                found[place] = convert(found[place], column, connection)
-            for convert in column.get_db_converters(connection):
-                found[place] = convert(found[place], column, connection)
-        return tuple(found)
+            converters = connection.ops.get_db_converters(column)
+            for convert in [*converters, *column.get_db_converters(connection)]:
+                for row in found:
+                    row[place] = convert(row[place], column, connection)
+        return [tuple(row) for row in found]
 
 
 def _instance_maker(compiler: Any) -> Callable[[Sequence[Any]], models.Model]:

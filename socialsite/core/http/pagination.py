@@ -53,17 +53,17 @@ class Position(NamedTuple):
 NEWEST = Position(MAX_TS_MS, MAX_ID)
 
 
-def before(position: Position | None, time: str = "position", ident: str = "id") -> Q:
-    """Return a filter for rows strictly older than a position, in a form that uses an index.
+def before(position: Sequence[int] | None, time: str = "position", ident: str = "id") -> Q:
+    """Return a filter for rows older than a position (time, id), in a form that uses an index.
 
     `(time, id) < (?, ?)` scans all of a user's rows; `time <= ? AND (time < ? OR id < ?)` is a
     range.
     """
     if position is None:
         return Q()
-    return Q(**{f"{time}__lte": position.ts_ms}) & (
-        Q(**{f"{time}__lt": position.ts_ms}) | Q(**{f"{ident}__lt": position.id})
-    )
+    ts_ms, last = position
+    older = Q(**{f"{time}__lt": ts_ms}) | Q(**{f"{ident}__lt": last})
+    return Q(**{f"{time}__lte": ts_ms}) & older
 
 
 @dataclass(slots=True)
