@@ -1,4 +1,4 @@
-"""The relay of the event outbox: claim by lease, apply once, run the rest, delete (T21).
+"""The relay of the event outbox: claim a batch by lease, apply each event once, delete (T21).
 
 Database effects of all handlers of an event commit together with `applied`. Effects outside the
 database run after that commit and may repeat. A failed event is retried after growing pauses; after
@@ -8,7 +8,7 @@ MAX_ATTEMPTS it is a dead letter and waits for an operator in the admin.
 import logging
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.db.models import F, QuerySet
@@ -31,21 +31,25 @@ BACKOFF_MAX_MS = 300_000
 
 def relay(limit: int = 1000) -> int:
     """Deliver due events until none is left or `limit` is reached; return how many were done."""
-    done = 0
-    while done < limit:
-        claimed = claim(min(BATCH, limit - done))
-        if not claimed:
-            break
+    count, done = 0, list[Event]()
+    while claimed := claim(min(BATCH, limit - count), done):
         failpoint("relay-claimed")
-        for event in claimed:
-            deliver(event)
-        done += len(claimed)
-    return done
+        done = [event for event in claimed if deliver(event)]
+        count += len(claimed)
+    return count
 
 
 @db.atomic
-def claim(limit: int) -> list[Event]:
-    """Lease up to `limit` due events to this caller; other callers skip them."""
+def claim(limit: int, done: Sequence[Event] = ()) -> list[Event]:
+    """Delete the events that are done, and lease up to `limit` due events to this caller.
+
+    Other callers skip them. One transaction does both, so a batch costs one commit beside those of
+    its events.
+    """
+    if done:
+        Event.objects.filter(pk__in=[row.pk for row in done], lease=done[0].lease).delete()
+    if limit <= 0:
+        return []
     now = db.now_ms()
     rows: list[Event] = _due(now, limit=limit)
     if not rows:
@@ -71,29 +75,30 @@ def _lease(
     return Event.objects.filter(pk__in=idents), values
 
 
-def deliver(row: Event) -> None:
-    """Run an event's handlers; on failure schedule a retry."""
+def deliver(row: Event) -> bool:
+    """Run an event's handlers and return True; on failure schedule a retry and return False."""
     try:
         event_type = registry.event_types[row.type]
         event = event_type.from_payload(row.payload)
         if registry.handlers(event_type, Stage.RELAY) and not _apply(row, event):
-            return
+            return False
         failpoint("relay-applied")
         for handler in registry.handlers(type(event), Stage.AFTER):
             handler(event)
-        Event.objects.filter(pk=row.pk, lease=row.lease).delete()
     except Exception as error:
         logger.exception("event %s %s failed, attempt %d", row.pk, row.type, row.attempts)
         _postpone(row, error)
+        return False
+    return True
 
 
 @db.atomic
 def _apply(row: Event, event: DomainEvent) -> bool:
     """Commit the database effects once; return False if another relay has the lease by now."""
-    held: list[Event] = _held(row.pk, row.lease)
-    if not held:
+    held: Event | None = _held.first(row.pk, row.lease)
+    if held is None:
         return False
-    if not held[0].applied:
+    if not held.applied:
         for handler in registry.handlers(type(event), Stage.RELAY):
             handler(event)
         failpoint("relay-handled")

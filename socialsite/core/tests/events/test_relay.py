@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from socialsite.core import db
 from socialsite.core.events import DomainEvent, publish, registry, relay
@@ -140,6 +141,16 @@ def test_events_are_delivered_in_the_order_of_their_facts_and_deleted(listen) ->
     assert heard == list(range(50))
     assert not Event.objects.exists()
     assert relay.relay() == 0
+
+
+def test_a_batch_costs_one_transaction_beside_those_of_its_events(listen) -> None:
+    listen(note)
+    for bell in range(relay.BATCH):
+        ring(bell)
+    with CaptureQueriesContext(connection) as found:
+        assert relay.relay() == relay.BATCH
+    begun = [query for query in found if query["sql"].startswith("SAVEPOINT")]
+    assert len(begun) == relay.BATCH + 2  # the claim, and the one that deletes and finds no more
 
 
 def test_a_relay_stops_at_its_limit(listen) -> None:
@@ -309,13 +320,33 @@ def test_a_relay_that_lost_the_lease_neither_applies_nor_deletes(listen) -> None
     [late] = relay.claim(1)
     wait_over()
     [held] = relay.claim(1)
-    relay.deliver(late)
+    assert not relay.deliver(late)
     assert notes() == 0
+    assert relay.claim(1, done=[late]) == []
     assert Event.objects.exists()
-    relay.deliver(held)
+    assert relay.deliver(held)
     assert notes() == 1
+    assert relay.claim(1, done=[held]) == []
     assert not Event.objects.exists()
-    relay.deliver(held)
+    assert not relay.deliver(held)
+    assert notes() == 1
+
+
+def test_an_event_whose_batch_dies_after_it_is_not_applied_again(listen) -> None:
+    def die_at_the_second(event: Rang) -> None:
+        if event.bell_id == 2 and notes() == 1:
+            raise CrashError
+
+    listen(die_at_the_second)
+    listen(note)
+    ring(1)
+    ring(2)
+    with pytest.raises(CrashError):
+        relay.relay()
+    assert [row.applied for row in Event.objects.order_by("pk")] == [True, False]
+    wait_over()
+    with pytest.raises(CrashError):
+        relay.relay()
     assert notes() == 1
 
 
