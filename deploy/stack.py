@@ -27,7 +27,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from deploy.services import databases, nginx, site_processes
+from deploy.services import databases, liveness, nginx, site_processes
 from deploy.services.service import (
     Echo,
     Service,
@@ -278,7 +278,11 @@ def stop_on_signals() -> None:
 
 
 def supervise(stack: Stack) -> None:
-    """Restart services that end, with growing pauses. Raises ServiceError for an essential one."""
+    """Restart services that end or stop answering, with growing pauses.
+
+    Raises ServiceError for an essential one that ends.
+    """
+    liveness.watch(stack.processes.values())
     started = dict.fromkeys(stack.processes, time.monotonic())
     failures = dict.fromkeys(stack.processes, 0)
     due: dict[str, float] = {}

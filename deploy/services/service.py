@@ -51,6 +51,7 @@ class Service:
     cwd: Path | None = None
     account: str | None = None
     log: Path | None = None
+    probed: bool = False  # `ready` is asked again while it runs, see `deploy.services.liveness`
     ready_seconds: float = 60
     stop_seconds: float = 10
     stop_signal: signal.Signals = signal.SIGTERM
