@@ -21,7 +21,7 @@ SHARES = {
     "profile": 0.45,
     "recommended, guest": 0.5,
 }
-HOME_KB = 96
+HOME_KB = 60
 
 
 def world(seed: int) -> tuple[Any, Any, int]:

@@ -75,10 +75,13 @@ def test_htmx_gets_the_button_in_its_new_state(browser, post, author) -> None:
         answer = browser.post(address, {"liked": liked}, headers=HTMX)
         text = text_of(answer)
         assert answer.status_code == 200
-        assert text.strip().startswith("<form")
+        assert text.strip().startswith("<button")
+        assert f'form="acts" formaction="{address}"' in text
         assert f'aria-pressed="{pressed}"' in text
         assert f'data-testid="like-count">{count}<' in text
-        assert "csrfmiddlewaretoken" in text
+    page = text_of(browser.get(f"/posts/{post.pk}"))
+    sent = page.partition('<form id="acts" method="post"')[2].partition("</form>")[0]
+    assert "csrfmiddlewaretoken" in sent
 
 
 @pytest.mark.parametrize(

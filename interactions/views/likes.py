@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.tokens.requests import PageRequest
 from interactions import actions, queries
 from interactions.models import SubjectType
-from interactions.views._answers import back, member
+from interactions.views._answers import back, member, see
 from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -44,7 +44,7 @@ def comment_like(request: PageRequest, comment_id: str) -> HttpResponse:
     try:
         _found, post = queries.visible_comment(request.user, ident)
     except errors.NotFound:  # the like of a hidden comment was removed
-        return back(request, reverse("home"), "")
+        return see(reverse("home"))
     return back(request, reverse("post", args=[post.pk]), f"#comment-{ident}")
 
 

@@ -5,6 +5,7 @@ addresses, translations, texts with their links.
 """
 
 import functools
+import re
 import secrets
 import sys
 import zlib
@@ -27,6 +28,7 @@ from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
+from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
 from accounts.models import User
@@ -124,32 +126,27 @@ def _linked(text: str) -> tuple[int, Markup]:
     return _bytes_of(text, links), links
 
 
-def post_card(post: Mapping[str, Any], c: Mapping[str, str], full: bool = False) -> Markup:
-    """Return a post as a card; `c` has the `hidden` fields of its forms and where guests `login`.
+def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
+    """Return a post as a card; `login` is where guests log in, "" for members.
 
     A card is made once for each language and each state of the post: its words, counts, who it is
-    by and for, how long ago. Only the hidden fields belong to one request.
+    by and for, how long ago. Nothing in it belongs to one request: its buttons send a form that the
+    page has once.
     """
-    return post_cards([post], c, full)
+    return post_cards([post], login, full)
 
 
-def post_cards(
-    posts: Iterable[Mapping[str, Any]], c: Mapping[str, str], full: bool = False
-) -> Markup:
+def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = False) -> Markup:
     """Return posts as cards, one below the other."""
     # Reading language and time for each post would take as long as everything else.
     language, now = get_language(), datetime.now(UTC)
     cards = [
         _post_card(
-            language,
-            c["login"],
-            _since(post["created_at"], now, language),
-            full,
-            orjson.dumps(post),
+            language, login, _since(post["created_at"], now, language), full, orjson.dumps(post)
         )[1]
         for post in posts
     ]
-    return Markup("".join(cards).replace(_HIDDEN, c["hidden"]))  # noqa: S704
+    return Markup("".join(cards))  # noqa: S704
 
 
 def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
@@ -206,11 +203,7 @@ def _post_card(
     _language: str | None, login: str, when: str, full: bool, post: bytes
 ) -> tuple[int, str]:
     """Return the size in bytes of the cache entry, and the card."""
-    card = str(
-        _macro("feeds/_card.html", "card")(
-            orjson.loads(post), when, {"hidden": _HIDDEN, "login": login}, full
-        )
-    )
+    card = str(_macro("feeds/_card.html", "card")(orjson.loads(post), when, login, full))
     return _bytes_of(post, card), card
 
 
@@ -321,9 +314,16 @@ def replies(number: int) -> str:
     return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
 
 
+class Unindented(Extension):
+    """Removes the indentation of templates when they are compiled: pages do not send it."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return re.sub(r"^[ \t]+", "", source, flags=re.MULTILINE)
+
+
 def environment(**options: Any) -> Environment:
     """Create the environment; an undefined name is an error, not an empty text."""
-    options |= {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    options |= {"undefined": StrictUndefined, "trim_blocks": True, "extensions": [Unindented]}
     env = Environment(**options)  # noqa: S701  (Django's backend passes autoescape=True)
     env.globals.update(
         _=gettext,

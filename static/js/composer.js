@@ -93,11 +93,8 @@ function start() {
     alt.setAttribute("aria-label", `${form.dataset.altLabel} (${file.name})`);
     const remove = document.createElement("button");
     remove.type = "button";
+    remove.className = "icon i-close";
     remove.setAttribute("aria-label", `${form.dataset.removeLabel} (${file.name})`);
-    const mark = form.querySelector(".tool .icon").cloneNode(true);
-    const use = mark.querySelector("use");
-    use.setAttribute("href", use.getAttribute("href").replace("#image", "#close"));
-    remove.append(mark);
     box.append(canvas, alt, remove);
     const entry = { file, box };
     remove.addEventListener("click", () => {

@@ -1,19 +1,7 @@
 // What every page has: toasts, menus, the dialog that asks first, the picture viewer, dates in the reader's own time.
 
 const toasts = document.getElementById("toasts");
-const icons = document.querySelector("use")?.getAttribute("href").split("#")[0];
 const TOAST_MS = 6000;
-
-function icon(name) {
-  const ns = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(ns, "svg");
-  svg.setAttribute("class", "icon");
-  svg.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(ns, "use");
-  use.setAttribute("href", `${icons}#${name}`);
-  svg.append(use);
-  return svg;
-}
 
 function toast(text) {
   const box = document.createElement("div");
@@ -22,9 +10,8 @@ function toast(text) {
   words.textContent = text;
   const close = document.createElement("button");
   close.type = "button";
-  close.className = "round";
+  close.className = "round icon i-close";
   close.setAttribute("aria-label", toasts.dataset.close);
-  close.append(icon("close"));
   close.addEventListener("click", () => box.remove());
   box.append(words, close);
   toasts.replaceChildren(box);
@@ -34,6 +21,12 @@ function toast(text) {
 document.addEventListener("toast", (event) => toast(event.detail));
 
 // --- htmx -----------------------------------------------------------------
+
+// `hx-post` has no value: the address is that to which the form or the button sends without script.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  const { elt } = detail;
+  if (elt.hasAttribute("hx-post")) detail.path = elt.getAttribute("formaction") ?? elt.getAttribute("action");
+});
 
 function goToLogin() {
   const here = encodeURIComponent(location.pathname + location.search);
@@ -93,23 +86,30 @@ document.addEventListener("htmx:confirm", (event) => {
   ask(dataset, () => event.detail.issueRequest(true));
 });
 
+let confirmed = null; // the button or form that sends after a yes
+
 document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.dataset.confirm || form.hasAttribute("hx-post")) return;
+  const { target: form, submitter } = event;
+  const asking = submitter?.dataset.confirm ? submitter : form;
+  if (!asking.dataset.confirm || asking === confirmed || asking.hasAttribute("hx-post")) return;
   event.preventDefault();
-  ask(form.dataset, () => form.submit());
+  ask(asking.dataset, () => {
+    confirmed = asking;
+    form.requestSubmit(submitter);
+    confirmed = null;
+  });
 });
 
 // --- menus -----------------------------------------------------------------
 
 document.addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll("details[data-menu][open]")) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  const menu = document.querySelector("details[data-menu][open]");
+  const menu = document.querySelector("details.menu[open]");
   if (!menu) return;
   menu.open = false;
   menu.querySelector("summary").focus();

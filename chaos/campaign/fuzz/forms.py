@@ -1,7 +1,8 @@
 """Uses pages as people do: follows links, fills in and sends forms, with one odd value each.
 
 A thread keeps the links and forms of the pages that it saw, by person. Forms have their own CSRF
-token and hidden fields. htmx attributes count as links and forms too.
+token and hidden fields. htmx attributes count as links, and buttons that send a form of the page to
+their own address count as forms.
 """
 
 from collections import deque
@@ -118,12 +119,12 @@ class FormFuzz:
         for link in page.xpath("//a/@href | //img/@src | //@hx-get | //link/@href"):
             if _is_ours(str(link)):
                 seen.links.append(_local(urljoin(request.path, str(link))))
+        buttons = page.xpath("//button[@formaction]")
+        shared = {button.get("form") for button in buttons}
         for form in page.forms:
-            if _is_ours(form.action or ""):
+            if _is_ours(form.action or "") and form.get("id") not in shared - {None}:
                 seen.forms.append(_page_form(form, request.path))
-        for button in page.xpath("//*[@hx-post][not(self::form)]"):
-            path = _local(urljoin(request.path, str(button.get("hx-post"))))
-            seen.forms.append(PageForm("POST", path, (), htmx=True))
+        seen.forms.extend(_button_form(button, page, request.path) for button in buttons)
 
     # --- links ----------------------------------------------------------------------------------
     def _link(self, person: Person, seen: Seen) -> Request:
@@ -237,15 +238,32 @@ def _page_form(form: Any, path: str) -> PageForm:
     fields += [(name, "") for name in sorted(empty - {name for name, _ in fields})]
     names = {name for name, _ in fields}
     fields += [(name, found[0]) for name, found in choices.items() if name not in names]
-    target = form.get("hx-post") or form.action or path
+    htmx = form.get("hx-post") is not None
     return PageForm(
-        "POST" if form.get("hx-post") else (form.method or "GET").upper(),
-        _local(urljoin(path, target)),
+        "POST" if htmx else (form.method or "GET").upper(),
+        _local(urljoin(path, form.action or path)),
         tuple(fields),
         files,
         {name: tuple(found) for name, found in choices.items() if found},
         "multipart" in (form.get("enctype") or ""),
-        bool(form.get("hx-post")),
+        htmx,
+    )
+
+
+def _button_form(button: Any, page: Any, path: str) -> PageForm:
+    """Read a button that sends a form of the page to its own address.
+
+    A part of a page has the button alone; the form's only necessary field is the token.
+    """
+    form = next((form for form in page.forms if form.get("id") == button.get("form")), None)
+    fields = [("csrfmiddlewaretoken", "")] if form is None else form.form_values()
+    if button.get("name"):
+        fields = [*fields, (button.get("name"), button.get("value", ""))]
+    return PageForm(
+        "POST",
+        _local(urljoin(path, button.get("formaction"))),
+        tuple((name, value or "") for name, value in fields),
+        htmx=button.get("hx-post") is not None,
     )
 
 

@@ -1,0 +1,71 @@
+"""The home page has at most 60 kB of HTML before pictures."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from PIL import Image
+
+from accounts.tests.browsers import browser_of
+from feeds import actions, queries
+from feeds.views import PAGE_SIZE
+from interactions import actions as interactions_actions
+from interactions.models import SubjectType
+from relations import actions as relations_actions
+from socialsite.core.media import pictures
+
+pytestmark = pytest.mark.django_db
+
+HTML_BYTES = 60_000
+WORDS = (
+    "Today the river stood still, and so did we. Thanks to @someone1 for the boat!",
+    "春天来了,花都开了。今天和朋友去了公园,拍了很多照片,晚上回来整理。",
+    "A word on tea & rain: https://site.example/articles/1 is worth reading, says @someone2.",
+)
+
+
+@pytest.fixture(autouse=True)
+def _media_root(settings: Any, tmp_path: Any) -> None:
+    settings.MEDIA_ROOT = tmp_path
+
+
+def images(author: Any, number: int) -> list[int]:
+    """Store pictures and return their ids."""
+    files: list[Any] = []
+    for _ in range(number):
+        file = BytesIO()
+        Image.new("RGB", (30, 20), "red").save(file, "PNG")
+        files.append((SimpleUploadedFile("a.png", file.getvalue(), "image/png"), "The river"))
+    return [item.pk for item in pictures.store_all(author.pk, files)]
+
+
+def publish_typical_posts(make_post: Any, authors: list[Any]) -> None:
+    """Publish as many posts as a page has: of each kind, some with pictures, some reposts."""
+    for number in range(PAGE_SIZE - 5):
+        author = authors[number % len(authors)]
+        shown = images(author, number // 4) if number % 4 == 0 else []
+        make_post(author, content=" ".join(WORDS[: number % 3 + 1]), images=shown)
+    long = "\n\n".join(WORDS) * 5
+    article = make_post(authors[0], kind="article", title="Notes on the river", content=long)
+    video = "https://videos.example/watch?v=abcdefg"
+    make_post(authors[1], kind="video", title="The river", video_url=video, content=WORDS[0])
+    make_post(authors[2], content=WORDS[0], visibility="followers")
+    actions.repost(authors[3], article.pk, "")
+    actions.repost(authors[4], article.pk, WORDS[0])
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_a_home_page_of_typical_posts_has_at_most_60_kb_of_html(
+    make_user: Any, make_post: Any, language: str
+) -> None:
+    reader, *authors = (make_user(f"someone{n}", nickname=f"Somebody某人{n}") for n in range(8))
+    for author in authors:
+        relations_actions.follow(reader, author)
+    publish_typical_posts(make_post, [reader, *authors])
+    browser = browser_of(reader)
+    for post in queries.home_feed(reader, None, PAGE_SIZE).items[::3]:
+        interactions_actions.like(reader, SubjectType.POST, int(post["id"]))
+    page = browser.get("/", headers={"accept-language": language}).content
+    assert page.count(b"<article") == PAGE_SIZE
+    assert len(page) <= HTML_BYTES

@@ -1,0 +1,148 @@
+"""The buttons of cards and comments in a real browser, with and without JavaScript."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from socialsite.tests import stacks
+
+pytestmark = pytest.mark.e2e
+
+PASSWORD = "right.pass1"
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with stacks.browser() as found:
+        yield found
+
+
+def sign_up(browser: Browser, site: str, name: str, *, script: bool) -> Page:
+    """A page of a new, logged-in person; a script error or a CSP violation fails the test."""
+    page = browser.new_context(
+        base_url=site,
+        locale="en",
+        java_script_enabled=script,
+        viewport={"width": 390, "height": 800},
+    ).new_page()
+    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            pytest.fail(f"console: {message.text}")
+            if "Content Security Policy" in message.text
+            else None
+        ),
+    )
+    page.goto("/register")
+    page.fill("input[name=username]", name)
+    page.fill("input[name=nickname]", f"{name}Nick")
+    page.fill("input[name=password]", PASSWORD)
+    page.click("main form[method=post] button:not([type=button])")
+    expect(page.get_by_test_id("composer")).to_be_visible()
+    for text in ("first words", "second words"):
+        page.get_by_test_id("composer").locator("textarea[name=content]").fill(text)
+        page.get_by_test_id("publish").click()
+        expect(page.get_by_test_id("post").first).to_contain_text(text)
+    return page
+
+
+def press(button: Locator, script: bool) -> None:
+    """Press by keyboard; with script the button keeps the focus and the page stays."""
+    page = button.page
+    if script:
+        page.evaluate("window.sameDocument = true")
+    button.press("Enter")
+    expect(button).to_have_attribute("aria-pressed", "true")
+    if script:
+        expect(button).to_be_focused()
+        assert page.evaluate("window.sameDocument === true")
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+def test_posts_are_liked_kept_reposted_and_deleted(
+    site: str, browser: Browser, script: bool
+) -> None:
+    page = sign_up(browser, site, f"acts{'js' if script else 'plain'}", script=script)
+    post = page.get_by_test_id("post").filter(has_text="first words")
+    for name in ("like", "bookmark"):
+        press(post.get_by_test_id(name), script)
+        expect(post.get_by_test_id(f"{name}-count")).to_have_text("1")
+        expect(page).to_have_url(re.compile("/$" if script else rf"/#{name}-\d+$"))
+    expect(post.get_by_role("button", name="Like 1")).to_be_visible()
+
+    # The second post is as it was: each button sends its own address and value.
+    other = page.get_by_test_id("post").filter(has_text="second words")
+    expect(other.get_by_test_id("like")).to_have_attribute("aria-pressed", "false")
+
+    post.get_by_test_id("repost").click()
+    post.get_by_test_id("repost-send").click()
+    expect(post.get_by_test_id("repost-count").last).to_have_text("1")
+    page.reload()
+    expect(page.get_by_test_id("post")).to_have_count(3)
+    post = page.get_by_test_id("post").filter(has_text="first words").last
+    expect(post.get_by_test_id("like")).to_have_attribute("aria-pressed", "true")
+    post.get_by_test_id("repost").click()
+    post.get_by_test_id("repost-undo").click()
+    expect(post.get_by_test_id("repost-count")).to_have_text("0")
+
+    for name in ("like", "bookmark"):
+        post.get_by_test_id(name).click()
+        expect(post.get_by_test_id(name)).to_have_attribute("aria-pressed", "false")
+
+    # Deleting asks first where there is script, in a list and on the post's own page.
+    page.goto("/")
+    for text in ("second words", "first words"):
+        post = page.get_by_test_id("post").filter(has_text=text)
+        if text == "first words":
+            post.locator("a.post-time").click()
+            post = page.get_by_test_id("post")
+        post.get_by_label("Post menu").click()
+        post.get_by_test_id("delete-post").click()
+        if script:
+            dialog = page.get_by_role("dialog", name="Delete this post?")
+            dialog.get_by_role("button", name="Delete").click()
+        expect(page.get_by_test_id("post").filter(has_text=text)).to_have_count(0)
+    expect(page.get_by_test_id("composer")).to_be_visible()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+def test_comments_are_liked_answered_pinned_and_deleted(
+    site: str, browser: Browser, script: bool
+) -> None:
+    page = sign_up(browser, site, f"talk{'js' if script else 'plain'}", script=script)
+    page.locator("a.post-time").first.click()
+    form = page.get_by_test_id("comment-form")
+    form.locator("textarea").fill("well said")
+    form.get_by_test_id("comment-send").click()
+    comment = page.get_by_test_id("comment")
+    expect(comment).to_contain_text("well said")
+    comment.get_by_test_id("like-comment").click()
+    expect(comment.get_by_test_id("comment-likes")).to_have_text("1")
+    expect(comment.get_by_test_id("like-comment")).to_have_attribute("aria-pressed", "true")
+    expect(page).to_have_url(re.compile(r"/posts/\d+" + ("$" if script else r"\S*#comment-\d+$")))
+    comment.get_by_test_id("pin").click()
+    expect(comment.get_by_test_id("pinned")).to_be_visible()
+    comment.get_by_test_id("reply-link").first.click()
+    page.get_by_test_id("reply-form").locator("textarea").fill("my answer")
+    page.get_by_test_id("reply-send").click()
+    expect(page.get_by_text("my answer")).to_be_visible()
+    if not script:
+        page.get_by_label("Back to the post").click()
+    comment.get_by_test_id("delete-comment").first.click()
+    if script:
+        dialog = page.get_by_role("dialog", name="Delete this comment?")
+        dialog.get_by_role("button", name="Delete").click()
+    expect(comment.get_by_text("This comment was deleted.")).to_be_visible()
+
+
+def test_a_guest_is_led_to_the_log_in(site: str, browser: Browser) -> None:
+    sign_up(browser, site, "actshost", script=True)
+    guest = browser.new_context(base_url=site, locale="en").new_page()
+    guest.goto("/@actshost")
+    for name in ("Like 0", "Repost 0", "Bookmark 0"):
+        link = guest.get_by_test_id("post").first.get_by_role("link", name=name)
+        expect(link).to_have_attribute("href", "/login?next=/%40actshost")
