@@ -1,4 +1,4 @@
-"""Writes of feeds: publish, repost, delete, move the read mark.
+"""Publish, repost and delete posts.
 
 Publishing writes the author's outbox and a fan-out that is not done yet, in one transaction with
 the event; from that commit on every follower's feed has the post, because readers pull what is not
@@ -9,20 +9,19 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-import orjson
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import cache
+from feeds.actions.words import compose, words_of_repost
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.fanout import tiers
 from feeds.models import (
     AuthorHead,
     FanOut,
-    InboxState,
     Kind,
     Mode,
     Post,
@@ -35,20 +34,13 @@ from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core import db, events
 from socialsite.core.db.compiled import compiled, compiled_update
-from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, Text
+from socialsite.core.http.errors import Forbidden, NotFound
 from socialsite.core.http.pagination import Position
 from socialsite.core.media import pictures as media_pictures
-from socialsite.core.media import video_links
-from socialsite.core.text import clean
 
 if TYPE_CHECKING:
     from accounts.models import User
-    from feeds.home.hydration import Card
 
-# The maximum length of the words of a repost, for other apps.
-REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
-# A post may be committed, or come from elsewhere, so much later than its position says (T50).
-LATE_MS = 10_000
 _HEAD_COLUMNS = ("last_position", "last_pulled_position", "post_count", "mode")
 
 
@@ -106,7 +98,7 @@ def repost(
     Raises InvalidInput (`content`), NotFound when the person may not see the post, or the one that
     it shows; Forbidden when it is somebody else's for followers only.
     """
-    words = _words_of_repost(content)
+    words = words_of_repost(content)
     source = _source(author, post_id)
     # Under the lock: of two at once the second finds the repost of the first.
     _locked_head(author.pk)
@@ -149,15 +141,6 @@ def _source(author: "User", post_id: int) -> Post:
     if source.visibility != Visibility.PUBLIC and source.author_id != author.pk:
         raise Forbidden(_("This post is for the followers of its author only."))
     return source
-
-
-def _words_of_repost(content: str) -> PostContent:
-    words = PostContent(content=clean(content))
-    limit = REPOST_MAX
-    if len(words.content) > limit:
-        message = _("At most %(limit)s characters.") % {"limit": limit}
-        raise InvalidInput(fields={"content": [message]})
-    return words
 
 
 def _locked_head(author_id: int) -> AuthorHead:
@@ -275,88 +258,3 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         accounts_actions.note(
             actor, accounts_actions.Act.DELETE_POST, "post", post.pk, detail, address
         )
-
-
-def mark_read(
-    viewer_id: int, newest: Position, shown: Sequence[int] = (), shown_from: int = 0
-) -> None:
-    """Move the read mark up to the newest position shown; it never moves back (T49).
-
-    `shown` are the ids of the page down to `shown_from` (ms): what is between them later came in
-    late (T50).
-    """
-    lower = Q(read_ts__lt=newest.ts_ms) | Q(read_ts=newest.ts_ms, read_id__lte=newest.id)
-    mark = {"read_ts": newest.ts_ms, "read_id": newest.id}
-    values = {**mark, "shown": list(shown), "shown_from": shown_from or newest.ts_ms}
-    rows = InboxState.objects.filter(viewer_id=viewer_id)
-    if rows.filter(lower).update(**values) or rows.exists():
-        return
-    db.ensure(InboxState(viewer_id=viewer_id))
-    rows.filter(lower).update(**values)
-
-
-def mark_first_page_read(
-    viewer_id: int, cards: "Sequence[Card]", known: bytes | None = None
-) -> None:
-    """Move the read mark to the newest post of a first page; only a first page moves it.
-
-    `known` is the value of `cache.ReadMark`: a page equal to it writes nothing. If the cache lost
-    it, the row in the database decides.
-    """
-    if not cards:
-        return
-    newest = Position(cards[0]["position"], int(cards[0]["id"]))
-    since = max(cards[-1]["position"], newest.ts_ms - LATE_MS)
-    shown = [int(card["id"]) for card in cards if card["position"] > since]
-    mark = orjson.dumps([*newest, since, *shown])
-    if mark == known:
-        return
-    if known is not None or (*newest, shown, since) not in _read_state(viewer_id):
-        mark_read(viewer_id, newest, shown, since)
-    cache.store_mark(viewer_id, mark)
-
-
-@compiled
-def _read_state(viewer_id: int) -> "QuerySet[InboxState, Any]":
-    rows = InboxState.objects.filter(viewer_id=viewer_id)
-    return rows.values_list("read_ts", "read_id", "shown", "shown_from")
-
-
-def compose(
-    *, content: str, kind: str, title: str, video_url: str, visibility: str, images: int
-) -> PostContent:
-    """Return the words of a post as they would be kept; `images` is how many pictures it has.
-
-    Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
-    """
-    words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
-    wrong: dict[str, list[Text]] = {}
-
-    def refuse(field: str, message: Text) -> None:
-        wrong.setdefault(field, []).append(message)
-
-    if kind not in (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO):
-        refuse("kind", _("Must be micro, article or video."))
-        kind = Kind.MICRO
-    if visibility not in Visibility.values:
-        refuse("visibility", _("Must be public or followers."))
-    limit = PostContent.TEXT_MAX[kind]
-    if len(words.content) > limit:
-        refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
-    if len(words.title) > words.TITLE_MAX:
-        refuse("title", _("At most %(limit)s characters.") % {"limit": words.TITLE_MAX})
-    if images > words.IMAGES_MAX:
-        refuse("images", _("At most %(limit)s pictures.") % {"limit": words.IMAGES_MAX})
-    if kind == Kind.MICRO and not words.content and not images:
-        refuse("content", _("Write something or add a picture."))
-    if kind == Kind.ARTICLE and not words.title:
-        refuse("title", _("An article needs a title."))
-    if kind == Kind.ARTICLE and not words.content:
-        refuse("content", _("An article needs a text."))
-    if kind == Kind.VIDEO and not video_links.host_of(words.video_url):
-        refuse("video_url", _("A video needs an https address."))
-    if kind != Kind.VIDEO and words.video_url:
-        refuse("video_url", _("Only a video may have a video address."))
-    if wrong:
-        raise InvalidInput(fields=wrong)
-    return words

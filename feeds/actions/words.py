@@ -1,0 +1,61 @@
+"""The rules for the words of a post, for new posts and for edits."""
+
+from django.utils.translation import gettext as _
+
+from feeds.models import Kind, PostContent, Visibility
+from socialsite.core.http.errors import InvalidInput, Text
+from socialsite.core.media import video_links
+from socialsite.core.text import clean
+
+# The maximum length of the words of a repost, for other apps.
+REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
+
+
+def compose(
+    *, content: str, kind: str, title: str, video_url: str, visibility: str, images: int
+) -> PostContent:
+    """Return the words of a post as they would be kept; `images` is how many pictures it has.
+
+    Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
+    """
+    words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
+    wrong: dict[str, list[Text]] = {}
+
+    def refuse(field: str, message: Text) -> None:
+        wrong.setdefault(field, []).append(message)
+
+    if kind not in (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO):
+        refuse("kind", _("Must be micro, article or video."))
+        kind = Kind.MICRO
+    if visibility not in Visibility.values:
+        refuse("visibility", _("Must be public or followers."))
+    limit = PostContent.TEXT_MAX[kind]
+    if len(words.content) > limit:
+        refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
+    if len(words.title) > words.TITLE_MAX:
+        refuse("title", _("At most %(limit)s characters.") % {"limit": words.TITLE_MAX})
+    if images > words.IMAGES_MAX:
+        refuse("images", _("At most %(limit)s pictures.") % {"limit": words.IMAGES_MAX})
+    if kind == Kind.MICRO and not words.content and not images:
+        refuse("content", _("Write something or add a picture."))
+    if kind == Kind.ARTICLE and not words.title:
+        refuse("title", _("An article needs a title."))
+    if kind == Kind.ARTICLE and not words.content:
+        refuse("content", _("An article needs a text."))
+    if kind == Kind.VIDEO and not video_links.host_of(words.video_url):
+        refuse("video_url", _("A video needs an https address."))
+    if kind != Kind.VIDEO and words.video_url:
+        refuse("video_url", _("Only a video may have a video address."))
+    if wrong:
+        raise InvalidInput(fields=wrong)
+    return words
+
+
+def words_of_repost(content: str) -> PostContent:
+    """Return the words of a repost as they would be kept; raises InvalidInput (`content`)."""
+    words = PostContent(content=clean(content))
+    limit = REPOST_MAX
+    if len(words.content) > limit:
+        message = _("At most %(limit)s characters.") % {"limit": limit}
+        raise InvalidInput(fields={"content": [message]})
+    return words
