@@ -28,9 +28,10 @@ from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
 from feeds.fanout import progress
 from feeds.inbox import rebuild
-from feeds.models import FanOut, FanOutChunk, Post, RecommendedAuthor
+from feeds.models import FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
 from socialsite.core.http.ip_addresses import address_of
+from socialsite.core.http.json import iso
 
 CHUNKS_SHOWN = 500
 
@@ -130,6 +131,27 @@ class PostAdmin(ReadOnlyAdmin):
         self.message_user(request, text % figures, messages.SUCCESS)
         back = {"viewer": user_id, "post": request.POST.get("post", "")}
         return HttpResponseRedirect(f"{reverse('admin:feeds_explain')}?{urlencode(back)}")
+
+
+@admin.register(PostVersion)
+class PostVersionAdmin(ReadOnlyAdmin):
+    """The words that posts had before they were edited."""
+
+    list_display = ("id", "post_id", "author", "version", "edited")
+    fields = readonly_fields = ("post_id", "author", "version", "edited", "title", "content")
+    list_select_related = ("post__author",)
+    search_fields = ("=post__id", "=post__author__username_key")
+    ordering = ("-id",)
+
+    @admin.display(description=gettext_lazy("author"))
+    def author(self, row: PostVersion) -> str:
+        """Return who wrote it."""
+        return str(row.post.author)
+
+    @admin.display(description=gettext_lazy("time"))
+    def edited(self, row: PostVersion) -> str:
+        """Return when it was written."""
+        return iso(row.post.position if row.edited_at is None else row.edited_at)
 
 
 class ChunksInline(admin.TabularInline):

@@ -23,6 +23,14 @@ class PostPublished(_PostEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PostEdited(_PostEvent):
+    """The post has this version now; `narrowed` says that fewer people may see it."""
+
+    version: int
+    narrowed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _RepostEvent(_PostEvent):
     """`ref_id` is the original post, `ref_author_id` its author."""
 

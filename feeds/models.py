@@ -1,7 +1,8 @@
 """Posts, inboxes and the durable fan-out plan.
 
-`Post` is an author's outbox: an index row in which only `is_deleted` ever changes. The text is in
-`PostContent`. All other tables here are derived and can be rebuilt from posts and relations.
+`Post` is an author's outbox: an index row in which only `is_deleted` and `visibility` ever change.
+The text is in `PostContent`, its former versions are in `PostVersion`. All other tables here are
+derived and can be rebuilt from posts and relations.
 """
 
 from typing import Any, ClassVar
@@ -34,7 +35,7 @@ class Kind(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """The audience of a post, besides its author: the only list of the levels.
+    """The audience of a post, besides its author: the only list of the levels, the widest first.
 
     `feeds.visibility` decides by them; pages and the API show and accept them.
     """
@@ -126,10 +127,39 @@ class PostContent(models.Model):
     # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
-    edited_at = models.BigIntegerField(null=True, help_text="Unix ms")
+    # Rises with each edit of the words, the pictures or the audience.
+    version = models.PositiveIntegerField(default=1)
+    edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
 
     def __str__(self) -> str:
         return self.title or self.content[:40]
+
+    def picture_ids(self) -> list[int]:
+        """Return the ids of the pictures in their order."""
+        return [int(image["id"]) for image in self.images]
+
+
+class PostVersion(models.Model):
+    """The words of a former version of a post that is not deleted."""
+
+    id = models.BigAutoField(primary_key=True)
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    version = models.PositiveIntegerField()
+    title = models.CharField(max_length=PostContent.TITLE_MAX, blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    edited_at = models.BigIntegerField(
+        null=True, help_text="when it became the present version, Unix ms; empty for the first"
+    )
+
+    class Meta:
+        verbose_name = gettext_lazy("former version of a post")
+        verbose_name_plural = gettext_lazy("former versions of posts")
+        constraints = [models.UniqueConstraint(fields=["post", "version"], name="uk_post_version")]
+
+    def __str__(self) -> str:
+        return f"{self.post_id} version {self.version}"
 
 
 class PostImage(models.Model):

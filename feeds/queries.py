@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
 from django.db.models import QuerySet
 
@@ -11,12 +11,21 @@ from feeds.home import hydration
 from feeds.home.hydration import Card, Companion, Hydration
 from feeds.home.page import HomeReading, count_new
 from feeds.home.viewer import reader_of
-from feeds.models import AuthorHead, Kind, Post, PostQuerySet, RecommendedAuthor, Visibility
+from feeds.models import (
+    AuthorHead,
+    Kind,
+    Post,
+    PostQuerySet,
+    PostVersion,
+    RecommendedAuthor,
+    Visibility,
+)
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
+from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, before, cut
 
 if TYPE_CHECKING:
@@ -24,6 +33,8 @@ if TYPE_CHECKING:
     from accounts.tokens.requests import Viewer
 
 NEW_COUNT_MAX = 99
+# Versions of a page: those of an article are long.
+VERSIONS_MAX = 20
 
 
 def _id(viewer: "Viewer") -> int | None:
@@ -115,6 +126,47 @@ def post(viewer: "Viewer", post_id: int) -> Card:
 def written(post: Post) -> Card:
     """Return a new post as its author sees it; its rows are not read again (NotFound)."""
     return hydration.written(post)
+
+
+class Version(TypedDict):
+    """The words of a post in one of its versions; `edited_at` is None for the first."""
+
+    version: int
+    title: str
+    content: str
+    edited_at: str | None
+
+
+def history(viewer: "Viewer", post_id: int, cursor: Position | None, size: int) -> Page[Version]:
+    """Return a page of a post's versions, the present one first.
+
+    The cursor is Position(version, id of the post). Raises NotFound when the reader may not see the
+    post.
+    """
+    words = ("version", "title", "content", "edited_at")
+    seen = visible_to(_id(viewer)).filter(pk=post_id)
+    # Read together with the check: later words may be for fewer people.
+    size = min(size, VERSIONS_MAX)
+    present = seen.values_list(*(f"content_row__{name}" for name in words)).first()
+    if present is None:
+        raise NotFound
+    below = present[0] if cursor is None else min(cursor.ts_ms, present[0])
+    former = PostVersion.objects.filter(post_id=post_id, version__lt=below).order_by("-version")
+    rows = [] if cursor is not None and cursor.ts_ms <= present[0] else [present]
+    rows += former.values_list(*words)[: size + 1 - len(rows)]
+    page = cut(rows, size, lambda row: Position(row[0], post_id))
+    return page.with_items([_version(*row) for row in page.items])
+
+
+def _version(version: int, title: str, content: str, edited_at: int | None) -> Version:
+    when = None if edited_at is None else iso(edited_at)
+    return Version(version=version, title=title, content=content, edited_at=when)
+
+
+def former_words(post_id: int, version: int) -> str:
+    """Return the title and the text of a former version; empty if there is none."""
+    found = PostVersion.objects.filter(post_id=post_id, version=version)
+    return "\n".join(found.values_list("title", "content").first() or ())
 
 
 def visible_post(viewer: "Viewer", post_id: int) -> Post:

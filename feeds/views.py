@@ -1,4 +1,4 @@
-"""Pages of feeds: home, recommended, profile, post, search, publish and delete."""
+"""Pages of feeds: home, recommended, profile, post, search, publish, edit and delete."""
 
 from itertools import zip_longest
 from typing import Any
@@ -8,9 +8,10 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import queries as accounts_queries
+from accounts.models import User
 from accounts.tokens.requests import PageRequest
 from feeds import actions, queries
 from feeds.home.hydration import Card
@@ -29,6 +30,14 @@ from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
+# These show the composer again.
+COMPOSER_ERRORS = (
+    errors.InvalidInput,
+    errors.UnsupportedMedia,
+    errors.PayloadTooLarge,
+    errors.RateLimited,
+    errors.Unavailable,
+)
 
 
 def _cursor(request: PageRequest) -> Position | None:
@@ -156,26 +165,13 @@ def post_create(request: PageRequest) -> HttpResponse:
             files = []
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
         request_budgets.spend(request)
-        if files:
-            buckets.spend(budgets.UPLOAD, request.user.pk, cost=len(files))
-        images = _store_pictures(request, request.user.pk, files)
+        images = _new_pictures(request, request.user, files)
         actions.publish(request.user, images=images, **values)
-    except (
-        errors.InvalidInput,
-        errors.UnsupportedMedia,
-        errors.PayloadTooLarge,
-        errors.RateLimited,
-        errors.Unavailable,
-    ) as error:
-        at = "__all__" if isinstance(error, errors.RateLimited) else "images"
-        wrong = error.fields or {at: [error.detail]}
+    except COMPOSER_ERRORS as error:
         page = queries.home_feed(request.user, None, PAGE_SIZE)
         context = _posts(request, page) | {
             "is_first_page": True,
-            "form_errors": {
-                (field if field in (*COMPOSER_FIELDS, "images") else "__all__"): texts
-                for field, texts in wrong.items()
-            },
+            "form_errors": _form_errors(error),
             "values": values,
         }
         answer = render(request, "feeds/home.html", context, status=error.status)
@@ -183,10 +179,102 @@ def post_create(request: PageRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("home"), status=303)
 
 
-def _store_pictures(request: PageRequest, author_id: int, files: list[Any]) -> list[int]:
+def _form_errors(error: errors.AppError) -> dict[str, Any]:
+    """Return what is wrong by the field of the form that shows it."""
+    at = "__all__" if isinstance(error, errors.RateLimited) else "images"
+    wrong = error.fields or {at: [error.detail]}
+    return {
+        (field if field in (*COMPOSER_FIELDS, "images") else "__all__"): texts
+        for field, texts in wrong.items()
+    }
+
+
+def _new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[int]:
+    """Store the pictures of a form; return their ids."""
+    if not files:
+        return []
+    buckets.spend(budgets.UPLOAD, author.pk, cost=len(files))
     texts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
     uploads: Any = zip_longest(files, texts[: len(files)], fillvalue="")
-    return [item.pk for item in pictures.store_all(author_id, list(uploads))]
+    return [item.pk for item in pictures.store_all(author.pk, list(uploads))]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.EDIT,))
+def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
+    """Edit one's own post; what is wrong is shown at its field, nothing typed is lost.
+
+    If the post was changed meanwhile, its present words are shown beside those typed.
+    """
+    if not request.user.is_authenticated:
+        raise errors.NotAuthenticated
+    card = queries.post(request.user, api.parse_id(post_id))
+    if not card["mine"] or (card["kind"] == Kind.REPOST and not card["content"]):
+        raise errors.Forbidden
+    if request.method != "POST":
+        return render(request, "feeds/edit.html", _edit_context(card, card))
+    try:
+        _edit(request, request.user, card)
+    except errors.StaleVersion as error:
+        card = queries.post(request.user, int(card["id"]))
+        context = _edit_context(card, request.POST) | {"present": card}
+        return render(request, "feeds/edit.html", context, status=error.status)
+    except COMPOSER_ERRORS as error:
+        context = _edit_context(card, request.POST) | {"form_errors": _form_errors(error)}
+        context["version"] = request.POST.get("version", "")
+        answer = render(request, "feeds/edit.html", context, status=error.status)
+        return api.add_headers(answer, error)
+    return HttpResponseRedirect(reverse("post", args=[card["id"]]), status=303)
+
+
+def _edit(request: PageRequest, author: User, card: Card) -> None:
+    ident = int(card["id"])
+    version = api.parse_id(request.POST.get("version", ""), "version")
+    values = {name: request.POST.get(name) for name in ("content", "title", "visibility")}
+    removed = request.POST.getlist("remove")
+    kept = [int(image["id"]) for image in card["images"] if image["id"] not in removed]
+    alts = {one: request.POST[f"alt-{one}"] for one in kept if f"alt-{one}" in request.POST}
+    files = [file for file in request.FILES.getlist("images") if file.size]
+    # Before a picture is kept for nothing.
+    count = len(kept) + len(files)
+    actions.check_edit(author, ident, version, images=count, **values)
+    request_budgets.spend(request)
+    images = kept + _new_pictures(request, author, files)
+    actions.edit(author, ident, version, images=images, alts=alts, **values)
+
+
+def _edit_context(card: Card, values: Any) -> dict[str, Any]:
+    """Return the context of the form; `values` are the post's, or the form's that was sent."""
+    is_sent = values is not card
+    removed = values.getlist("remove") if is_sent else ()
+    images = [
+        {
+            **image,
+            "alt": values.get(f"alt-{image['id']}", image["alt"]) if is_sent else image["alt"],
+            "removed": image["id"] in removed,
+        }
+        for image in card["images"]
+    ]
+    names = ("title", "content", "visibility")
+    shown = {name: values.get(name, card.get(name)) for name in names}
+    return {
+        "post": card,
+        "version": card["version"],
+        "values": shown,
+        "images": images,
+        "form_errors": {},
+        "present": None,
+    }
+
+
+@require_safe
+@takes(GET=READS)
+def post_history(request: PageRequest, post_id: str) -> HttpResponse:
+    """The versions of a post, the present one first."""
+    ident = api.parse_id(post_id)
+    page = queries.history(request.user, ident, _cursor(request), PAGE_SIZE)
+    context = {"post_id": ident, "versions": page.items, "next": page.next}
+    return render(request, "feeds/history.html", context)
 
 
 @require_POST

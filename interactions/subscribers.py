@@ -6,7 +6,7 @@ from django.db import transaction
 
 from accounts import queries as accounts_queries
 from accounts.events import UserBanned, UserUnbanned
-from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
+from feeds.events import PostDeleted, PostEdited, PostPublished, PostReposted, RepostDeleted
 from interactions import actions, cache, queries
 from interactions.events import (
     Bookmarked,
@@ -144,6 +144,21 @@ def notify_of_settings(event: CommentSettingsChanged) -> None:
 def notify_of_post(event: PostPublished | PostDeleted) -> None:
     """Notify people named in a post; end the notifications about a deleted one."""
     causes.of_post(event.id)
+
+
+@on(PostEdited)
+def notify_of_edit(event: PostEdited) -> None:
+    """Notify people whom an edited post names now; take it back from those it does not name."""
+    causes.of_edit(event.id, event.version)
+    if event.narrowed:
+        causes.of_audience(event.id)
+
+
+@on(PostEdited, within=True)
+def invalidate_unread_of_narrowed(event: PostEdited) -> None:
+    """Invalidate on commit the unread counts of people who may not see the post any more."""
+    if event.narrowed:
+        causes.of_audience(event.id)
 
 
 @on(PostReposted, RepostDeleted)

@@ -62,8 +62,9 @@ def _larger_bodies() -> str:
     blocks = []
     for path, limit in body_limits.locations().items():
         api = "api_" if path.startswith("/api/") else ""
+        match = f'~ "^{path.replace("{id}", body_limits.ID)}$"' if "{id}" in path else f"= {path}"
         blocks.append(
-            f"        location = {path} {{\n"
+            f"        location {match} {{\n"
             "            proxy_pass http://http;\n"
             f"            client_max_body_size {limit};\n"
             f"            error_page 413 @{api}too_large;\n"

@@ -212,6 +212,7 @@ def test_a_large_body_is_refused_in_the_envelope(stack: Stack, megabytes: float)
         ("/posts", body_limits.ARTICLE),  # limit of the site: nginx does not know the content type
         ("/posts", body_limits.FILES),
         ("/api/v1/media", body_limits.FILES),
+        ("/posts/123/edit", body_limits.FILES),
     ],
 )
 def test_every_address_takes_bodies_up_to_its_limit(stack: Stack, path: str, limit: int) -> None:

@@ -3,6 +3,7 @@
 Locks of a write are taken in one order: the head of the author or the post, then its pictures.
 """
 
+from feeds.actions.editing import check_edit, edit
 from feeds.actions.publishing import delete, publish, repost, undo_repost
 from feeds.actions.read_marks import LATE_MS, mark_first_page_read, mark_read
 from feeds.actions.words import REPOST_MAX, compose
@@ -10,8 +11,10 @@ from feeds.actions.words import REPOST_MAX, compose
 __all__ = [
     "LATE_MS",
     "REPOST_MAX",
+    "check_edit",
     "compose",
     "delete",
+    "edit",
     "mark_first_page_read",
     "mark_read",
     "publish",

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import cache
-from feeds.actions.words import compose, words_of_repost
+from feeds.actions.words import compose, pictures_of, words_of_repost
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
 from feeds.fanout import tiers
 from feeds.models import (
@@ -27,6 +27,7 @@ from feeds.models import (
     Post,
     PostContent,
     PostImage,
+    PostVersion,
     Visibility,
 )
 from feeds.queries import reposts_without_words
@@ -71,17 +72,7 @@ def publish(
         visibility=visibility,
         images=len(images),
     )
-    words.images = [
-        {
-            "id": str(item.pk),
-            "name": item.name,
-            "thumb": item.thumb_name,
-            "width": item.width,
-            "height": item.height,
-            "alt": item.alt,
-        }
-        for item in media_pictures.by_ids(author.pk, images)
-    ]
+    words.images = pictures_of(author.pk, images)
     return _publish(author.pk, kind, visibility, words, at_ms)
 
 
@@ -192,7 +183,7 @@ def _publish(
     )
     # A retried transaction writes the same words again under another id.
     words.post = post
-    pictures = dict.fromkeys(int(image["id"]) for image in words.images)
+    pictures = dict.fromkeys(words.picture_ids())
     media_pictures.use(author_id, pictures)
     db.insert(words)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
@@ -221,7 +212,8 @@ def _publish(
 def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> None:
     """Delete a post: its author, or staff; deleting twice changes nothing.
 
-    Emits PostDeleted, and RepostDeleted when it is one. Reposts of it stay: they say it is gone.
+    Erases its former versions. Emits PostDeleted, and RepostDeleted when it is one. Reposts of it
+    stay: they say it is gone.
 
     What staff delete is noted in the audit trail, with the address they did it from and the kind of
     `reason`, which the author is told.
@@ -242,9 +234,11 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
     heads.update(post_count=F("post_count") - 1)
     # After the head, as `_publish` does: the two would wait for each other.
-    images = PostContent.objects.values_list("images", flat=True).filter(pk=post_id).first()
-    if images:
-        media_pictures.release(post.author_id, ids=[int(image["id"]) for image in images])
+    words = PostContent.objects.filter(pk=post_id).only("images", "version").first()
+    if words is not None and words.images:
+        media_pictures.release(post.author_id, ids=words.picture_ids())
+    if words is not None and words.version > 1:
+        PostVersion.objects.filter(post_id=post_id).delete()
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post

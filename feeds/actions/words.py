@@ -1,9 +1,13 @@
 """The rules for the words of a post, for new posts and for edits."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.utils.translation import gettext as _
 
 from feeds.models import Kind, PostContent, Visibility
 from socialsite.core.http.errors import InvalidInput, Text
+from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
 
@@ -49,6 +53,24 @@ def compose(
     if wrong:
         raise InvalidInput(fields=wrong)
     return words
+
+
+def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """Return a person's pictures as `PostContent.images` has them.
+
+    Raises InvalidInput if one is not theirs.
+    """
+    return [
+        {
+            "id": str(item.pk),
+            "name": item.name,
+            "thumb": item.thumb_name,
+            "width": item.width,
+            "height": item.height,
+            "alt": item.alt,
+        }
+        for item in media_pictures.by_ids(owner_id, ids)
+    ]
 
 
 def words_of_repost(content: str) -> PostContent:

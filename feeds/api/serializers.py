@@ -6,9 +6,13 @@ from rest_framework import serializers
 
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
-from socialsite.core.http.serializer_fields import ShortListField
+from socialsite.core.http.serializer_fields import ShortDictField, ShortListField
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media import video_links
+from socialsite.core.models import Media
+
+# Values of an unsigned column on all databases.
+VERSION_MAX = 2**31 - 1
 
 
 class AuthorSerializer(serializers.Serializer[Any]):
@@ -43,6 +47,10 @@ class SourceSerializer(serializers.Serializer[Any]):
     video_url = serializers.CharField(allow_blank=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
     visibility = serializers.ChoiceField(choices=Visibility.values)
+    version = serializers.IntegerField(help_text="1, and one more after each edit")
+    edited_at = serializers.CharField(
+        allow_null=True, help_text="of the last edit, as `created_at`; null until the first"
+    )
     like_count = serializers.IntegerField()
     comment_count = serializers.IntegerField()
     repost_count = serializers.IntegerField()
@@ -70,6 +78,24 @@ class PostPageSerializer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
 
 
+class VersionSerializer(serializers.Serializer[Any]):
+    """The words of a post in one of its versions."""
+
+    version = serializers.IntegerField()
+    title = serializers.CharField(allow_blank=True)
+    content = serializers.CharField(allow_blank=True)
+    edited_at = serializers.CharField(
+        allow_null=True, help_text="when it was written; null for the first version"
+    )
+
+
+class HistorySerializer(serializers.Serializer[Any]):
+    """A page of versions, the present one first."""
+
+    items = VersionSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
 class NewCountSerializer(serializers.Serializer[Any]):
     """The number of posts newer than the reader's read mark."""
 
@@ -93,6 +119,35 @@ class NewPostSerializer(serializers.Serializer[Any]):
     )
     video_url = serializers.CharField(default="", allow_blank=True, max_length=video_links.URL_MAX)
     visibility = serializers.CharField(default=Visibility.PUBLIC.value, max_length=VISIBILITY_MAX)
+
+
+class EditSerializer(serializers.Serializer[Any]):
+    """Input of PATCH posts/{id}; fields that are left out stay as they are."""
+
+    version = serializers.IntegerField(
+        min_value=1, max_value=VERSION_MAX, help_text="the version that the edit is based on"
+    )
+    title = serializers.CharField(
+        required=False, allow_blank=True, max_length=PostContent.TITLE_MAX
+    )
+    content = serializers.CharField(
+        required=False, allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
+    )
+    images = ShortListField(
+        child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
+        required=False,
+        max_length=PostContent.IMAGES_MAX,
+        help_text="ids of all pictures in their new order; those that are new are your own media",
+    )
+    alts = ShortDictField(
+        child=serializers.CharField(allow_blank=True, max_length=Media.ALT_MAX),
+        required=False,
+        max_length=PostContent.IMAGES_MAX,
+        help_text="new descriptions of pictures of the post, by id",
+    )
+    visibility = serializers.CharField(
+        required=False, max_length=VISIBILITY_MAX, help_text="only a narrower one"
+    )
 
 
 _HIDDEN = {"position", "mine"}

@@ -8,6 +8,7 @@ urlpatterns = [
     path("feed", views.HomeFeed.as_view()),
     path("posts", views.Posts.as_view()),
     path("posts/<str:post_id>", views.OnePost.as_view()),
+    path("posts/<str:post_id>/history", views.History.as_view()),
     path("users/<str:user_id>/posts", views.UserPosts.as_view()),
     path("feed/new-count", views.NewCount.as_view()),
     path("feed/recommended", views.Recommended.as_view()),

@@ -15,6 +15,8 @@ from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
 from feeds.api.serializers import (
+    EditSerializer,
+    HistorySerializer,
     NewCountSerializer,
     NewPostSerializer,
     PostPageSerializer,
@@ -31,7 +33,7 @@ from socialsite.core.http import api, errors
 from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import dumps
-from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY
+from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY, LIST_PAGE
 from socialsite.core.http.pagination import Page
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS
@@ -76,12 +78,34 @@ class OnePost(APIView):
     """One post."""
 
     permission_classes = [IsAuthenticatedOrReadOnly]
-    takes = {"GET": READS, "DELETE": (budgets.DELETE,)}
+    takes = {"GET": READS, "PATCH": (budgets.EDIT,), "DELETE": (budgets.DELETE,)}
 
     @extend_schema(responses={200: PostSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
         """Return a post that the reader may see."""
         return Response(_one(request, api.parse_id(post_id)))
+
+    @extend_schema(
+        request=EditSerializer,
+        responses={
+            200: PostSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            404: Errors,
+            409: Errors,
+            429: Errors,
+        },
+    )
+    def patch(self, request: PersonRequest, post_id: str) -> Response:
+        """Edit one's own post, if it still has the version that the edit is based on."""
+        ident = api.parse_id(post_id)
+        values = api.read(EditSerializer, request.data)
+        if "alts" in values:
+            alts = values["alts"].items()
+            values["alts"] = {api.parse_id(key, "alts"): text for key, text in alts}
+        actions.edit(request.user, ident, **values)
+        return Response(_one(request, ident))
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: PersonRequest, post_id: str) -> Response:
@@ -89,6 +113,22 @@ class OnePost(APIView):
         ident = api.parse_id(post_id)
         actions.delete(request.user, ident, address_of(request._request))
         return Response(status=204)
+
+
+class History(APIView):
+    """The versions of a post."""
+
+    permission_classes = [AllowAny]
+    takes = {"GET": READS}
+
+    @extend_schema(
+        parameters=LIST_PAGE, responses={200: HistorySerializer, 400: Errors, 404: Errors}
+    )
+    def get(self, request: Request, post_id: str) -> Response:
+        """Return a page of the versions of a post that the reader may see, newest first."""
+        cursor, size = api.page_params(request)
+        page = queries.history(request.user, api.parse_id(post_id), cursor, size)
+        return Response({"items": page.items, "next": page.next})
 
 
 class HomeFeed(APIView):

@@ -33,7 +33,7 @@ READERS = TaggedCache("reader", READER_TTL_MS, accounts_queries.STANDING)
 # This long after a commit, no cached reader predates it: a fill may come as late as its lease.
 READER_MAX_MS = READER_TTL_MS + LEASE_MS
 # The parts of a post that are the same for every reader; b"" for a deleted post.
-CARDS = LeaseCache("post", 600 * SECOND_MS)
+CARDS = LeaseCache("post2", 600 * SECOND_MS)
 # Renewed when an author publishes their first post that is not pushed to all.
 PULLED = Epoch("pulled")
 MARK_TTL_MS = DAY_MS
@@ -93,6 +93,11 @@ def deleted(author_id: int, position: Position) -> None:
         OUTBOX.remove([author_id], member_of(position.id))
     except redis.RedisDown:
         OUTBOX.invalidate([author_id])
+
+
+def edited(post_id: int) -> None:
+    """Update the caches after the commit of an edit: the place of the post stays. Never raises."""
+    CARDS.invalidate([post_id])
 
 
 def clean(viewer_ids: Sequence[int], position: Position) -> None:

@@ -41,7 +41,8 @@ class Image(TypedDict):
 class Card(TypedDict):
     """A post as a reader sees it. Interactions fill in counts and the reader's actions.
 
-    `position` is the publish time in Unix ms, `created_at` the same time as a text.
+    `position` is the publish time in Unix ms, `created_at` the same time as a text; `edited_at` is
+    None until the first edit.
     """
 
     id: str
@@ -54,6 +55,8 @@ class Card(TypedDict):
     created_at: str
     position: int
     visibility: str
+    version: int
+    edited_at: str | None
     like_count: int
     comment_count: int
     repost_count: int
@@ -205,6 +208,8 @@ def written(post: Post) -> Card:
         post.content_row.content,
         post.content_row.images,
         post.content_row.video_url,
+        post.content_row.version,
+        post.content_row.edited_at,
     )
     card: Card = orjson.loads(packed)["card"]
     whole: Mapping[str, Any] = person
@@ -226,6 +231,8 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
         "content_row__content",
         "content_row__images",
         "content_row__video_url",
+        "content_row__version",
+        "content_row__edited_at",
     )
 
 
@@ -273,6 +280,8 @@ def _pack(
     content: str,
     images: list[dict[str, Any]],
     video_url: str,
+    version: int,
+    edited_at: int | None,
 ) -> bytes:
     card = Card(
         id=str(ident),
@@ -296,6 +305,8 @@ def _pack(
         created_at=iso(position),
         position=position,
         visibility=visibility,
+        version=version,
+        edited_at=None if edited_at is None else iso(edited_at),
         like_count=0,
         comment_count=0,
         repost_count=0,

@@ -101,6 +101,8 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         **dict.fromkeys(("id", "kind", "title", "content", "video_url", "visibility"), str),
         **dict.fromkeys(("like_count", "comment_count", "repost_count", "bookmark_count"), int),
         "created_at": str,
+        "version": int,
+        "edited_at": type(None),
         "author": dict,
         "images": list,
         "liked": bool,

@@ -12,71 +12,40 @@
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial, reduce
-from operator import or_
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
-from accounts.live import hints
 from feeds import queries as feeds_queries
-from interactions.cache import invalidate_unread, take_turn
+from interactions.cache import invalidate_unread
 from interactions.events import NotificationsBehind
 from interactions.models import (
     Comment,
+    CommentContent,
     Like,
     Notification,
     NotificationCause,
     Subject,
     SubjectType,
 )
-from interactions.notifying import fold, kinds
+from interactions.notifying import kinds
+from interactions.notifying.cause_rows import Cause, fold_soon, sync, sync_each
 from interactions.notifying.kinds import Kind
 from interactions.notifying.mentions import usernames
 from relations import queries as relations_queries
-from socialsite.core import db
-from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
 
-# For up to this many people the relay folds at once if they are online; for more the sweep does.
-FOLD_NOW_MAX = 100
 # Groups or causes changed in one transaction when one fact affects many.
 STEP = 500
 
 # Progress: the last values of two columns and, within the groups after that, the last cause.
 Place = tuple[int, int, int]
 START: Place = (0, 0, 0)
-
-
-class Cause(NamedTuple):
-    """One action towards `user_id`, as `models.NotificationCause` stores it."""
-
-    user_id: int
-    kind: Kind
-    subject_id: int
-    post_id: int
-    actor_id: int
-    ref: int = 0
-
-    @property
-    def row(self) -> NotificationCause:
-        """A new row for it."""
-        return NotificationCause(**{**self._asdict(), "kind": self.kind.value})
-
-    @property
-    def key(self) -> Q:
-        """The unique key of its row."""
-        return Q(
-            user_id=self.user_id,
-            kind=self.kind.value,
-            subject_id=self.subject_id,
-            actor_id=self.actor_id,
-            ref=self.ref,
-        )
 
 
 # --- causes by event ----------------------------------------------------------------------------
@@ -97,10 +66,11 @@ def of_like(subj_type: int, subj_id: int, liker_id: int) -> None:
     sync([cause], likes.exists)
 
 
-def of_comment(comment_id: int) -> None:
+def of_comment(comment_id: int, former: Collection[int] = ()) -> None:
     """Notify people of a comment: the post's author, the person answered, people named in it.
 
-    Each person gets one notification: the person answered gets none for being named.
+    Each person gets one notification: the person answered gets none for being named. `former` are
+    the people whom the comment named before an edit.
     """
     comments = Comment.objects.filter(pk=comment_id)
     comment = comments.select_related("subject", "parent", "content_row").first()
@@ -117,10 +87,11 @@ def of_comment(comment_id: int) -> None:
         first = Cause(to.author_id, kinds.REPLIED, to.pk, post_id, author, comment_id)
     found = [first]
     named = _named(comment.content_row.content) - {first.user_id}
-    for user_id in named if comment.deleted else _readers(named, post_id):
+    seen = named if comment.deleted else _readers(named, post_id)
+    for user_id in seen.union(former) - {first.user_id}:
         kind = kinds.MENTIONED_IN_COMMENT
         found.append(Cause(user_id, kind, comment_id, post_id, author))
-    sync(found, comments.filter(deleted=False).exists)
+    sync_each(found, lambda rows: _standing_of_comment(comment_id, rows, seen))
     if comment.deleted:
         retire(post_id, comment_id)
         if comment.subject.status == Subject.Status.FEATURED:
@@ -128,6 +99,19 @@ def of_comment(comment_id: int) -> None:
         _notify_of_removal(
             accounts_actions.Act.DELETE_COMMENT, kinds.REMOVED_COMMENT, comment_id, post_id
         )
+
+
+def _standing_of_comment(
+    comment_id: int, rows: Sequence[NotificationCause], seen: Collection[int]
+) -> list[NotificationCause]:
+    """Return the rows that stand: none of a deleted comment, and of mentions the present ones."""
+    texts = CommentContent.objects.filter(pk=comment_id, comment__deleted=False)
+    words = texts.values_list("content", flat=True).first()
+    if words is None:
+        return []
+    mentions = [row for row in rows if row.kind == kinds.MENTIONED_IN_COMMENT.value]
+    others = [row for row in rows if row not in mentions]
+    return others + (_named_still(_named(words), mentions, seen) if mentions else [])
 
 
 def of_post(post_id: int) -> None:
@@ -138,15 +122,62 @@ def of_post(post_id: int) -> None:
     post = feeds_queries.texts([post_id]).get(post_id)
     if post is None:
         return
-    named = _named(f"{post.title}\n{post.content}")
-    if not post.is_deleted:
-        named = _readers(named - {post.ref_author_id}, post_id)
-    kind = kinds.MENTIONED_IN_POST
-    causes = [Cause(user_id, kind, post_id, post_id, post.author_id) for user_id in named]
-    sync(causes, lambda: _exists(post_id))
+    named = _named_in(post)
+    _sync_named(post_id, post.author_id, named if post.is_deleted else _readers(named, post_id))
     if post.is_deleted:
         retire(post_id)
         _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
+
+
+def of_edit(post_id: int, version: int) -> None:
+    """Notify people whom an edit names, and take it back from those whom it no longer names.
+
+    `version` is the one that the edit made. Each edit settles the people of the version before.
+    """
+    post = feeds_queries.texts([post_id]).get(post_id)
+    if post is None or post.is_deleted:
+        return
+    former = _named(feeds_queries.former_words(post_id, version - 1))
+    _sync_named(post_id, post.author_id, _readers(_named_in(post), post_id), former)
+
+
+def _sync_named(
+    post_id: int, author_id: int, seen: Collection[int], former: Collection[int] = ()
+) -> None:
+    """Update the causes of people by whether the post names them; `seen` may see it."""
+    kind = kinds.MENTIONED_IN_POST
+    people = {*seen, *former}
+    causes = [Cause(user_id, kind, post_id, post_id, author_id) for user_id in people]
+    sync_each(causes, lambda rows: _standing_of_post(post_id, rows, seen))
+
+
+def _standing_of_post(
+    post_id: int, rows: Sequence[NotificationCause], seen: Collection[int]
+) -> list[NotificationCause]:
+    """Return the rows of people whom a post names now, none of a deleted post."""
+    post = feeds_queries.texts([post_id])[post_id]
+    return [] if post.is_deleted else _named_still(_named_in(post), rows, seen)
+
+
+def _named_still(
+    named: Collection[int], rows: Sequence[NotificationCause], seen: Collection[int]
+) -> list[NotificationCause]:
+    """Return the rows of named people; a new row needs a person who may see the post.
+
+    Other rows stay: people see their notifications only while they see the post.
+    """
+    return [row for row in rows if row.user_id in named and (row.stands or row.user_id in seen)]
+
+
+def of_audience(post_id: int, after: Place = START) -> None:
+    """Invalidate unread counts after fewer people may see a post: they see less below it too."""
+    groups = Notification.objects.filter(post_id=post_id)
+    rows = list(
+        _beyond(groups, "subject_id", after).values_list("subject_id", "pk", "user_id")[:STEP]
+    )
+    user_ids = {user_id for _, _, user_id in rows}
+    transaction.on_commit(partial(invalidate_unread, user_ids), robust=True)
+    _publish_rest("audience", [post_id], (*rows[-1][:2], 0) if len(rows) == STEP else None)
 
 
 def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> None:
@@ -214,57 +245,6 @@ def of_standing(user_id: int, after: Place = START) -> None:
     _mark_batch("standing", [user_id], causes, after)
 
 
-# --- the rows -----------------------------------------------------------------------------------
-def sync(causes: Iterable[Cause], stands: Callable[[], bool], reason: str = "") -> None:
-    """Update the rows of causes by whether their fact stands, which is read under their locks."""
-    if not connection.in_atomic_block:
-        raise RuntimeError("sync() needs a transaction")
-    # Locked in one order to avoid deadlocks between relays.
-    ordered = sorted({cause for cause in causes if cause.user_id != cause.actor_id})
-    if not ordered:
-        return
-    db.ensure(*[cause.row for cause in ordered])
-    rows = _locked(ordered)
-    now = stands()
-    touched = [row for row in rows if row.stands != now]
-    for row in touched:
-        _set_stands(row.pk, row.user_id, reason[: Notification.REASON_MAX], stands=now)
-    # Undone before anybody was notified, or never done.
-    never = [row.pk for row in rows if not now and not row.position]
-    if never:
-        NotificationCause.objects.filter(pk__in=never).delete()
-    _fold_soon({row.user_id for row in touched})
-
-
-def _locked(causes: Sequence[Cause]) -> list[NotificationCause]:
-    """Return the rows of causes under their locks."""
-    if len(causes) > 1:
-        rows = NotificationCause.objects.select_for_update()
-        return list(rows.filter(reduce(or_, [cause.key for cause in causes])))
-    (cause,) = causes
-    return _locked_one(
-        cause.user_id, cause.subject_id, cause.actor_id, cause.ref, kind=cause.kind.value
-    )
-
-
-@compiled
-def _locked_one(
-    user_id: int, subject_id: int, actor_id: int, ref: int, *, kind: int
-) -> "QuerySet[NotificationCause]":
-    rows = NotificationCause.objects.select_for_update()
-    return rows.filter(
-        user_id=user_id, kind=kind, subject_id=subject_id, actor_id=actor_id, ref=ref
-    )
-
-
-@compiled_update
-def _set_stands(
-    ident: int, due: int, reason: str, *, stands: bool
-) -> "tuple[QuerySet[NotificationCause], dict[str, Any]]":
-    values = {"stands": stands, "due": due, "reason": reason}
-    return NotificationCause.objects.filter(pk=ident), values
-
-
 def retire(post_id: int, subject_id: int | None = None, after: Place = START) -> None:
     """End all notifications about a post with everything below it, or about one comment.
 
@@ -293,6 +273,7 @@ WORKS: dict[str, Callable[..., None]] = {
     "pair": of_pair,
     "standing": of_standing,
     "retire": retire,
+    "audience": of_audience,
 }
 
 
@@ -327,7 +308,7 @@ def _mark(causes: Sequence[tuple[int, int]], *, is_all: bool) -> None:
     rows = NotificationCause.objects.filter(pk__in=[ident for _, ident in causes])
     rows.update(due=F("user_id"))
     if is_all:
-        _fold_soon({user_id for user_id, _ in causes})
+        fold_soon({user_id for user_id, _ in causes})
 
 
 def _notify_of_removal(act: str, kind: Kind, subject_id: int, post_id: int) -> None:
@@ -343,6 +324,11 @@ def _exists(post_id: int) -> bool:
     return not feeds_queries.texts([post_id])[post_id].is_deleted
 
 
+def _named_in(post: feeds_queries.PostText) -> set[int]:
+    """Return the people whom a post names, without the author of the post that it shows."""
+    return _named(f"{post.title}\n{post.content}") - {post.ref_author_id or 0}
+
+
 def _named(text: str) -> set[int]:
     return set(accounts_queries.ids_by_name(usernames(text)).values())
 
@@ -350,20 +336,3 @@ def _named(text: str) -> set[int]:
 def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
     """Return those of a few people who may see a post."""
     return {user_id for user_id in user_ids if feeds_queries.visible_texts(user_id, [post_id])}
-
-
-def _fold_soon(user_ids: Collection[int]) -> None:
-    """After the commit, fold for people who have a page open; the sweep folds for the others.
-
-    For a ban or a post's settings, which affect thousands, the sweep does all, so that events need
-    not wait.
-    """
-    if 0 < len(user_ids) <= FOLD_NOW_MAX:
-        transaction.on_commit(partial(_fold_online, user_ids), robust=True)
-
-
-def _fold_online(user_ids: Collection[int]) -> None:
-    for user_id in hints.online(user_ids):
-        # The first of a burst is folded at once; the sweep folds the rest together.
-        if take_turn(user_id):
-            fold.fold(user_id)

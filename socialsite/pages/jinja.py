@@ -142,7 +142,12 @@ def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = Fals
     language, now = get_language(), datetime.now(UTC)
     cards = [
         _post_card(
-            language, login, _since(post["created_at"], now, language), full, orjson.dumps(post)
+            language,
+            login,
+            _since(post["created_at"], now, language),
+            _since(post["edited_at"], now, language) if post["edited_at"] else "",
+            full,
+            orjson.dumps(post),
         )[1]
         for post in posts
     ]
@@ -200,10 +205,10 @@ def _together(*args: Hashable) -> Hashable:
 
 @cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
 def _post_card(
-    _language: str | None, login: str, when: str, full: bool, post: bytes
+    _language: str | None, login: str, when: str, edited: str, full: bool, post: bytes
 ) -> tuple[int, str]:
     """Return the size in bytes of the cache entry, and the card."""
-    card = str(_macro("feeds/_card.html", "card")(orjson.loads(post), when, login, full))
+    card = str(_macro("feeds/_card.html", "card")(orjson.loads(post), when, edited, login, full))
     return _bytes_of(post, card), card
 
 

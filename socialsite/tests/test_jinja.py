@@ -26,7 +26,7 @@ def test_a_cached_card_equals_the_template_s(card) -> None:
     engine: Any = engines["jinja2"]
     macro = engine.env.get_template("feeds/_card.html").module.card
     for _ in range(2):
-        assert jinja.post_card(card, "") == macro(card, "now", "", False)
+        assert jinja.post_card(card, "") == macro(card, "now", "", "", False)
 
 
 @pytest.mark.django_db
@@ -40,6 +40,7 @@ def test_a_cached_card_equals_the_template_s(card) -> None:
         {"content": "other words"},
         {"created_at": "2020-01-01T00:00:00.000Z"},
         {"visibility": "followers"},
+        {"edited_at": "2020-01-01T00:00:00.000Z"},
     ],
 )
 def test_a_card_that_changed_is_made_anew(card, change) -> None:

@@ -9,7 +9,7 @@ from django.db import connection
 
 from interactions import actions
 from interactions.models import Like, Notification, NotificationCause, SubjectType
-from interactions.notifying import causes, fold
+from interactions.notifying import cause_rows, causes, fold
 from interactions.notifying.kinds import COMMENTED, LIKED_POST
 from interactions.tests.notifying import notification_storm
 from interactions.tests.notifying.notification_storm import Scene, differences, scene, storm
@@ -48,7 +48,7 @@ def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_po
     post = make_post(author)
     actions.like(fan, SubjectType.POST, post.pk)
     likes = Like.objects.filter(user=fan.pk)
-    cause = causes.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk)
+    cause = cause_rows.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk)
     has_read = threading.Event()
 
     def slow() -> bool:
@@ -58,12 +58,12 @@ def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_po
         return found
 
     def of_the_like() -> None:
-        db.atomic(causes.sync)([cause], slow)
+        db.atomic(cause_rows.sync)([cause], slow)
 
     def of_the_unlike() -> None:
         has_read.wait()
         actions.unlike(fan, SubjectType.POST, post.pk)
-        db.atomic(causes.sync)([cause], likes.exists)
+        db.atomic(cause_rows.sync)([cause], likes.exists)
 
     with enqueue.paused():
         assert at_once([of_the_like, of_the_unlike]) == [None, None]
@@ -76,7 +76,7 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
     """A running fold includes causes that become due meanwhile."""
     author, *fans = [make_user() for _ in range(3)]
     post = make_post(author)
-    rows = [causes.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk) for fan in fans]
+    rows = [cause_rows.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk) for fan in fans]
     folding, may_go_on = threading.Event(), threading.Event()
     write = fold._write_groups
 
@@ -92,13 +92,13 @@ def test_one_folds_and_nobody_waits(make_user: Any, make_post: Any, monkeypatch:
 
     def second() -> int:
         assert folding.wait(60)
-        db.atomic(causes.sync)([rows[1]], lambda: True)
+        db.atomic(cause_rows.sync)([rows[1]], lambda: True)
         try:
             return fold.fold(author.pk)
         finally:
             may_go_on.set()
 
-    db.atomic(causes.sync)([rows[0]], lambda: True)
+    db.atomic(cause_rows.sync)([rows[0]], lambda: True)
     assert at_once([first, second]) == [2, 0]
     assert Notification.objects.get().actor_count == 2
 

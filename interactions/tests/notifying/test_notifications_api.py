@@ -10,7 +10,7 @@ from accounts import actions as accounts_actions
 from accounts.live import hints
 from interactions import actions
 from interactions.models import Notification, NotificationCause, SubjectType
-from interactions.notifying import causes, fold, kinds
+from interactions.notifying import cause_rows, fold, kinds
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 
@@ -157,7 +157,7 @@ def test_a_ban_that_affects_many_people_does_not_delay_the_relay(
     make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
 ) -> None:
     """All of them are online: the sweep folds for more than a few."""
-    monkeypatch.setattr(causes, "FOLD_NOW_MAX", 2)
+    monkeypatch.setattr(cause_rows, "FOLD_NOW_MAX", 2)
     spammer, *people = [make_user() for _ in range(4)]
     for person in people:
         relations_actions.follow(spammer, person)

@@ -9,6 +9,7 @@ This module does not import Django, because `deploy` imports it.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -24,7 +25,10 @@ LENGTH_DIGITS = 12
 
 
 class Row(NamedTuple):
-    """One row: the limit in bytes for a method, a path and a content type ("" matches any)."""
+    """One row: the limit in bytes for a method, a path and a content type ("" matches any).
+
+    `{id}` in a path stands for any number.
+    """
 
     method: str
     path: str
@@ -38,20 +42,33 @@ TABLE = (
     Row("POST", "/posts", MULTIPART, FILES),  # the composer with its pictures
     Row("POST", "/posts", "", ARTICLE),
     Row("POST", "/api/v1/posts", "", ARTICLE),
+    Row("POST", "/posts/{id}/edit", MULTIPART, FILES),
+    Row("POST", "/posts/{id}/edit", "", ARTICLE),
+    Row("PATCH", "/api/v1/posts/{id}", "", ARTICLE),
 )
+ID = "[0-9]+"
 
 
 def limit_of(method: str | None, path: str, content_type: str) -> int:
     """Return the maximum body size of a request in bytes."""
     kind = content_type.partition(";")[0].strip().lower()
     for row in TABLE:
-        if (row.method, row.path) == (method, path) and row.content_type in ("", kind):
+        if row.method == method and _matches(row, path) and row.content_type in ("", kind):
             return row.limit
     return OTHER
 
 
+def _matches(row: Row, path: str) -> bool:
+    if "{id}" not in row.path:
+        return row.path == path
+    return re.fullmatch(row.path.replace("{id}", ID), path) is not None
+
+
 def locations() -> dict[str, int]:
-    """Return the addresses whose limit is above `OTHER`, each with its highest limit in bytes."""
+    """Return the addresses whose limit is above `OTHER`, each with its highest limit in bytes.
+
+    They are paths of `TABLE`, with `{id}` for a number.
+    """
     found: dict[str, int] = {}
     for row in TABLE:
         found[row.path] = max(row.limit, found.get(row.path, 0))

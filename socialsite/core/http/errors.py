@@ -1,6 +1,6 @@
 """All errors that domain code raises, each with a stable code and an HTTP status.
 
-Codes 0-8 come from the seed, 9-28 are the project's own; all are frozen, and new codes start at 29.
+Codes 0-8 come from the seed, 9-29 are the project's own; all are frozen, and new codes start at 30.
 `core.http.api` turns an error into the API's envelope, `socialsite.pages.middleware` into a page.
 """
 
@@ -236,3 +236,10 @@ class WrongLink(AppError):
 
     code, name, status = 28, "WRONG_LINK", 400
     message = _("This link is no longer valid. Please request a new one.")
+
+
+class StaleVersion(AppError):
+    """The object was changed since the version that an edit is based on."""
+
+    code, name, status = 29, "STALE_VERSION", 409
+    message = _("This was changed in the meantime. Please look at the present version first.")

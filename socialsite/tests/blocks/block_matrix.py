@@ -161,8 +161,15 @@ MATRIX: dict[str, list[Call]] = {
     "posts/<str:post_id>": [
         Of("get", "posts/{post_id}", sees=("post", *NAMES), by=ALL),
         Of("get", "posts/{private_id}", sees=("private", *NAMES), private=True),
+        Of("patch", "posts/{post_id}", {"version": "2", "title": "t"}, by=OWNER),
+        Of("patch", "posts/{private_id}", {"version": "1", "title": "t"}, by=OWNER),
         Of("delete", "posts/{post_id}", by=OWNER),
         Shows("get", "posts/{quote_id}", sees=("post", *NAMES), by=ALL),
+    ],
+    "posts/<str:post_id>/history": [
+        Of("get", "posts/{post_id}/history", sees=("post", "former"), by=ALL),
+        Of("get", "posts/{private_id}/history", sees=("private",), private=True),
+        Shows("get", "posts/{quote_id}/history", sees=("look at this",), by=ALL),
     ],
     # --- API: people ----------------------------------------------------------------------------
     "users": [Shows("get", "users?q={username}", sees=NAMES, by=ALL)],
@@ -271,6 +278,16 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "posts/{third_post}", sees=("comment", "nickname"), by=ALL),
         Shows("get", "posts/{mine}", sees=("comment", "nickname")),
     ],
+    "posts/<str:post_id>/edit": [
+        Of("get", "posts/{post_id}/edit", sees=("post",), by=OWNER),
+        Of("post", "posts/{post_id}/edit", {"version": "2", "content": "new"}, by=OWNER),
+        Of("post", "posts/{private_id}/edit", {"version": "1", "content": "new"}, by=OWNER),
+    ],
+    "posts/<str:post_id>/history": [
+        Of("get", "posts/{post_id}/history", sees=("post", "former"), by=ALL),
+        Of("get", "posts/{private_id}/history", sees=("private",), private=True),
+        Shows("get", "posts/{quote_id}/history", sees=("look at this",), by=ALL),
+    ],
     "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete", by=OWNER)],
     # --- pages: people --------------------------------------------------------------------------
     **{
@@ -364,6 +381,7 @@ ADMIN: dict[str, Listed] = {
     "relations/relationlog": Listed("{username}", ("username",), ("username",)),
     "relations/relationcount": Listed("{username}", ("username",), ("username",)),
     "feeds/post": Listed("{private_id}", ("username", "private_id"), ("username", "private_id")),
+    "feeds/postversion": Listed("{post_id}", ("username", "post_id"), ("former", "username")),
     "feeds/fanout": Listed("{private_id}", ("username", "private_id"), ("username",)),
     "feeds/fanoutchunk": Listed("{private_id}", ("private_id",), ("private_id",)),
     "feeds/recommendedauthor": Listed("", ("username",), ("username",)),

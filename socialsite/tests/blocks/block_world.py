@@ -70,8 +70,10 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, int] = {}
-            texts = {kind: f"{mark}{kind}" for kind in ("post", "private", "comment", "reply")}
-            ids["post"] = feeds_actions.publish(person, content=texts["post"]).pk
+            kinds = ("post", "former", "private", "comment", "reply")
+            texts = {kind: f"{mark}{kind}" for kind in kinds}
+            ids["post"] = feeds_actions.publish(person, content=texts["former"]).pk
+            feeds_actions.edit(person, ids["post"], 1, content=texts["post"])
             ids["comment"] = interactions_actions.comment(person, third, texts["comment"]).pk
             ids["reply"] = interactions_actions.comment(person, third, texts["reply"], answered).pk
             ids["repost"] = feeds_actions.repost(person, third)[0].pk

@@ -57,11 +57,15 @@ def test_every_address_refuses_a_body_over_its_limit(client: Client) -> None:
     found = addresses()
     assert len(found) > 80
     assert "/admin/login/" in found
+    methods = {row.path: row.method for row in body_limits.TABLE}
+    assert set(methods) == set(body_limits.locations())
     for path in found:
-        limit = body_limits.limit_of("POST", path, "application/json")
-        assert (limit > body_limits.OTHER) == (path in body_limits.locations()), path
-        answer = client.post(
-            path, b"", content_type="application/json", CONTENT_LENGTH=str(limit + 1)
+        shape = path.replace("/1", "/{id}")
+        method = methods.get(shape, "POST")
+        limit = body_limits.limit_of(method, path, "application/json")
+        assert (limit > body_limits.OTHER) == (shape in methods), path
+        answer = client.generic(
+            method, path, content_type="application/json", CONTENT_LENGTH=str(limit + 1)
         )
         assert answer.status_code == 413, path
         if path.startswith("/api/"):
@@ -72,7 +76,9 @@ def test_every_address_refuses_a_body_over_its_limit(client: Client) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"])
-@pytest.mark.parametrize("path", ["/posts", POSTS, "/api/v1/media", "/"])
+@pytest.mark.parametrize(
+    "path", ["/posts", POSTS, "/api/v1/media", "/", "/posts/x/edit", "/api/v1/posts/1/like"]
+)
 def test_other_methods_take_no_large_bodies(client: Client, method: str, path: str) -> None:
     answer = client.generic(method, path, CONTENT_LENGTH=str(body_limits.OTHER + 1))
     assert answer.status_code == 413
@@ -104,6 +110,18 @@ def test_the_longest_article_fits_when_every_character_is_escaped(
     assert answer.status_code == 201
     assert answer.json()["content"] == ARTICLE
     assert len(body) + 12 * URL_MAX < body_limits.ARTICLE
+
+
+def test_the_longest_article_fits_into_an_edit(make_user: Make, api_for: Make) -> None:
+    from feeds import actions
+
+    person = make_user()
+    post = actions.publish(person, kind="article", title="t", content="x")
+    values = {"version": 2**31 - 1, "title": CAT * PostContent.TITLE_MAX, "content": ARTICLE}
+    answer = api_for(person).patch(
+        f"{POSTS}/{post.pk}", json.dumps(values), content_type="application/json"
+    )
+    assert answer.json()["code"] == 29
 
 
 @pytest.mark.parametrize("kind", ["multipart", "form"])
