@@ -23,7 +23,7 @@ class UserRegistered(_UserEvent):
 
 @dataclass(frozen=True, slots=True)
 class ProfileChanged(_UserEvent):
-    """A public part of a profile changed: nickname, picture or bio."""
+    """A profile changed: a name, a picture, a text or a setting."""
 
 
 @dataclass(frozen=True, slots=True)

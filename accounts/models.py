@@ -42,23 +42,35 @@ class UserManager(BaseUserManager.from_queryset(UserQuerySet)):  # type: ignore[
 class User(AbstractBaseUser):
     """One person. Rows are never deleted: `deleted_at` closes the account."""
 
-    # Of usernames and nicknames; `accounts.validators` has their other rules.
+    # Of usernames, and of nicknames under the classic rule; `accounts.validators` has the rules.
     NAME_MIN, NAME_MAX = 4, 16
+    # Code points; a visible character may have several. MySQL widens a column without copying the
+    # table up to 63 characters.
+    NICKNAME_MAX = 60
     EMAIL_MAX, BIO_MAX = 254, 200
+    LINKS_MAX, LINK_MAX, PLACE_MAX, PRONOUNS_MAX = 4, 200, 60, 30
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     username = models.CharField(max_length=NAME_MAX)
     # The unique name: lower-case ASCII, so that Alice and alice are the same (T13).
     username_key = models.CharField(max_length=NAME_MAX, unique=True)
-    nickname = models.CharField(max_length=NAME_MAX)
+    nickname = models.CharField(max_length=NICKNAME_MAX)
     # Lower case, for search.
-    nickname_key = models.CharField(max_length=NAME_MAX, db_index=True)
+    nickname_key = models.CharField(max_length=NICKNAME_MAX, db_index=True)
     # Confirmed by a link; used for recovery only, never shown to others. Accounts may share one.
     email = models.EmailField(max_length=EMAIL_MAX, blank=True, default="")
     # Lower case, to find the accounts of an address.
     email_key = models.CharField(max_length=EMAIL_MAX, blank=True, default="", db_index=True)
     avatar_name = models.CharField(max_length=80, blank=True, default="")
     bio = models.CharField(max_length=BIO_MAX, blank=True, default="")
+    # The rest of the profile is shown on its page alone: cards of people do not contain it.
+    banner_name = models.CharField(max_length=80, blank=True, default="")
+    links = models.JSONField(default=list, blank=True)
+    place = models.CharField(max_length=PLACE_MAX, blank=True, default="")
+    pronouns = models.CharField(max_length=PRONOUNS_MAX, blank=True, default="")
+    # Of mails and of the browsers that sign in; empty for the language of each browser.
+    language = models.CharField(max_length=10, blank=True, default="")
+    likes_shown = models.BooleanField(default=False)
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)
@@ -74,6 +86,8 @@ class User(AbstractBaseUser):
     class Meta:
         verbose_name = gettext_lazy("user")
         verbose_name_plural = gettext_lazy("users")
+        # Finds the few people of staff: their roles are above `Role.MEMBER`.
+        indexes = [models.Index(fields=["roles"], name="ix_user_roles")]
 
     def __str__(self) -> str:
         return f"@{self.username}"
@@ -103,6 +117,11 @@ class User(AbstractBaseUser):
     def avatar(self) -> str:
         """URL of the person's picture; empty for none."""
         return pictures.url_of(self.avatar_name)
+
+    @property
+    def banner(self) -> str:
+        """URL of the wide picture of the person's profile; empty for none."""
+        return pictures.url_of(self.banner_name)
 
     @property
     def is_active(self) -> bool:  # type: ignore[override]

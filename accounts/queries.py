@@ -39,6 +39,17 @@ class Card(TypedDict):
     bio: str
 
 
+class Profile(TypedDict):
+    """The parts of a person's profile that are not on the card; `joined_at` is an ISO time."""
+
+    banner: str
+    links: list[str]
+    place: str
+    pronouns: str
+    likes_shown: bool
+    joined_at: str | None
+
+
 class Device(TypedDict):
     """One device that a person is signed in on."""
 
@@ -185,6 +196,33 @@ def _card(row: dict[str, Any]) -> Card:
     )
 
 
+def profile_of(user: User) -> Profile:
+    """Return the parts of a person's profile that only its page shows, without a query."""
+    return Profile(
+        banner=user.banner,
+        links=list(user.links),
+        place=user.place,
+        pronouns=user.pronouns,
+        likes_shown=user.likes_shown,
+        joined_at=iso(int(user.created_at.timestamp() * 1000)),
+    )
+
+
+def language_of(user_id: int) -> str:
+    """Return the language that a person has chosen; empty for none."""
+    return "".join(_language(user_id))
+
+
+@compiled
+def _language(user_id: int) -> "QuerySet[User, str]":
+    return User.objects.filter(pk=user_id).values_list("language", flat=True)
+
+
+def bare_profile() -> Profile:
+    """Return a profile that shows nothing, such as that of a blocked person."""
+    return Profile(banner="", links=[], place="", pronouns="", likes_shown=False, joined_at=None)
+
+
 def devices(user_id: int, client: str) -> list[Device]:
     """Return the devices that a person is signed in on, last seen first, in one query.
 
@@ -217,7 +255,7 @@ def named(text: str) -> "QuerySet[User]":
 
     Nobody for a text that is empty. For composition: who is looked for may be known above this app.
     """
-    key = text.strip().removeprefix("@").lower()[: User.NAME_MAX]
+    key = text.strip().removeprefix("@").lower()[: User.NICKNAME_MAX]
     if not key:
         return User.objects.none()
     return User.objects.active().filter(_begins("username_key", key) | _begins("nickname_key", key))

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from django.db.models import Q
+
 from accounts import actions, cache
 from accounts.events import (
     MailWanted,
@@ -20,17 +22,19 @@ from socialsite.core.models import Media
 
 
 @usage.register_use
-def is_avatar(picture: Media) -> bool:
-    """Return whether a person uses this picture as their avatar."""
+def is_on_profile(picture: Media) -> bool:
+    """Return whether a person uses this picture as their avatar or banner."""
+    names = (picture.name, picture.thumb_name)
     people = User.objects.filter(pk=picture.owner_id)
-    return people.filter(avatar_name__in=(picture.name, picture.thumb_name)).exists()
+    return people.filter(Q(avatar_name__in=names) | Q(banner_name__in=names)).exists()
 
 
 @usage.seen_by_all
-def avatars(pictures: Sequence[Media]) -> set[str]:
-    """Return the files that are avatars of open accounts; these are public."""
+def profile_pictures(pictures: Sequence[Media]) -> set[str]:
+    """Return the files that are avatars and banners of open accounts; these are public."""
     people = User.objects.active().filter(pk__in={picture.owner_id for picture in pictures})
-    shown = set(people.exclude(avatar_name="").values_list("pk", "avatar_name"))
+    names = people.values_list("pk", "avatar_name", "banner_name")
+    shown = {(owner, name) for owner, *two in names for name in two if name}
     return {
         name
         for picture in pictures

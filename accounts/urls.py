@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from accounts.views import admin, email, jwks, recovery, settings, sign_in, two_factor
+from accounts.views import admin, email, jwks, profile, recovery, settings, sign_in, two_factor
 
 urlpatterns = [
     path(".well-known/jwks.json", jwks.jwks, name="jwks"),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("recover/<str:token>", recovery.link, name="recover_link"),
     path("email/confirm", email.confirm, name="email_confirm"),
     path("email/<str:token>", email.link, name="email_link"),
+    path("settings/profile", profile.profile, name="profile_settings"),
     path("settings/email", email.show, name="email"),
     path("settings/password", settings.password, name="password"),
     path("settings/devices", settings.show_devices, name="devices"),

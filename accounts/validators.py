@@ -7,7 +7,9 @@ digits, and `$` accepts a trailing newline. PASSWORD_POLICY selects the classic 
 
 import re
 import unicodedata
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.password_validation import CommonPasswordValidator
@@ -18,6 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from socialsite.core.http.errors import RegMatchError
+from socialsite.core.media import video_links
 
 Texts = list[str | Promise]
 
@@ -34,6 +37,8 @@ DIGITS = re.compile(r"[0-9]+")
 ASVS_MIN, ASVS_MAX = 8, 128
 # Control characters, surrogates, private and unassigned characters, line and paragraph separators.
 UNPRINTABLE = frozenset(("Cc", "Cs", "Co", "Cn", "Zl", "Zp"))
+# Characters that a text in one line must not have; Cf are formats, such as overrides of direction.
+CONTROLS = UNPRINTABLE | {"Cf"}
 SITE_NAME = "socialsite"
 
 # Names that could be mistaken for a page, a role or the site itself; compared in lower case.
@@ -138,6 +143,63 @@ def _is_common(value: str) -> bool:
 def _common_passwords() -> CommonPasswordValidator:
     """Return Django's list of common passwords, loaded on first use."""
     return CommonPasswordValidator()
+
+
+def nickname_hint() -> str:
+    """Return the rule for nicknames in words."""
+    return (
+        _("%(min)s to %(max)s Chinese characters, letters and digits, not only digits.")
+        % NAME_LENGTHS
+    )
+
+
+# --- the other fields of a profile ----------------------------------------------------------------
+def normal_nickname(value: str) -> str:
+    """Return a nickname as it is stored."""
+    return value
+
+
+def key_of(nickname: str) -> str:
+    """Return a nickname as it is searched for."""
+    return nickname.lower()[: User.NICKNAME_MAX]
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, without invisible control characters."""
+    shown = (" " if unicodedata.category(c) in CONTROLS else c for c in text)
+    return unicodedata.normalize("NFC", " ".join("".join(shown).split()))
+
+
+def links(values: Sequence[str]) -> Texts:
+    """Return the mistakes of the links of a profile."""
+    if len(values) > User.LINKS_MAX:
+        return [_("At most %(limit)s links.") % {"limit": User.LINKS_MAX}]
+    if any(len(value) > User.LINK_MAX for value in values):
+        return _too_long(User.LINK_MAX, "x" * (User.LINK_MAX + 1))
+    # The same rule as for videos: no user name or password, and a host that is public in form.
+    if not all(video_links.host_of(value) for value in values):
+        return [_("A link must begin with https:// and have the name of a public site.")]
+    return []
+
+
+def language(value: str) -> Texts:
+    """Return the mistakes of the language of an account; "" means none."""
+    if value in ("", *dict(settings.LANGUAGES)):
+        return []
+    return [_("The site does not have this language.")]
+
+
+def _too_long(limit: int, value: str) -> Texts:
+    return [_("At most %(limit)s characters.") % {"limit": limit}] if len(value) > limit else []
+
+
+PROFILE: Mapping[str, Callable[[Any], Texts]] = {
+    "bio": partial(_too_long, User.BIO_MAX),
+    "links": links,
+    "place": partial(_too_long, User.PLACE_MAX),
+    "pronouns": partial(_too_long, User.PRONOUNS_MAX),
+    "language": language,
+}
 
 
 def check(**found: Texts) -> None:

@@ -90,11 +90,15 @@ def recommended(request: PageRequest) -> HttpResponse:
 @takes(GET=READS)
 def profile(request: PageRequest, username: str) -> HttpResponse:
     """One person and their posts."""
-    person = relations_queries.profile(request.user, accounts_queries.by_name(username))
+    user = accounts_queries.by_name(username)
+    person = relations_queries.profile(request.user, user)
     blocking = person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING")
     page: Page[Card] = Page([], None)
-    if not blocking:
-        ident = int(person["id"])
+    if blocking:
+        person |= accounts_queries.bare_profile()
+    else:
+        person |= accounts_queries.profile_of(user)
+        ident = user.pk
         page = queries.profile_posts(request.user, ident, _cursor(request), PAGE_SIZE)
         person["counts"]["posts"] = queries.post_counts([ident]).get(ident, 0)
     return _page(request, "feeds/profile.html", _posts(request, page) | {"profile": person})

@@ -14,8 +14,9 @@ from accounts.actions.moderation import (
     role_names,
     unban,
 )
-from accounts.actions.people import edit_profile, register
+from accounts.actions.people import register
 from accounts.actions.presence import touch
+from accounts.actions.profile import check_profile, edit_profile
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
@@ -38,6 +39,7 @@ __all__ = [
     "change_email",
     "change_password",
     "check_password",
+    "check_profile",
     "check_two_factor",
     "confirm_email",
     "confirm_two_factor",

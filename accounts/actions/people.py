@@ -1,17 +1,16 @@
-"""Accounts and profiles."""
+"""New accounts."""
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts import cache, queries, validators
 from accounts.actions.email import request_mail
-from accounts.events import ProfileChanged, UserRegistered
+from accounts.events import UserRegistered
 from accounts.models import TokenBatch, User
 from accounts.sign_in import passwords
 from socialsite.core import db
 from socialsite.core.events import publish
-from socialsite.core.http.errors import DuplicatedUser, InvalidInput
-from socialsite.core.media import pictures
+from socialsite.core.http.errors import DuplicatedUser
 
 
 def register(
@@ -68,43 +67,3 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
 
 def _duplicated() -> DuplicatedUser:
     return DuplicatedUser(fields={"username": [_("This username is taken.")]})
-
-
-@db.atomic
-def edit_profile(
-    user: User, *, nickname: str | None = None, bio: str | None = None, avatar: int | None = None
-) -> User:
-    """Change the given fields of a profile. `avatar` is the id of a picture of the person, or 0.
-
-    Raises RegMatchError for the nickname, InvalidInput for the other fields.
-    """
-    row = User.objects.select_for_update().get(pk=user.pk)
-    before = (row.nickname, row.bio, row.avatar_name)
-    if nickname is not None:
-        validators.check(nickname=validators.nickname(nickname))
-        row.nickname, row.nickname_key = nickname, nickname.lower()
-    if bio is not None:
-        if len(bio) > User.BIO_MAX:
-            raise InvalidInput(
-                fields={"bio": [_("At most %(limit)s characters.") % {"limit": User.BIO_MAX}]}
-            )
-        row.bio = bio
-    if avatar is not None:
-        row.avatar_name = _avatar(row, avatar) if avatar else ""
-        if before[2] not in ("", row.avatar_name):
-            pictures.release(row.pk, thumb_names=[before[2]])
-    if (row.nickname, row.bio, row.avatar_name) != before:
-        row.save(update_fields=["nickname", "nickname_key", "bio", "avatar_name"])
-        publish(ProfileChanged(row.pk))
-        cache.card_changed(row.pk)
-    return row
-
-
-def _avatar(user: User, media_id: int) -> str:
-    try:
-        picture = pictures.by_ids(user.pk, [media_id])[0]
-        pictures.use(user.pk, [media_id])
-        return picture.thumb_name
-    except InvalidInput as error:
-        texts = [text for part in (error.fields or {}).values() for text in part]
-        raise InvalidInput(fields={"avatar": texts}) from None

@@ -30,9 +30,14 @@ def user_body(viewer: Any, person: User) -> Body:
     """Return a person as the viewer may see them. Raises UserNotFound if they block the viewer."""
     body: Body = relations_queries.profile(viewer, person)
     if body["relation"] in BLOCKING:
-        return body | {"bio": "", "counts": None}
+        return body | queries.bare_profile() | {"bio": "", "counts": None}
     posts = feeds_queries.post_counts([person.pk]).get(person.pk, 0)
-    return body | {"counts": body["counts"] | {"posts": posts}}
+    return body | queries.profile_of(person) | {"counts": body["counts"] | {"posts": posts}}
+
+
+def own_body(user: User) -> Body:
+    """Return a person as they see themselves."""
+    return user_body(user, user) | {"language": user.language}
 
 
 class Me(APIView):
@@ -40,24 +45,23 @@ class Me(APIView):
 
     takes = {"GET": READS, "PATCH": (budgets.PROFILE,)}
 
-    @extend_schema(responses={200: serializers.UserSerializer, 401: Errors})
+    @extend_schema(responses={200: serializers.MeSerializer, 401: Errors})
     def get(self, request: Request) -> Response:
         """Return the requesting person."""
         user, _principal = signed_in(request)
-        return Response(user_body(user, user))
+        return Response(own_body(user))
 
     @extend_schema(
         request=serializers.ProfileSerializer,
-        responses={200: serializers.UserSerializer, 400: Errors, 401: Errors, 403: Errors},
+        responses={200: serializers.MeSerializer, 400: Errors, 401: Errors, 403: Errors},
     )
     def patch(self, request: Request) -> Response:
-        """Change nickname, bio or picture."""
+        """Change the given fields of one's profile."""
         data = api.read(serializers.ProfileSerializer, request.data)
-        if "avatar" in data:
-            data["avatar"] = data["avatar"] or 0
+        data |= {name: data[name] or 0 for name in ("avatar", "banner") if name in data}
         user, _principal = signed_in(request)
         user = actions.edit_profile(user, **data)
-        return Response(user_body(user, user))
+        return Response(own_body(user))
 
 
 SHOWN = {200: serializers.UserSerializer, 400: Errors, 401: Errors, 404: Errors}

@@ -5,6 +5,7 @@ Names and passwords are not trimmed: DRF would turn "abcd\\n" into a valid name 
 
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
@@ -174,17 +175,42 @@ class RecoveryCodesSerializer(serializers.Serializer[Any]):
     recovery_codes = serializers.ListField(child=serializers.CharField())
 
 
+class _PictureField(serializers.IntegerField):
+    def __init__(self, **kwargs: Any) -> None:
+        text = "id of your own media, null for no picture"
+        super().__init__(
+            required=False,
+            allow_null=True,
+            min_value=1,
+            max_value=MAX_ID,
+            help_text=text,
+            **kwargs,
+        )
+
+
 class ProfileSerializer(serializers.Serializer[Any]):
     """Input of PATCH users/me; only the given fields change."""
 
     nickname = _Text(required=False, allow_blank=True)
     bio = _Text(required=False, allow_blank=True, max_length=User.BIO_MAX)
-    avatar = serializers.IntegerField(
+    avatar = _PictureField()
+    banner = _PictureField()
+    links = serializers.ListField(
+        child=_Text(),
         required=False,
-        allow_null=True,
-        min_value=1,
-        max_value=MAX_ID,
-        help_text="id of your own media, null for no picture",
+        max_length=INPUT_MAX,
+        help_text=f"https addresses, at most {User.LINKS_MAX} of {User.LINK_MAX} characters",
+    )
+    place = _Text(required=False, allow_blank=True, help_text=f"at most {User.PLACE_MAX}")
+    pronouns = _Text(required=False, allow_blank=True, help_text=f"at most {User.PRONOUNS_MAX}")
+    language = serializers.ChoiceField(
+        choices=[code for code, _name in settings.LANGUAGES],
+        required=False,
+        allow_blank=True,
+        help_text="of mails, and of browsers that log in; empty for none",
+    )
+    likes_shown = serializers.BooleanField(
+        required=False, help_text="whether others see the posts that you like"
     )
 
 
@@ -238,14 +264,26 @@ class CountsSerializer(serializers.Serializer[Any]):
 
 
 class UserSerializer(RelationSerializer):
-    """A person. Of someone I block: no bio, no counts."""
+    """A person. Of someone I block: names and avatar only."""
 
     id = serializers.CharField()
     username = serializers.CharField()
     nickname = serializers.CharField()
     avatar = serializers.CharField(allow_blank=True)
     bio = serializers.CharField(allow_blank=True)
+    banner = serializers.CharField(allow_blank=True, help_text="address of a wide picture")
+    links = serializers.ListField(child=serializers.CharField())
+    place = serializers.CharField(allow_blank=True)
+    pronouns = serializers.CharField(allow_blank=True)
+    joined_at = serializers.DateTimeField(allow_null=True)
+    likes_shown = serializers.BooleanField(help_text="whether others see the posts they like")
     counts = CountsSerializer(allow_null=True)
+
+
+class MeSerializer(UserSerializer):
+    """The requesting person."""
+
+    language = serializers.CharField(allow_blank=True, help_text="empty for none")
 
 
 class DeviceSerializer(serializers.Serializer[Any]):
@@ -271,4 +309,4 @@ class DevicePageSerializer(serializers.Serializer[Any]):
 class SignInSerializer(PairSerializer):
     """A person and their tokens."""
 
-    user = UserSerializer()
+    user = MeSerializer()

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from accounts import actions
 from accounts.api import serializers
-from accounts.api.people import user_body
+from accounts.api.people import own_body
 from accounts.models import User
 from accounts.sign_in import flow
 from accounts.tokens import TokenPair
@@ -107,4 +107,4 @@ class Logout(APIView):
 
 
 def _answer(user: User, pair: TokenPair) -> Body:
-    return {"user": user_body(user, user), **pair._asdict()}
+    return {"user": own_body(user), **pair._asdict()}

@@ -16,6 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts import queries
 from accounts.actions.audit import Act
 from accounts.mail import links
 from accounts.models import User
@@ -43,7 +44,8 @@ def send(kind: str, user_id: int, address: str, language: str, *, counted: bool 
     `counted`: their budget tokens are already taken. Raises Later when the site's budget is used
     up.
     """
-    with translation.override(language or settings.LANGUAGE_CODE):
+    chosen = queries.language_of(user_id) or language
+    with translation.override(chosen or settings.LANGUAGE_CODE):
         messages = _WRITERS[kind](user_id, address)
         if not messages or not (counted or _may_send(kind, user_id, address, len(messages))):
             return 0

@@ -10,6 +10,7 @@ from accounts import actions
 from accounts.models import User
 from relations import actions as relations_actions
 from socialsite.core.http.errors import BannedAccessToken
+from socialsite.core.http.json import iso
 
 pytestmark = pytest.mark.django_db
 
@@ -32,12 +33,20 @@ def bearer(token: str) -> APIClient:
 def test_register_login_refresh_and_logout_follow_on_each_other(api) -> None:
     made = api.post(REGISTER, body(client="android"), format="json")
     assert made.status_code == 201
+    user = User.objects.get()
     assert made.json()["user"] == {
-        "id": str(User.objects.get().pk),
+        "id": str(user.pk),
         "username": "alice1",
         "nickname": "爱丽丝们",
         "avatar": "",
         "bio": "",
+        "banner": "",
+        "links": [],
+        "place": "",
+        "pronouns": "",
+        "joined_at": iso(int(user.created_at.timestamp() * 1000)),
+        "language": "",
+        "likes_shown": False,
         "counts": {"following": 0, "followers": 0, "friends": 0, "posts": 0},
         "relation": None,
     }

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -9,7 +10,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from accounts import tokens, validators
+from accounts import queries, tokens, validators
 from accounts.api.serializers import INPUT_MAX
 from accounts.sign_in import devices, known_devices
 from accounts.tokens import TokenPair, cookies
@@ -49,8 +50,22 @@ def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
     cookies.put(response, pair)
     if devices.per_device():
         cookies.put_device(response, cookies.device_of(request))
-    known_devices.remember(request, response, tokens.decode_access(pair.access).user_id)
+    user_id = tokens.decode_access(pair.access).user_id
+    known_devices.remember(request, response, user_id)
+    put_language(response, queries.language_of(user_id))
     return response
+
+
+def put_language(response: HttpResponse, language: str) -> None:
+    """Make this browser use the language of an account; without one it keeps its own."""
+    if language:
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            language,
+            path=settings.LANGUAGE_COOKIE_PATH,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            samesite="Lax",
+        )
 
 
 def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[str, str]:
@@ -74,6 +89,7 @@ def form(
         "password_hint": validators.password_hint(),
         "password_min": validators.password_min(),
         "name_lengths": validators.NAME_LENGTHS,
+        "nickname_hint": validators.nickname_hint(),
     }
     return page(request, template, context, error)
 

@@ -39,6 +39,7 @@ from socialsite.core.cache import reads
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
+from socialsite.pages.profile_texts import link_text, month_of
 
 AVATAR_HUES = 8
 _FACE = ("username", "nickname", "avatar")
@@ -67,6 +68,11 @@ _SPANS = (
 MAXIMA = {
     "name": User.NAME_MAX,
     "email": User.EMAIL_MAX,
+    "bio": User.BIO_MAX,
+    "links": User.LINKS_MAX,
+    "link": User.LINK_MAX,
+    "place": User.PLACE_MAX,
+    "pronouns": User.PRONOUNS_MAX,
     "title": PostContent.TITLE_MAX,
     "text": PostContent.TEXT_MAX,
     "images": PostContent.IMAGES_MAX,
@@ -351,6 +357,8 @@ def environment(**options: Any) -> Environment:
         avatar_hue=avatar_hue,
         video_host=video_links.host_of,
         timesince_short=timesince_short,
+        month_of=month_of,
+        link_text=link_text,
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,
         Visibility=Visibility,

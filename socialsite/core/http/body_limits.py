@@ -40,6 +40,7 @@ class Row(NamedTuple):
 TABLE = (
     Row("POST", "/api/v1/media", "", FILES),
     Row("POST", "/posts", MULTIPART, FILES),  # the composer with its pictures
+    Row("POST", "/settings/profile", MULTIPART, FILES),  # avatar and banner
     Row("POST", "/posts", "", ARTICLE),
     Row("POST", "/api/v1/posts", "", ARTICLE),
     Row("POST", "/posts/{id}/edit", MULTIPART, FILES),

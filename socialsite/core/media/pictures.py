@@ -20,15 +20,16 @@ import secrets
 import threading
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO
+from itertools import zip_longest
+from typing import IO, NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
-from PIL import Image, ImageCms, PngImagePlugin
+from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 
 from socialsite.core.http import turns
 from socialsite.core.http.errors import InvalidInput, PayloadTooLarge, UnsupportedMedia
@@ -103,6 +104,17 @@ class Picture:
     thumb: bytes
 
 
+class Shape(NamedTuple):
+    """Proportions that a picture is cut to around its centre, and its maximum width in pixels."""
+
+    across: int
+    down: int
+    width: int
+
+
+AVATAR, BANNER = Shape(1, 1, THUMB_SIDE), Shape(3, 1, 1500)
+
+
 class Work:
     """The decoding work left for the pictures of one request."""
 
@@ -117,8 +129,12 @@ class Work:
 
 
 # --- keeping ------------------------------------------------------------------------------------
-def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[Media]:
+def store_all(
+    owner_id: int, uploads: Sequence[tuple[IO[bytes], str]], shapes: Sequence[Shape] = ()
+) -> list[Media]:
     """Check, re-encode and store uploaded pictures with their thumbnails, each with its `alt`.
+
+    `shapes`, if given, has the shape of each picture.
 
     They are stored in order; if one fails, none is. Decoding takes up to seconds: call it outside
     of transactions. Raises PayloadTooLarge (bytes, pixels, quota), UnsupportedMedia, InvalidInput
@@ -130,7 +146,10 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
     space.check(owner_id)
     work = Work()
     with turns.slow(turns.UPLOAD, owner_id):
-        pictures = [encode(upload_file, owner_id, work) for upload_file, _alt in uploads]
+        pictures = [
+            encode(upload_file, owner_id, work, shape)
+            for (upload_file, _alt), shape in zip_longest(uploads, shapes)
+        ]
     kept: list[Media] = []
     try:
         for picture, text in zip(pictures, texts, strict=True):
@@ -138,11 +157,16 @@ def store_all(owner_id: int, uploads: Sequence[tuple[IO[bytes], str]]) -> list[M
                 kept.append(store(owner_id, picture, text))
     except BaseException:
         # Otherwise each retry on a full disk leaves pictures there until the sweep.
-        for item in kept:
-            with contextlib.suppress(DatabaseError):
-                usage.drop_unused(Media.objects.filter(pk=item.pk).select_for_update())
+        discard(kept)
         raise
     return kept
+
+
+def discard(items: Iterable[Media]) -> None:
+    """Remove pictures that were just stored, unless they are used; the sweep repeats a failure."""
+    for item in items:
+        with contextlib.suppress(DatabaseError):
+            usage.drop_unused(Media.objects.filter(pk=item.pk).select_for_update())
 
 
 def store(owner_id: int, picture: Picture, alt: str) -> Media:
@@ -211,12 +235,12 @@ def use(owner_id: int, ids: Collection[int]) -> None:
     usage.changed(owner_id, set(ids))
 
 
-def release(owner_id: int, *, ids: Collection[int] = (), thumb_names: Collection[str] = ()) -> None:
+def release(owner_id: int, *, ids: Collection[int] = (), file_names: Collection[str] = ()) -> None:
     """Publish that one use of a person's pictures has ended, in its transaction.
 
     Other uses may remain: the event's handler checks them before it removes a picture.
     """
-    which = Q(pk__in=set(ids)) | Q(thumb_name__in=set(thumb_names))
+    which = Q(pk__in=set(ids)) | Q(name__in=file_names) | Q(thumb_name__in=file_names)
     found = Media.objects.filter(which, owner_id=owner_id)
     released = list(found.values_list("pk", flat=True))
     found.update(is_used=False)
@@ -229,10 +253,16 @@ def url_of(name: str) -> str:
 
 
 # --- decoding and encoding ----------------------------------------------------------------------
-def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None = None) -> Picture:
+def encode(
+    upload_file: IO[bytes],
+    owner_id: int | str = "",
+    work: Work | None = None,
+    shape: Shape | None = None,
+) -> Picture:
     """Decode an uploaded picture and encode it again under new random names; writes nothing.
 
-    `work` is the budget that it shares with the other pictures of the request.
+    `work` is the budget that it shares with the other pictures of the request. With a `shape` it is
+    cut around its centre.
 
     Raises PayloadTooLarge, UnsupportedMedia, and Unavailable if too many wait for the decoder.
     """
@@ -243,6 +273,8 @@ def encode(upload_file: IO[bytes], owner_id: int | str = "", work: Work | None =
         if len(raw) > MAX_BYTES:
             raise PayloadTooLarge(TOO_LARGE)
         image = _decode(raw, work or Work())
+        if shape is not None:
+            image = _cut(image, shape)
         stem = secrets.token_hex(16)
         extension = "webp" if image.mode == "RGBA" else "jpg"
         data = _bytes_of(image)
@@ -286,6 +318,13 @@ def _decode(raw: bytes, work: Work) -> Image.Image:
     except Exception as error:  # decoders raise anything for hostile bytes
         logger.debug("upload refused: %r", error)
         raise UnsupportedMedia(NOT_A_PICTURE) from None
+
+
+def _cut(image: Image.Image, shape: Shape) -> Image.Image:
+    """Return the centre of an upright picture in this shape, never enlarged."""
+    width = min(image.width, image.height * shape.across // shape.down, shape.width)
+    size = max(1, width), max(1, width * shape.down // shape.across)
+    return ImageOps.fit(image, size, Image.Resampling.LANCZOS)
 
 
 def _pixels_allowed(source: Image.Image) -> int:
