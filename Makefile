@@ -22,7 +22,7 @@ setup: ## install everything a developer needs (Debian packages, .venv, git hook
 
 run: ## the site in one process, no services needed: HOST PORT DATA_DIR DEMO=0
 	@deploy/venv.sh base
-	@exec $(PYTHON) manage.py serve
+	@NAME_POLICY=$${NAME_POLICY:-open} exec $(PYTHON) manage.py serve
 
 stack: ## the full stack on one machine (MariaDB, Redis, Celery, nginx): HOST PORT DATA_DIR DEMO=0
 	@deploy/packages.sh $(STACK_PACKAGES)

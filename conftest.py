@@ -77,6 +77,12 @@ def _static_files() -> None:
         call_command("collectstatic", interactive=False, verbosity=0)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _classic_names() -> None:
+    """Check nicknames as a site without demo data does, unless a test sets another policy."""
+    settings.NAME_POLICY = "seed"
+
+
 @pytest.fixture(autouse=True)
 def _english() -> None:
     """Every test starts in English, whatever language a request before it asked for."""

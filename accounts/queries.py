@@ -9,7 +9,7 @@ from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from accounts import cache, validators
-from accounts.models import AuditEntry, TokenBatch, TokenVersion, User
+from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
 from accounts.sign_in import devices as device_names
 from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
@@ -206,6 +206,18 @@ def profile_of(user: User) -> Profile:
         likes_shown=user.likes_shown,
         joined_at=iso(int(user.created_at.timestamp() * 1000)),
     )
+
+
+def staff_names() -> list[str]:
+    """Return the usernames and nicknames of the people of staff."""
+    return [name for names in _staff_names() for name in names]
+
+
+@compiled
+def _staff_names() -> "QuerySet[User, Any]":
+    # Every combination with a role of staff is above that of a member alone.
+    staff = User.objects.active().filter(roles__gt=Role.MEMBER)
+    return staff.values_list("username", "nickname")
 
 
 def language_of(user_id: int) -> str:

@@ -2,12 +2,13 @@
 
 Character classes are spelled out and used with `fullmatch`: `\\d` and `isdigit` accept full-width
 digits, and `$` accepts a trailing newline. PASSWORD_POLICY selects the classic rule or that of ASVS
-6.2: long passwords of any characters, without composition rules.
+6.2: long passwords of any characters, without composition rules. NAME_POLICY selects the rule of
+nicknames.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from accounts.naming import lookalikes, open_policy
 from socialsite.core.http.errors import RegMatchError
 from socialsite.core.media import video_links
 
@@ -62,7 +64,9 @@ def username(value: str) -> Texts:
 
 
 def nickname(value: str) -> Texts:
-    """Return the mistakes of a nickname."""
+    """Return the mistakes of a nickname in its normal form."""
+    if _open_names():
+        return open_policy.mistakes(value)
     if not NICKNAME.fullmatch(value):
         return [_("%(min)s to %(max)s Chinese characters, letters and digits.") % NAME_LENGTHS]
     if DIGITS.fullmatch(value):
@@ -99,6 +103,25 @@ def password_hint() -> str:
 def password_min() -> int:
     """Return the minimum length of a new password in characters."""
     return ASVS_MIN if _asvs() else SEED_MIN
+
+
+def _open_names() -> bool:
+    return str(settings.NAME_POLICY) == "open"
+
+
+def like_staff(value: str, staff: Iterable[str]) -> Texts:
+    """Return the mistake of a nickname that looks like a role or like one of these names.
+
+    Only open names are checked: the classic rule leaves little to imitate.
+    """
+    if not _open_names():
+        return []
+    if lookalikes.names_staff(value):
+        return [_("This name could be mistaken for a role of the site.")]
+    looks = lookalikes.skeleton(value)
+    if looks and any(looks == lookalikes.skeleton(name) for name in staff):
+        return [_("This name looks like that of somebody who runs the site.")]
+    return []
 
 
 def _asvs() -> bool:
@@ -147,6 +170,8 @@ def _common_passwords() -> CommonPasswordValidator:
 
 def nickname_hint() -> str:
     """Return the rule for nicknames in words."""
+    if _open_names():
+        return open_policy.hint()
     return (
         _("%(min)s to %(max)s Chinese characters, letters and digits, not only digits.")
         % NAME_LENGTHS
@@ -156,7 +181,7 @@ def nickname_hint() -> str:
 # --- the other fields of a profile ----------------------------------------------------------------
 def normal_nickname(value: str) -> str:
     """Return a nickname as it is stored."""
-    return value
+    return open_policy.normal(value) if _open_names() else value
 
 
 def key_of(nickname: str) -> str:

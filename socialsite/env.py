@@ -88,6 +88,11 @@ class Env(BaseSettings):
     PASSWORD_POLICY: Literal["seed", "asvs"] = Field(
         "seed", description="6 to 16 of A-Za-z0-9@#$&. (seed), or 8 to 128 of any character (asvs)"
     )
+    NAME_POLICY: Literal["seed", "open"] = Field(
+        "seed",
+        description="nicknames: 4 to 16 Chinese characters, letters, digits (seed), or 1 to 30 of"
+        " any script (open); with DEMO: open",
+    )
     LOGIN_ERRORS: Literal["merged", "separate"] = Field(
         "merged", description="failed log-in: one common error, or separate codes 1 and 2"
     )
@@ -224,6 +229,12 @@ class Env(BaseSettings):
     def _demo_threshold(self) -> "Env":
         if self.embedded and self.DEMO and "PUSH_ALL_MAX" not in self.model_fields_set:
             self.PUSH_ALL_MAX = min(DEMO_PUSH_ALL_MAX, self.PUSH_ACTIVE_MAX)
+        return self
+
+    @model_validator(mode="after")
+    def _demo_names(self) -> "Env":
+        if self.DEMO and "NAME_POLICY" not in self.model_fields_set:
+            self.NAME_POLICY = "open"
         return self
 
     @model_validator(mode="after")

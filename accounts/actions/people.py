@@ -29,9 +29,11 @@ def register(
     `password_hash` is the result of `passwords.hash_password` for this password. A caller that
     creates hundreds of accounts with one password computes it once.
     """
+    nickname = validators.normal_nickname(nickname)
     validators.check(
         username=validators.username(username),
-        nickname=validators.nickname(nickname),
+        nickname=validators.nickname(nickname)
+        or validators.like_staff(nickname, queries.staff_names()),
         password=validators.password(password, username, nickname),
         email=validators.email(unconfirmed) if unconfirmed else [],
     )
@@ -47,7 +49,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         username=username,
         username_key=username.lower(),
         nickname=nickname,
-        nickname_key=nickname.lower(),
+        nickname_key=validators.key_of(nickname),
         password=password,
         email=email,
         email_key=email.lower(),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from accounts import cache, validators
+from accounts import cache, queries, validators
 from accounts.events import ProfileChanged
 from accounts.models import User
 from socialsite.core import db
@@ -35,8 +35,7 @@ def check_profile(user: User, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     columns = {name: value for name, value in given.items() if name not in _PICTURES}
     if "nickname" in columns:
-        nickname = validators.normal_nickname(columns["nickname"])
-        validators.check(nickname=validators.nickname(nickname))
+        nickname = _nickname(user, columns["nickname"])
         columns |= {"nickname": nickname, "nickname_key": validators.key_of(nickname)}
     for name in ("place", "pronouns"):
         if name in columns:
@@ -47,6 +46,20 @@ def check_profile(user: User, given: Mapping[str, Any]) -> dict[str, Any]:
     if fields := {name: texts for name, texts in mistakes.items() if texts}:
         raise InvalidInput(fields=fields)
     return columns
+
+
+def _nickname(user: User, value: str) -> str:
+    """Return a new nickname as it is stored; raises RegMatchError.
+
+    A name that stays is not checked, as it may be older than the rule.
+    """
+    nickname = validators.normal_nickname(value)
+    if nickname != user.nickname:
+        wrong = validators.nickname(nickname)
+        if not wrong and not user.is_staff:
+            wrong = validators.like_staff(nickname, queries.staff_names())
+        validators.check(nickname=wrong)
+    return nickname
 
 
 @db.atomic

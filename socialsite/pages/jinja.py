@@ -39,7 +39,7 @@ from socialsite.core.cache import reads
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
-from socialsite.pages.profile_texts import link_text, month_of
+from socialsite.pages.profile_texts import initial, link_text, month_of
 
 AVATAR_HUES = 8
 _FACE = ("username", "nickname", "avatar")
@@ -359,6 +359,7 @@ def environment(**options: Any) -> Environment:
         timesince_short=timesince_short,
         month_of=month_of,
         link_text=link_text,
+        initial=initial,
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,
         Visibility=Visibility,

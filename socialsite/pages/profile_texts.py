@@ -1,9 +1,10 @@
-"""Texts of the page of a person."""
+"""Texts about people on pages."""
 
 from datetime import datetime
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from wcwidth import iter_graphemes
 
 
 def month_of(moment: str) -> str:
@@ -14,3 +15,8 @@ def month_of(moment: str) -> str:
 def link_text(address: str) -> str:
     """Return an https address as people read it."""
     return address.removeprefix("https://").removeprefix("www.").rstrip("/")
+
+
+def initial(name: str) -> str:
+    """Return the first visible character of a name, which an emoji may be."""
+    return next(iter_graphemes(name), "").upper()
