@@ -28,7 +28,7 @@ from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
 from feeds.fanout import progress
 from feeds.inbox import rebuild
-from feeds.models import FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor
+from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import iso
@@ -176,6 +176,30 @@ class ChunksInline(admin.TabularInline):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False for everybody."""
         return False
+
+
+@admin.register(Draft)
+class DraftAdmin(ReadOnlyAdmin):
+    """Drafts without their words, which are their authors' own."""
+
+    list_display = ("id", "author_id", "kind", "publish_time", "failed_time", "changed")
+    fields = readonly_fields = list_display
+    search_fields = ("=id", "=author_id")
+
+    @admin.display(description=gettext_lazy("publish time"))
+    def publish_time(self, row: Draft) -> str:
+        """Return the time of the publication in UTC, "" for none."""
+        return iso(row.publish_at) if row.publish_at else ""
+
+    @admin.display(description=gettext_lazy("failed"))
+    def failed_time(self, row: Draft) -> str:
+        """Return the time of a publication that did not succeed."""
+        return iso(row.failed_at) if row.failed_at else ""
+
+    @admin.display(description=gettext_lazy("last change"))
+    def changed(self, row: Draft) -> str:
+        """Return the time of the last change in UTC."""
+        return iso(row.updated_at)
 
 
 @admin.register(FanOut)

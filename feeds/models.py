@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 from socialsite.core.media import video_links
+from socialsite.core.models import Media
 
 
 def _user_key() -> "models.ForeignKey[Any, Any]":
@@ -138,6 +139,18 @@ class PostContent(models.Model):
         """Return the ids of the pictures in their order."""
         return [int(image["id"]) for image in self.images]
 
+    @staticmethod
+    def image_of(item: Media) -> dict[str, Any]:
+        """Return the entry of a picture in `images`."""
+        return {
+            "id": str(item.pk),
+            "name": item.name,
+            "thumb": item.thumb_name,
+            "width": item.width,
+            "height": item.height,
+            "alt": item.alt,
+        }
+
 
 class PostVersion(models.Model):
     """The words of a former version of a post that is not deleted."""
@@ -176,6 +189,55 @@ class PostImage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.media_id} in {self.post_id}"
+
+
+class Draft(models.Model):
+    """An unpublished post. With `publish_at` a worker publishes it at that time."""
+
+    MOST = 100
+    KINDS = (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO)
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    author = _user_key()
+    kind = models.CharField(max_length=KIND_MAX, choices=Kind.choices, default=Kind.MICRO)
+    title = models.CharField(max_length=PostContent.TITLE_MAX, blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
+    visibility = models.CharField(
+        max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    # Times by the database's clock, Unix ms.
+    publish_at = models.BigIntegerField(null=True, db_index=True)
+    # When its publication at `publish_at` did not succeed.
+    failed_at = models.BigIntegerField(null=True)
+    created_at = models.BigIntegerField()
+    updated_at = models.BigIntegerField()
+
+    class Meta:
+        verbose_name = gettext_lazy("draft")
+        verbose_name_plural = gettext_lazy("drafts")
+        indexes = [
+            models.Index(fields=["author", "updated_at", "id"], name="ix_drafts"),
+            models.Index(fields=["updated_at"], name="ix_drafts_old"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class DraftImage(models.Model):
+    """A picture of a draft, and its place among them."""
+
+    pk = models.CompositePrimaryKey("media_id", "draft")
+    media_id = models.BigIntegerField()
+    draft = models.ForeignKey(Draft, models.CASCADE, db_constraint=False, related_name="pictures")
+    number = models.PositiveSmallIntegerField()
+
+    class Meta:
+        ordering = ("number",)
+
+    def __str__(self) -> str:
+        return f"{self.media_id} in draft {self.draft_id}"
 
 
 class InboxEntry(models.Model):

@@ -10,7 +10,7 @@ from feeds import cache, queries
 from feeds.events import PostDeleted, PostEdited, PostPublished
 from feeds.fanout import live_hints, plan, tiers
 from feeds.inbox import sync
-from feeds.models import InboxEntry, Post, PostImage, PostQuerySet
+from feeds.models import DraftImage, InboxEntry, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
@@ -27,6 +27,12 @@ BATCH = 1000
 def is_in_a_post(picture: Media) -> bool:
     """Return whether a post shows a picture."""
     return PostImage.objects.filter(media_id=picture.pk, post__is_deleted=False).exists()
+
+
+@usage.register_use
+def is_in_a_draft(picture: Media) -> bool:
+    """Return whether a draft has a picture."""
+    return DraftImage.objects.filter(media_id=picture.pk).exists()
 
 
 @usage.seen_by_all

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from celery import shared_task
 
 from feeds.audit import verify
+from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
 
@@ -32,6 +33,20 @@ def purge_fanouts() -> None:
 def sweep_fanouts() -> None:
     """Deliver chunks whose message was lost or whose worker died."""
     sweep.run()
+
+
+@shared_task(name="feeds.publish_due_drafts")
+def publish_due_drafts() -> None:
+    """Publish the drafts whose time has come."""
+    while drafts.publish_due():
+        pass
+
+
+@shared_task(name="feeds.purge_drafts")
+def purge_drafts() -> None:
+    """Delete drafts that nobody changed for long."""
+    while drafts.purge():
+        pass
 
 
 @shared_task(name="feeds.trim_inboxes")

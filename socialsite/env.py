@@ -137,6 +137,9 @@ class Env(BaseSettings):
     NOTIFICATION_DAYS: int = Field(
         90, ge=1, le=3650, description="days until read notifications are deleted"
     )
+    DRAFT_DAYS: int = Field(
+        30, ge=1, le=3650, description="days until drafts that nobody changes are deleted"
+    )
     IP_DAYS: int = Field(
         30,
         ge=0,

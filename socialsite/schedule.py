@@ -21,6 +21,8 @@ def _nightly(task: str, hour: int, minute: int) -> dict[str, Any]:
 TASKS: dict[str, dict[str, Any]] = {
     "relay-events": _often("core.relay_events", 5),
     "sweep-fanouts": _often("feeds.sweep_fanouts", 5),
+    "publish-due-drafts": _often("feeds.publish_due_drafts", 5),
+    "purge-drafts": {"task": "feeds.purge_drafts", "schedule": timedelta(hours=1)},
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
     "fold-notifications": _often("interactions.fold_notifications", 2),
     "prune-notifications": _nightly("interactions.prune_notifications", 4, 0),

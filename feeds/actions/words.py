@@ -60,17 +60,7 @@ def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:
 
     Raises InvalidInput if one is not theirs.
     """
-    return [
-        {
-            "id": str(item.pk),
-            "name": item.name,
-            "thumb": item.thumb_name,
-            "width": item.width,
-            "height": item.height,
-            "alt": item.alt,
-        }
-        for item in media_pictures.by_ids(owner_id, ids)
-    ]
+    return [PostContent.image_of(item) for item in media_pictures.by_ids(owner_id, ids)]
 
 
 def words_of_repost(content: str) -> PostContent:

@@ -2,13 +2,16 @@
 
 from django.urls import path
 
-from feeds.api import views
+from feeds.api import drafts, views
 
 urlpatterns = [
     path("feed", views.HomeFeed.as_view()),
     path("posts", views.Posts.as_view()),
     path("posts/<str:post_id>", views.OnePost.as_view()),
     path("posts/<str:post_id>/history", views.History.as_view()),
+    path("drafts", drafts.Drafts.as_view()),
+    path("drafts/<str:draft_id>", drafts.OneDraft.as_view()),
+    path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),
     path("users/<str:user_id>/posts", views.UserPosts.as_view()),
     path("feed/new-count", views.NewCount.as_view()),
     path("feed/recommended", views.Recommended.as_view()),

@@ -52,7 +52,7 @@ def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
     return {"items": [body(card) for card in items], "next": page.next}
 
 
-def _one(request: Request, post_id: int) -> dict[str, Any]:
+def one_post(request: Request, post_id: int) -> dict[str, Any]:
     """Return a post that the reader may see, with its counts."""
     card = queries.post(request.user, post_id)
     return body(interactions_queries.decorate(request.user, [card])[0])
@@ -66,7 +66,7 @@ class Posts(APIView):
         responses={201: PostSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
         parameters=[IDEMPOTENCY_KEY],
     )
-    @idempotent(_one, budgets.PUBLISH)
+    @idempotent(one_post, budgets.PUBLISH)
     def post(self, request: PersonRequest) -> Created:
         """Publish a post: micro, article or video."""
         values = api.read(NewPostSerializer, request.data)
@@ -83,7 +83,7 @@ class OnePost(APIView):
     @extend_schema(responses={200: PostSerializer, 400: Errors, 404: Errors})
     def get(self, request: Request, post_id: str) -> Response:
         """Return a post that the reader may see."""
-        return Response(_one(request, api.parse_id(post_id)))
+        return Response(one_post(request, api.parse_id(post_id)))
 
     @extend_schema(
         request=EditSerializer,

@@ -38,6 +38,18 @@ class Image(TypedDict):
     alt: str
 
 
+def shown_image(stored: Mapping[str, Any]) -> Image:
+    """Return a picture with addresses, from an entry of `PostContent.images`."""
+    return Image(
+        id=stored["id"],
+        url=pictures.url_of(stored["name"]),
+        thumb=pictures.url_of(stored["thumb"]),
+        width=stored["width"],
+        height=stored["height"],
+        alt=stored["alt"],
+    )
+
+
 class Card(TypedDict):
     """A post as a reader sees it. Interactions fill in counts and the reader's actions.
 
@@ -289,17 +301,7 @@ def _pack(
         author={},
         title=title,
         content=content,
-        images=[
-            Image(
-                id=image["id"],
-                url=pictures.url_of(image["name"]),
-                thumb=pictures.url_of(image["thumb"]),
-                width=image["width"],
-                height=image["height"],
-                alt=image["alt"],
-            )
-            for image in images
-        ],
+        images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",
         created_at=iso(position),

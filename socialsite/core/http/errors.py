@@ -1,6 +1,6 @@
 """All errors that domain code raises, each with a stable code and an HTTP status.
 
-Codes 0-8 come from the seed, 9-29 are the project's own; all are frozen, and new codes start at 30.
+Codes 0-8 come from the seed, all later ones are the project's own. All are frozen.
 `core.http.api` turns an error into the API's envelope, `socialsite.pages.middleware` into a page.
 """
 
@@ -243,3 +243,10 @@ class StaleVersion(AppError):
 
     code, name, status = 29, "STALE_VERSION", 409
     message = _("This was changed in the meantime. Please look at the present version first.")
+
+
+class QuotaExceeded(AppError):
+    """The person has as many of these as one may have."""
+
+    code, name, status = 36, "QUOTA_EXCEEDED", 409
+    message = _("You have too many of these.")

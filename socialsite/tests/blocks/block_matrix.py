@@ -115,7 +115,7 @@ NOBODY: dict[str, str] = {
             *("auth/email", "auth/email/confirm", "auth/recover", "auth/recover/confirm"),
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
-            *("users/me", "users/me/notification-preferences", "media"),
+            *("users/me", "users/me/notification-preferences", "media", "drafts"),
         ),
         "one's own",
     ),
@@ -171,6 +171,12 @@ MATRIX: dict[str, list[Call]] = {
         Of("get", "posts/{private_id}/history", sees=("private",), private=True),
         Shows("get", "posts/{quote_id}/history", sees=("look at this",), by=ALL),
     ],
+    "drafts/<str:draft_id>": [
+        Of("get", "drafts/{draft_id}", sees=("draft",), by=OWNER),
+        Of("put", "drafts/{draft_id}", {"content": "a draft"}, by=OWNER),
+        Of("delete", "drafts/{draft_id}", by=OWNER),
+    ],
+    "drafts/<str:draft_id>/publish": [Of("post", "drafts/{draft_id}/publish", by=OWNER)],
     # --- API: people ----------------------------------------------------------------------------
     "users": [Shows("get", "users?q={username}", sees=NAMES, by=ALL)],
     "users/by-name/<str:username>": [
@@ -382,6 +388,7 @@ ADMIN: dict[str, Listed] = {
     "relations/relationcount": Listed("{username}", ("username",), ("username",)),
     "feeds/post": Listed("{private_id}", ("username", "private_id"), ("username", "private_id")),
     "feeds/postversion": Listed("{post_id}", ("username", "post_id"), ("former", "username")),
+    "feeds/draft": Listed("{draft_id}", ("hidden",), ("hidden",)),
     "feeds/fanout": Listed("{private_id}", ("username", "private_id"), ("username",)),
     "feeds/fanoutchunk": Listed("{private_id}", ("private_id",), ("private_id",)),
     "feeds/recommendedauthor": Listed("", ("username",), ("username",)),

@@ -6,6 +6,7 @@ from typing import Any
 from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions as feeds_actions
+from feeds.drafts import actions as drafts
 from feeds.models import RecommendedAuthor
 from interactions import actions as interactions_actions
 from interactions.models import ReportedKind, SubjectType
@@ -95,6 +96,8 @@ class World:
             ids["private"] = feeds_actions.publish(
                 person, content=texts["private"], visibility="followers"
             ).pk
+            texts["draft"] = f"{mark}draft"
+            ids["draft"] = drafts.create(person, {"content": texts["draft"]}).pk
             self._report(person, ids)
             texts["mention"] = f"{mark}mention"
             if person is self.hidden:
@@ -135,7 +138,7 @@ class World:
         names["me"] = self.users[reader].pk if reader in self.users else self.third.pk
         if nothing:
             for name in names:
-                if name in ("hidden", "post_id", "private_id", "comment_id"):
+                if name in ("hidden", "post_id", "private_id", "comment_id", "draft_id"):
                     names[name] = NOTHING
             names["username"] = "nobody99"
         return text.format(**names)

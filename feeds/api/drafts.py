@@ -1,0 +1,137 @@
+"""API of drafts: only their author sees them."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.tokens.requests import PersonRequest
+from feeds.api.serializers import ImageSerializer, NewPostSerializer, PostSerializer, body
+from feeds.api.views import one_post
+from feeds.drafts import actions, queries
+from feeds.models import Kind, Visibility
+from feeds.queries import written
+from socialsite.core.http import api
+from socialsite.core.http.idempotency import Created, idempotent
+from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
+from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import READS
+
+Errors = api.ErrorSerializer
+
+
+class NewDraftSerializer(NewPostSerializer):
+    """Input of a draft: the fields of a post, each optional, and a time to publish it."""
+
+    publish_at = serializers.DateTimeField(
+        default=None, allow_null=True, help_text="a time in the future, with its time zone"
+    )
+
+
+class DraftSerializer(serializers.Serializer[Any]):
+    """A draft."""
+
+    id = serializers.CharField()
+    kind = serializers.ChoiceField(choices=Kind.choices)
+    title = serializers.CharField(allow_blank=True)
+    content = serializers.CharField(allow_blank=True)
+    images = ImageSerializer(many=True)
+    video_url = serializers.CharField(allow_blank=True)
+    visibility = serializers.ChoiceField(choices=Visibility.values)
+    publish_at = serializers.CharField(allow_null=True, help_text="UTC")
+    failed_at = serializers.CharField(
+        allow_null=True, help_text="when a publication at `publish_at` did not succeed"
+    )
+    expires_at = serializers.CharField(
+        allow_null=True, help_text="when it is deleted, unless you change or schedule it"
+    )
+    created_at = serializers.CharField()
+    updated_at = serializers.CharField()
+
+
+class DraftPageSerializer(serializers.Serializer[Any]):
+    """A page of drafts."""
+
+    items = DraftSerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
+def _values(data: Any) -> dict[str, Any]:
+    values = api.read(NewDraftSerializer, data)
+    if values["publish_at"] is not None:
+        values["publish_at"] = round(values["publish_at"].timestamp() * 1000)
+    return values
+
+
+def _one(request: PersonRequest, draft_id: int) -> dict[str, Any]:
+    return {**queries.draft(request.user, draft_id)}
+
+
+class Drafts(APIView):
+    """The actor's drafts."""
+
+    takes = {"GET": READS}
+
+    @extend_schema(
+        parameters=LIST_PAGE, responses={200: DraftPageSerializer, 400: Errors, 401: Errors}
+    )
+    def get(self, request: PersonRequest) -> Response:
+        """Return a page of your drafts, last changed first."""
+        cursor, size = api.page_params(request)
+        page = queries.drafts(request.user, cursor, size)
+        return Response({"items": page.items, "next": page.next})
+
+    @extend_schema(
+        request=NewDraftSerializer,
+        responses={201: DraftSerializer, 400: Errors, 401: Errors, 409: Errors, 429: Errors},
+        parameters=[IDEMPOTENCY_KEY],
+    )
+    @idempotent(_one, budgets.DRAFT)
+    def post(self, request: PersonRequest) -> Created:
+        """Save a new draft."""
+        made = actions.create(request.user, _values(request.data))
+        return Created(made.pk, Response(_one(request, made.pk), status=201))
+
+
+class OneDraft(APIView):
+    """One of the actor's drafts."""
+
+    takes = {"GET": READS, "PUT": (budgets.DRAFT,), "DELETE": (budgets.DRAFT,)}
+
+    @extend_schema(responses={200: DraftSerializer, 401: Errors, 404: Errors})
+    def get(self, request: PersonRequest, draft_id: str) -> Response:
+        """Return a draft of yours."""
+        return Response(_one(request, api.parse_id(draft_id)))
+
+    @extend_schema(
+        request=NewDraftSerializer,
+        responses={200: DraftSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors},
+    )
+    def put(self, request: PersonRequest, draft_id: str) -> Response:
+        """Save a draft anew; a field that is not given becomes empty."""
+        ident = api.parse_id(draft_id)
+        actions.replace(request.user, ident, _values(request.data))
+        return Response(_one(request, ident))
+
+    @extend_schema(responses={204: None, 401: Errors, 404: Errors, 429: Errors})
+    def delete(self, request: PersonRequest, draft_id: str) -> Response:
+        """Delete a draft."""
+        actions.delete(request.user, api.parse_id(draft_id))
+        return Response(status=204)
+
+
+class Publish(APIView):
+    """Publish a draft."""
+
+    @extend_schema(
+        request=None,
+        responses={201: PostSerializer, 400: Errors, 401: Errors, 404: Errors, 429: Errors},
+        parameters=[IDEMPOTENCY_KEY],
+    )
+    @idempotent(one_post, budgets.PUBLISH)
+    def post(self, request: PersonRequest, draft_id: str) -> Created:
+        """Publish a draft now; the draft is gone then."""
+        made = actions.publish(request.user, api.parse_id(draft_id))
+        return Created(made.pk, Response(body(written(made)), status=201))

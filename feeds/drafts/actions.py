@@ -1,0 +1,199 @@
+"""Save, delete and publish drafts.
+
+A draft belongs to its author; for everybody else it does not exist. Publishing creates the post and
+deletes the draft in one transaction, so a draft becomes one post however often it is tried.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from accounts import queries as accounts_queries
+from feeds import actions
+from feeds.models import Draft, DraftImage, Post, PostContent, Visibility
+from socialsite.core import db
+from socialsite.core.http.errors import AppError, InvalidInput, NotFound, QuotaExceeded, Text
+from socialsite.core.media import pictures, video_links
+from socialsite.core.text import clean
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+logger = logging.getLogger(__name__)
+
+# The farthest publish time.
+AHEAD = timedelta(days=366)
+# Drafts processed in one go.
+STEP = 100
+MS = timedelta(milliseconds=1)
+
+
+@db.atomic
+def create(author: "User", values: Mapping[str, Any]) -> Draft:
+    """Save a new draft; `values` are columns of Draft, and `images`, ids of the author's media.
+
+    Raises InvalidInput (with `fields`), QuotaExceeded.
+    """
+    if Draft.objects.filter(author_id=author.pk).count() >= Draft.MOST:
+        message = _("At most %(limit)s drafts. Publish or delete one first.")
+        raise QuotaExceeded(message % {"limit": Draft.MOST})
+    now = db.now_ms()
+    draft = Draft(author_id=author.pk, created_at=now, updated_at=now)
+    _fill(draft, values)
+    draft.save(force_insert=True)
+    _set_images(draft, values.get("images", ()))
+    return draft
+
+
+@db.atomic
+def replace(author: "User", draft_id: int, values: Mapping[str, Any]) -> Draft:
+    """Save a draft anew: what is not in `values` is empty. Raises NotFound, InvalidInput."""
+    draft = _locked(author.pk, draft_id)
+    fresh = Draft(pk=draft.pk, author_id=author.pk, created_at=draft.created_at)
+    fresh.updated_at = db.now_ms()
+    _fill(fresh, values)
+    fresh.save(force_update=True)
+    _set_images(fresh, values.get("images", ()))
+    return fresh
+
+
+@db.atomic
+def delete(author: "User", draft_id: int) -> None:
+    """Delete a draft. Raises NotFound."""
+    _delete(_locked(author.pk, draft_id))
+
+
+@db.atomic
+def publish(author: "User", draft_id: int) -> Post:
+    """Publish a draft now, as `feeds.actions.publish` does, and delete it.
+
+    Raises NotFound, and InvalidInput for what a post may not be; the draft stays then.
+    """
+    return _publish(author, _locked(author.pk, draft_id))
+
+
+def publish_due() -> int:
+    """Publish the drafts whose time has come; return how many became posts.
+
+    After an outage they are published late, each once. A draft that cannot be published, for
+    example since its author is banned, loses its time and says so.
+    """
+    due = Draft.objects.filter(publish_at__lte=db.now_ms()).order_by("publish_at")
+    return sum(map(_publish_due, due.values_list("pk", flat=True)[:STEP]))
+
+
+def _publish_due(draft_id: int) -> bool:
+    try:
+        return _publish_scheduled(draft_id)
+    except AppError as error:
+        logger.info("draft %s was not published: %s", draft_id, error.name)
+        now = db.now_ms()
+        due = Draft.objects.filter(pk=draft_id, publish_at__lte=now)
+        due.update(publish_at=None, failed_at=now, updated_at=now)
+    return False
+
+
+@db.atomic
+def _publish_scheduled(draft_id: int) -> bool:
+    """Publish a draft if its time has come and no other worker is at it."""
+    rows = Draft.objects.select_for_update(skip_locked=True)
+    draft = rows.filter(pk=draft_id, publish_at__lte=db.now_ms()).first()
+    if draft is None:
+        return False
+    _publish(accounts_queries.by_id(draft.author_id), draft)
+    return True
+
+
+def _publish(author: "User", draft: Draft) -> Post:
+    post = actions.publish(
+        author,
+        content=draft.content,
+        kind=draft.kind,
+        title=draft.title,
+        images=list(draft.pictures.values_list("media_id", flat=True)),
+        video_url=draft.video_url,
+        visibility=draft.visibility,
+    )
+    _delete(draft)
+    return post
+
+
+def purge() -> int:
+    """Delete some drafts that nobody changed for DRAFT_DAYS; return how many were looked at."""
+    limit = db.now_ms() - timedelta(days=settings.DRAFT_DAYS) // MS
+    old = Draft.objects.filter(publish_at=None, updated_at__lt=limit)
+    ids = list(old.values_list("pk", flat=True)[:STEP])
+    for draft_id in ids:
+        _purge_one(draft_id, limit)
+    return len(ids)
+
+
+@db.atomic
+def _purge_one(draft_id: int, limit: int) -> None:
+    rows = Draft.objects.select_for_update()
+    draft = rows.filter(pk=draft_id, publish_at=None, updated_at__lt=limit).first()
+    if draft is not None:
+        _delete(draft)
+
+
+def _locked(author_id: int, draft_id: int) -> Draft:
+    draft = Draft.objects.select_for_update().filter(pk=draft_id, author_id=author_id).first()
+    if draft is None:
+        raise NotFound
+    return draft
+
+
+def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
+    """Set the columns, as far as given; a draft may be incomplete, but not longer than a post."""
+    for name in ("kind", "title", "content", "video_url", "visibility", "publish_at"):
+        if name in values:
+            setattr(draft, name, values[name])
+    draft.title, draft.content = clean(draft.title), clean(draft.content)
+    wrong: dict[str, Sequence[Text]] = {}
+    if draft.kind not in Draft.KINDS:
+        wrong["kind"] = [_("Must be micro, article or video.")]
+    if draft.visibility not in Visibility.values:
+        wrong["visibility"] = [_("Must be public or followers.")]
+    maxima = {
+        "title": PostContent.TITLE_MAX,
+        "content": PostContent.TEXT_MAX.get(draft.kind, 0),
+        "video_url": video_links.URL_MAX,
+    }
+    for name, limit in maxima.items():
+        if len(getattr(draft, name)) > limit:
+            wrong[name] = [_("At most %(limit)s characters.") % {"limit": limit}]
+    if len(values.get("images", ())) > PostContent.IMAGES_MAX:
+        wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
+    if draft.publish_at is not None:
+        if draft.publish_at <= draft.updated_at:
+            wrong["publish_at"] = [_("This time is in the past.")]
+        elif draft.publish_at > draft.updated_at + AHEAD // MS:
+            wrong["publish_at"] = [_("Choose a time within a year.")]
+    if wrong:
+        raise InvalidInput(fields=wrong)
+
+
+def _set_images(draft: Draft, ids: Sequence[int]) -> None:
+    """Link the pictures in this order; those that the draft had before are released."""
+    wanted = list(dict.fromkeys(ids))
+    had = set(draft.pictures.values_list("media_id", flat=True))
+    pictures.by_ids(draft.author_id, wanted)
+    draft.pictures.all().delete()
+    DraftImage.objects.bulk_create(
+        DraftImage(draft=draft, media_id=ident, number=number)
+        for number, ident in enumerate(wanted)
+    )
+    pictures.use(draft.author_id, wanted)
+    pictures.release(draft.author_id, ids=had - set(wanted))
+
+
+def _delete(draft: Draft) -> None:
+    ids = list(draft.pictures.values_list("media_id", flat=True))
+    draft.pictures.all().delete()
+    draft.delete()
+    if ids:
+        pictures.release(draft.author_id, ids=ids)

@@ -1,0 +1,86 @@
+"""Read drafts: only their author does."""
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypedDict
+
+from django.conf import settings
+
+from feeds.home.hydration import Image, shown_image
+from feeds.models import Draft, DraftImage, PostContent
+from socialsite.core.http.errors import NotFound
+from socialsite.core.http.json import iso
+from socialsite.core.http.pagination import Page, Position, before, cut
+from socialsite.core.models import Media
+
+if TYPE_CHECKING:
+    from accounts.models import User
+
+
+class DraftCard(TypedDict):
+    """A draft as its author sees it.
+
+    Exactly one of `publish_at` and `expires_at` is a time. `failed_at` is the time of a publication
+    that did not succeed.
+    """
+
+    id: str
+    kind: str
+    title: str
+    content: str
+    images: list[Image]
+    video_url: str
+    visibility: str
+    publish_at: str | None
+    failed_at: str | None
+    expires_at: str | None
+    created_at: str
+    updated_at: str
+
+
+def drafts(author: "User", cursor: Position | None, size: int) -> Page[DraftCard]:
+    """Return a page of one's drafts, last changed first."""
+    rows = Draft.objects.filter(before(cursor, "updated_at"), author_id=author.pk)
+    found = list(rows.order_by("-updated_at", "-id")[: size + 1])
+    page = cut(found, size, lambda row: Position(row.updated_at, row.pk))
+    return page.with_items(_cards(page.items))
+
+
+def draft(author: "User", draft_id: int) -> DraftCard:
+    """Return one of one's drafts. Raises NotFound."""
+    row = Draft.objects.filter(pk=draft_id, author_id=author.pk).first()
+    if row is None:
+        raise NotFound
+    return _cards([row])[0]
+
+
+def _cards(rows: list[Draft]) -> list[DraftCard]:
+    links = list(DraftImage.objects.filter(draft__in=rows).order_by("number"))
+    media = Media.objects.in_bulk([link.media_id for link in links])
+    images: dict[int, list[Image]] = {row.pk: [] for row in rows}
+    for link in links:
+        if link.media_id in media:
+            stored = PostContent.image_of(media[link.media_id])
+            images[link.draft_id].append(shown_image(stored))
+    return [_card(row, images[row.pk]) for row in rows]
+
+
+def _card(row: Draft, images: list[Image]) -> DraftCard:
+    kept = timedelta(days=settings.DRAFT_DAYS) // timedelta(milliseconds=1)
+    return DraftCard(
+        id=str(row.pk),
+        kind=row.kind,
+        title=row.title,
+        content=row.content,
+        images=images,
+        video_url=row.video_url,
+        visibility=row.visibility,
+        publish_at=_time(row.publish_at),
+        failed_at=_time(row.failed_at),
+        expires_at=None if row.publish_at else iso(row.updated_at + kept),
+        created_at=iso(row.created_at),
+        updated_at=iso(row.updated_at),
+    )
+
+
+def _time(value: int | None) -> str | None:
+    return None if value is None else iso(value)
