@@ -161,6 +161,13 @@ def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:
     return {ident: card.copy() for ident, card in found.known.items() if card is not None}
 
 
+def idle_days(ids: Iterable[int]) -> dict[int, int]:
+    """Return the days since the last visit of the people among these with open accounts, by id."""
+    now = timezone.now()
+    found = User.objects.active().filter(pk__in=list(ids)).values_list("pk", "last_seen")
+    return {ident: (now - seen).days for ident, seen in found}
+
+
 def _cards_with_closed(ids: Collection[int]) -> dict[int, Card]:
     rows = User.objects.filter(pk__in=ids).values(*_COLUMNS, "banned_at", "deleted_at")
     return {

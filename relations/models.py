@@ -140,3 +140,38 @@ class CountCheck(models.Model):
 
     def __str__(self) -> str:
         return f"{self.finished_at}: {self.wrong} of {self.people}"
+
+
+class SuggestionList(models.Model):
+    """The people whom somebody may want to follow, best first; user 0 stands for everybody.
+
+    Derived from the relations and their users' activity; it may be deleted at any time.
+    """
+
+    user = models.OneToOneField(
+        "accounts.User",
+        models.DO_NOTHING,
+        db_constraint=False,
+        primary_key=True,
+        related_name="+",
+    )
+    candidates = models.JSONField(default=list, help_text="ids")
+    computed_at = models.BigIntegerField(db_index=True, help_text="Unix ms")
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {len(self.candidates)}"
+
+
+class Dismissal(models.Model):
+    """A person whom somebody does not want to be suggested."""
+
+    pk = models.CompositePrimaryKey("user", "other")
+    user = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    other = models.ForeignKey(
+        "accounts.User", models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+
+    def __str__(self) -> str:
+        return f"{self.user_id} not {self.other_id}"

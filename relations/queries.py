@@ -159,6 +159,11 @@ def _friend_rows(user_id: int) -> "QuerySet[Relationship]":
     return _following_rows(user_id).filter(relation=Relation.BI_FOLLOWING)
 
 
+def newest_follows(user_id: int, most: int) -> list[Position]:
+    """Return (time of the follow, id) of the people whom a person followed last."""
+    return _page(user_id, None, most, kind="following")
+
+
 def following(
     user_id: int, cursor: Position | None = None, size: int = 20, viewer_id: int | None = None
 ) -> Page[Person]:

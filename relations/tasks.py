@@ -5,6 +5,7 @@ import logging
 from celery import shared_task
 
 from relations.counters import recount
+from relations.suggestions import candidates
 
 logger = logging.getLogger(__name__)
 
@@ -16,3 +17,10 @@ def check_counts() -> None:
         recount.run()
     except recount.AlreadyRunning as error:
         logger.info("counters not checked: %s", error)
+
+
+@shared_task(name="relations.refresh_suggestions")
+def refresh_suggestions() -> None:
+    """Compute the suggestions of people who were here lately."""
+    while candidates.refresh_old():
+        pass

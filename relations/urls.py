@@ -11,5 +11,7 @@ urlpatterns = [
     ),
     path("@<str:username>/follow", views.follow, name="follow"),
     path("@<str:username>/block", views.block, name="block"),
+    path("suggestions", views.suggested, name="suggested"),
+    path("suggestions/<str:user_id>/dismiss", views.dismiss, name="dismiss"),
     path("settings/blocked", views.blocked, name="blocked"),
 ]

@@ -26,11 +26,14 @@ from accounts.tokens.requests import PageRequest
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
+from relations.suggestions import actions as suggestion_actions
+from relations.suggestions import queries as suggestions
+from relations.suggestions import wording
 from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import PEOPLE, READS, takes
 
-PAGE_SIZE = 20
+PAGE_SIZE, PANEL_SIZE = 20, 3
 
 
 @require_safe
@@ -138,6 +141,36 @@ def block(request: PageRequest, username: str) -> HttpResponse:
         return HttpResponseRedirect(reverse("blocked"))
     back = _back(request, found, reverse("blocked"))
     return render(request, "relations/block.html", {"username": found.username, "next": back})
+
+
+@require_safe
+@takes(GET=PEOPLE)
+def suggested(request: PageRequest) -> HttpResponse:
+    """Show people to follow; htmx gets the panel of another page, with a few of them."""
+    me = _member(request)
+    in_panel = bool(request.htmx) and request.htmx.target == "suggestions"
+    cursor, size = api.page_params(request, default=PANEL_SIZE if in_panel else PAGE_SIZE)
+    page = suggestions.suggested(me, cursor, size)
+    people = [{**person, "why": wording.sentence(person["reason"])} for person in page.items]
+    back = return_addresses.own(request, request.htmx.current_url) if in_panel else None
+    context = {
+        "people": people,
+        "next": page.next,
+        "back": return_addresses.own_path(request, back) if back else request.get_full_path(),
+    }
+    name = "relations/_suggestions_panel.html" if in_panel else "relations/suggested.html"
+    return render(request, name, context)
+
+
+@require_POST
+@takes(POST=(budgets.MARK,))
+def dismiss(request: PageRequest, user_id: str) -> HttpResponse:
+    """Never suggest a person again."""
+    suggestion_actions.dismiss(_member(request), api.parse_id(user_id))
+    if request.htmx:
+        return HttpResponse()
+    back = return_addresses.own(request, request.POST.get("next")) or reverse("suggested")
+    return HttpResponseRedirect(back, status=303)
 
 
 class _Named:

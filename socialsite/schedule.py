@@ -30,6 +30,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "erase-addresses": {"task": "accounts.erase_addresses", "schedule": timedelta(hours=1)},
     "purge-attempts": {"task": "accounts.purge_attempts", "schedule": timedelta(hours=1)},
     "purge-allowances": {"task": "core.purge_allowances", "schedule": timedelta(hours=1)},
+    "refresh-suggestions": _nightly("relations.refresh_suggestions", 2, 30),
     "check-counts": _nightly("relations.check_counts", 3, 30),
     "check-interaction-counts": _nightly("interactions.check_counts", 3, 45),
     "verify-feeds": _nightly("feeds.verify_feeds", 4, 30),

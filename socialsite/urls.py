@@ -22,8 +22,8 @@ handler500 = views.server_error
 # The most requested addresses come first: they are compared in order.
 api_v1 = [
     path("", include("feeds.api.urls")),
-    path("", include("accounts.api.urls")),
     path("", include("relations.api.urls")),
+    path("", include("accounts.api.urls")),
     path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
 ]

@@ -186,6 +186,8 @@ MATRIX: dict[str, list[Call]] = {
         Of("get", "users/{hidden}", sees=NAMES, by=(*ALL, "blocker"), names=("blocker",))
     ],
     "users/me/blocked": [Shows("get", "users/me/blocked", sees=NAMES, by=BLOCKING, names=BLOCKING)],
+    "users/suggested": [Shows("get", "users/suggested", sees=NAMES, by=("stranger",))],
+    "users/suggested/<str:user_id>": [Alike("delete", "users/suggested/{hidden}")],
     "users/<str:user_id>/follow": [
         Told("post", "users/{hidden}/follow"),
         Told("delete", "users/{hidden}/follow"),
@@ -318,6 +320,8 @@ PAGES: dict[str, list[Call]] = {
         Alike("get", "settings/blocked?username={username}", sees=("username",)),
         Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING),
     ],
+    "suggestions": [Shows("get", "suggestions", sees=("{third_name}",), by=("stranger",))],
+    "suggestions/<str:user_id>/dismiss": [Alike("post", "suggestions/{hidden}/dismiss")],
     # --- pages: interactions --------------------------------------------------------------------
     "posts/<str:post_id>/like": [
         Of("post", "posts/{post_id}/like", {"liked": "1"}),

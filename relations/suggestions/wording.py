@@ -1,0 +1,24 @@
+"""The reason of a suggestion in the reader's language."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from relations.suggestions.queries import Reason
+
+
+def sentence(reason: Reason) -> str:
+    """Return the reason as a short sentence."""
+    names = [person["nickname"] or person["username"] for person in reason["users"]]
+    count = reason["count"]
+    if not names:
+        return _("Many people follow them")
+    if count == 1:
+        return _("Followed by %(name)s") % {"name": names[0]}
+    if count == len(names) == 2:
+        return _("Followed by %(name)s and %(other)s") % {"name": names[0], "other": names[1]}
+    text = ngettext(
+        "Followed by %(name)s and %(count)d more",
+        "Followed by %(name)s and %(count)d more",
+        count - 1,
+    )
+    return text % {"name": names[0], "count": count - 1}
