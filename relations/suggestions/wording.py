@@ -11,7 +11,7 @@ def sentence(reason: Reason) -> str:
     names = [person["nickname"] or person["username"] for person in reason["users"]]
     count = reason["count"]
     if not names:
-        return _("Many people follow them")
+        return _("Popular here")
     if count == 1:
         return _("Followed by %(name)s") % {"name": names[0]}
     if count == len(names) == 2:

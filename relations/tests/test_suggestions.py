@@ -234,7 +234,7 @@ def test_guests_are_asked_to_log_in(client: Any) -> None:
 @pytest.mark.parametrize(
     ("names", "count", "text"),
     [
-        ([], 0, "Many people follow them"),
+        ([], 0, "Popular here"),
         (["Ann"], 1, "Followed by Ann"),
         (["Ann", "Bo"], 2, "Followed by Ann and Bo"),
         (["Ann", "Bo", "Cy"], 3, "Followed by Ann and 2 more"),
