@@ -75,7 +75,9 @@ class Drafts(APIView):
     takes = {"GET": READS}
 
     @extend_schema(
-        parameters=LIST_PAGE, responses={200: DraftPageSerializer, 400: Errors, 401: Errors}
+        operation_id="drafts_list",
+        parameters=LIST_PAGE,
+        responses={200: DraftPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: PersonRequest) -> Response:
         """Return a page of your drafts, last changed first."""

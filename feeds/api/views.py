@@ -105,7 +105,7 @@ class OnePost(APIView):
             alts = values["alts"].items()
             values["alts"] = {api.parse_id(key, "alts"): text for key, text in alts}
         actions.edit(request.user, ident, **values)
-        return Response(_one(request, ident))
+        return Response(one_post(request, ident))
 
     @extend_schema(responses={204: None, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: PersonRequest, post_id: str) -> Response:
