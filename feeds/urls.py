@@ -2,16 +2,20 @@
 
 from django.urls import path
 
-from feeds import views
+from feeds.views import drafts, pages
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("recommended", views.recommended, name="recommended"),
-    path("search", views.search, name="search"),
-    path("@<str:username>", views.profile, name="profile"),
-    path("posts", views.post_create, name="post_create"),
-    path("posts/<str:post_id>", views.post, name="post"),
-    path("posts/<str:post_id>/edit", views.post_edit, name="post_edit"),
-    path("posts/<str:post_id>/history", views.post_history, name="post_history"),
-    path("posts/<str:post_id>/delete", views.post_delete, name="post_delete"),
+    path("", pages.home, name="home"),
+    path("recommended", pages.recommended, name="recommended"),
+    path("search", pages.search, name="search"),
+    path("@<str:username>", pages.profile, name="profile"),
+    path("posts", pages.post_create, name="post_create"),
+    path("posts/<str:post_id>", pages.post, name="post"),
+    path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
+    path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
+    path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
+    path("drafts", drafts.drafts, name="drafts"),
+    path("drafts/<str:draft_id>", drafts.draft, name="draft"),
+    path("drafts/<str:draft_id>/publish", drafts.draft_publish, name="draft_publish"),
+    path("drafts/<str:draft_id>/delete", drafts.draft_delete, name="draft_delete"),
 ]

@@ -9,7 +9,7 @@ from PIL import Image
 
 from accounts.tests.browsers import browser_of
 from feeds import actions, queries
-from feeds.views import PAGE_SIZE
+from feeds.views.pages import PAGE_SIZE
 from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions

@@ -58,6 +58,23 @@ function start() {
   });
   addEventListener("pageshow", () => delete form.dataset.sent);
 
+  // --- a time is chosen in the reader's own zone; the form says which ---
+
+  const time = form.elements.publish_at; // on the page of a draft only
+  const offset = form.elements.utc_offset;
+  const inZone = (moment) => {
+    const local = new Date(moment - moment.getTimezoneOffset() * 60_000);
+    return local.toISOString().slice(0, 16);
+  };
+  if (time) {
+    form.querySelector("[data-zone]").remove();
+    // A stored time is in UTC; what was refused is as it was typed.
+    if (time.value && !time.dataset.typed) time.value = inZone(new Date(`${time.value}Z`));
+    form.addEventListener("submit", () => {
+      offset.value = time.value ? new Date(time.value).getTimezoneOffset() : 0;
+    });
+  }
+
   // --- pictures: drawn on a canvas, because the content policy allows no blob: images ---
 
   let files = [];

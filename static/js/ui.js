@@ -163,7 +163,9 @@ const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle
 function dateTooltips(root) {
   for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
     const moment = new Date(time.dateTime);
-    if (!Number.isNaN(moment.getTime())) time.title = exact.format(moment);
+    if (Number.isNaN(moment.getTime())) continue;
+    time.title = exact.format(moment);
+    if ("local" in time.dataset) time.textContent = time.title;
   }
 }
 

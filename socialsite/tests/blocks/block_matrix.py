@@ -320,6 +320,12 @@ PAGES: dict[str, list[Call]] = {
         Alike("get", "settings/blocked?username={username}", sees=("username",)),
         Shows("get", "settings/blocked", sees=("nickname",), by=BLOCKING, names=BLOCKING),
     ],
+    "drafts/<str:draft_id>": [
+        Of("get", "drafts/{draft_id}", sees=("draft",), by=OWNER),
+        Of("post", "drafts/{draft_id}", {"content": "a draft"}, by=OWNER),
+    ],
+    "drafts/<str:draft_id>/publish": [Of("post", "drafts/{draft_id}/publish", by=OWNER)],
+    "drafts/<str:draft_id>/delete": [Of("post", "drafts/{draft_id}/delete", by=OWNER)],
     "suggestions": [Shows("get", "suggestions", sees=("{third_name}",), by=("stranger",))],
     "suggestions/<str:user_id>/dismiss": [Alike("post", "suggestions/{hidden}/dismiss")],
     # --- pages: interactions --------------------------------------------------------------------

@@ -155,27 +155,18 @@ def post_create(request: PageRequest) -> HttpResponse:
     """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
     if not request.user.is_authenticated:
         raise errors.NotAuthenticated
-    values: dict[str, Any] = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
-    values["kind"] = values["kind"] or Kind.MICRO.value
-    values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
-    # Without JavaScript the fields of the other kinds are sent too.
-    if values["kind"] == Kind.MICRO:
-        values["title"] = ""
-    if values["kind"] != Kind.VIDEO:
-        values["video_url"] = ""
+    values: dict[str, Any] = composer_values(request)
     try:
-        files = [file for file in request.FILES.getlist("images") if file.size]
-        if values["kind"] == Kind.VIDEO:
-            files = []
+        files = chosen_files(request)
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
         request_budgets.spend(request)
-        images = _new_pictures(request, request.user, files)
+        images = new_pictures(request, request.user, files)
         actions.publish(request.user, images=images, **values)
     except COMPOSER_ERRORS as error:
         page = queries.home_feed(request.user, None, PAGE_SIZE)
         context = _posts(request, page) | {
             "is_first_page": True,
-            "form_errors": _form_errors(error),
+            "form_errors": form_errors(error),
             "values": values,
         }
         answer = render(request, "feeds/home.html", context, status=error.status)
@@ -183,17 +174,38 @@ def post_create(request: PageRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("home"), status=303)
 
 
-def _form_errors(error: errors.AppError) -> dict[str, Any]:
+def composer_values(request: PageRequest) -> dict[str, str]:
+    """Return the texts and choices of the composer."""
+    values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
+    values["kind"] = values["kind"] or Kind.MICRO.value
+    values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
+    # Without JavaScript the fields of the other kinds are sent too.
+    if values["kind"] == Kind.MICRO:
+        values["title"] = ""
+    if values["kind"] != Kind.VIDEO:
+        values["video_url"] = ""
+    return values
+
+
+def chosen_files(request: PageRequest) -> list[Any]:
+    """Return the pictures that were chosen in the composer; a video has none."""
+    if request.POST.get("kind") == Kind.VIDEO:
+        return []
+    return [file for file in request.FILES.getlist("images") if file.size]
+
+
+def form_errors(error: errors.AppError) -> dict[str, Any]:
     """Return what is wrong by the field of the form that shows it."""
-    at = "__all__" if isinstance(error, errors.RateLimited) else "images"
+    general = (errors.RateLimited, errors.QuotaExceeded)
+    at = "__all__" if isinstance(error, general) else "images"
     wrong = error.fields or {at: [error.detail]}
     return {
-        (field if field in (*COMPOSER_FIELDS, "images") else "__all__"): texts
+        (field if field in (*COMPOSER_FIELDS, "images", "publish_at") else "__all__"): texts
         for field, texts in wrong.items()
     }
 
 
-def _new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[int]:
+def new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[int]:
     """Store the pictures of a form; return their ids."""
     if not files:
         return []
@@ -224,7 +236,7 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
         context = _edit_context(card, request.POST) | {"present": card}
         return render(request, "feeds/edit.html", context, status=error.status)
     except COMPOSER_ERRORS as error:
-        context = _edit_context(card, request.POST) | {"form_errors": _form_errors(error)}
+        context = _edit_context(card, request.POST) | {"form_errors": form_errors(error)}
         context["version"] = request.POST.get("version", "")
         answer = render(request, "feeds/edit.html", context, status=error.status)
         return api.add_headers(answer, error)
@@ -243,7 +255,7 @@ def _edit(request: PageRequest, author: User, card: Card) -> None:
     count = len(kept) + len(files)
     actions.check_edit(author, ident, version, images=count, **values)
     request_budgets.spend(request)
-    images = kept + _new_pictures(request, author, files)
+    images = kept + new_pictures(request, author, files)
     actions.edit(author, ident, version, images=images, alts=alts, **values)
 
 

@@ -1,0 +1,134 @@
+"""Pages of drafts: the list, and the composer with a draft in it; nobody else finds them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts.models import User
+from accounts.tokens.requests import PageRequest
+from feeds.drafts import actions, queries
+from feeds.drafts.queries import DraftCard
+from feeds.views import pages
+from socialsite.core.http import api, errors
+from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits.request_budgets import READS, takes
+
+# Minutes between local time and UTC, as JavaScript's `getTimezoneOffset` gives them.
+OFFSET_MAX = 15 * 60
+ERRORS = (*pages.COMPOSER_ERRORS, errors.QuotaExceeded)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.DRAFT,))
+def drafts(request: PageRequest) -> HttpResponse:
+    """List one's drafts; POST saves a new one from the composer."""
+    me = _member(request)
+    if request.method == "POST":
+        return _saved(request, me, None)
+    page = queries.drafts(me, api.page_params(request, default=pages.PAGE_SIZE)[0], pages.PAGE_SIZE)
+    context = {"drafts": page.items, "next": page.next}
+    partial = request.htmx and "cursor" in request.GET
+    name = "feeds/_drafts.html" if partial else "feeds/drafts.html"
+    return render(request, name, context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.DRAFT,))
+def draft(request: PageRequest, draft_id: str) -> HttpResponse:
+    """Show a draft in the composer; POST saves it, and publishes it with `act=publish`."""
+    me = _member(request)
+    found = queries.draft(me, api.parse_id(draft_id))
+    if request.method == "POST":
+        return _saved(request, me, found)
+    return _form(request, found, {**found, "publish_at": (found["publish_at"] or "")[:16]}, {}, 200)
+
+
+@require_POST
+@takes(POST=(budgets.PUBLISH,))
+def draft_publish(request: PageRequest, draft_id: str) -> HttpResponse:
+    """Publish a draft as it is; if it cannot be a post, the composer says why."""
+    me = _member(request)
+    found = queries.draft(me, api.parse_id(draft_id))
+    try:
+        actions.publish(me, int(found["id"]))
+    except errors.InvalidInput as error:
+        values = {**found, "publish_at": (found["publish_at"] or "")[:16]}
+        return _form(request, found, values, pages.form_errors(error), error.status)
+    return HttpResponseRedirect(reverse("home"), status=303)
+
+
+@require_POST
+@takes(POST=(budgets.DRAFT,))
+def draft_delete(request: PageRequest, draft_id: str) -> HttpResponse:
+    """Delete a draft."""
+    actions.delete(_member(request), api.parse_id(draft_id))
+    if request.htmx:
+        return HttpResponse()
+    return HttpResponseRedirect(reverse("drafts"), status=303)
+
+
+def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpResponse:
+    """Save what the composer sent; what is wrong is shown there, nothing typed is lost."""
+    values: dict[str, Any] = pages.composer_values(request)
+    wants_post, was_there = request.POST.get("act") == "publish", found is not None
+    try:
+        request_budgets.spend(request)
+        time = None if wants_post else _publish_time(request)
+        kept = [int(ident) for ident in _kept(request, found)]
+        images = kept + pages.new_pictures(request, me, pages.chosen_files(request))
+        new = {**values, "images": images, "publish_at": time}
+        made = actions.replace(me, int(found["id"]), new) if found else actions.create(me, new)
+        found = queries.draft(me, made.pk)
+        if wants_post:
+            actions.publish(me, made.pk)
+    except ERRORS as error:
+        shown = {**values, "publish_at": request.POST.get("publish_at", "")}
+        kept = set(_kept(request, found))
+        shown["images"] = [one for one in found["images"] if one["id"] in kept] if found else []
+        answer = _form(request, found, shown, pages.form_errors(error), error.status)
+        return api.add_headers(answer, error)
+    if wants_post:
+        return HttpResponseRedirect(reverse("home"), status=303)
+    # A new draft is opened, where its time can be chosen.
+    back = reverse("drafts") if was_there else reverse("draft", args=[found["id"]])
+    return HttpResponseRedirect(back, status=303)
+
+
+def _form(
+    request: PageRequest, found: DraftCard | None, values: Any, wrong: Any, status: int
+) -> HttpResponse:
+    shown = {**values, "draft": found["id"] if found else ""}
+    context = {"draft": found, "values": shown, "form_errors": wrong}
+    return render(request, "feeds/draft.html", context, status=status)
+
+
+def _kept(request: PageRequest, found: DraftCard | None) -> list[str]:
+    """Return the ids of the draft's pictures that the form keeps."""
+    kept = request.POST.getlist("keep")
+    return [one["id"] for one in found["images"] if one["id"] in kept] if found else []
+
+
+def _publish_time(request: PageRequest) -> int | None:
+    """Read the time to publish, in the zone of the browser if it says which, otherwise in UTC."""
+    text = request.POST.get("publish_at", "").strip()
+    if not text:
+        return None
+    try:
+        offset = int(request.POST.get("utc_offset") or 0)
+        if abs(offset) > OFFSET_MAX:
+            raise ValueError
+        moment = datetime.fromisoformat(text).replace(tzinfo=UTC) + timedelta(minutes=offset)
+    except (ValueError, OverflowError):
+        raise errors.InvalidInput(fields={"publish_at": [_("This is not a time.")]}) from None
+    return round(moment.timestamp() * 1000)
+
+
+def _member(request: PageRequest) -> User:
+    if not request.user.is_authenticated:
+        raise errors.NotAuthenticated
+    return request.user
