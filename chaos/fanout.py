@@ -2,9 +2,9 @@
 
 In each round one process for each failpoint is killed there (SIGKILL) while it publishes, relays,
 plans, delivers, closes or cleans up. At the same time people unfollow and follow again, and a post
-is deleted. A Celery worker and beat, which are never killed, repair the rest. Then every follower
-has every post of the round exactly once, nobody else has one, and no deleted post is left. The
-pages of some readers, cached before, match the oracle's.
+is deleted. A Celery worker, which is never killed, repairs the rest. Then every follower has every
+post of the round exactly once, nobody else has one, and no deleted post is left. The pages of some
+readers, cached before, match the oracle's.
 """
 
 import os
@@ -13,7 +13,6 @@ import signal
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from bench import _harness as harness
@@ -230,25 +229,19 @@ def main() -> int:
     options = harness.arguments("Kills at every step of deliveries.", {"--rounds": 5})
     os.environ["FANOUT_CHUNK"] = str(CHUNK)
     harness.setup()
-    from django.conf import settings
-
     report = harness.Report("fanout", options)
     trial = Trial(options.seed)
     env = dict(os.environ)
-    # For the schedule file of beat.
-    Path(settings.DATA_DIR).mkdir(parents=True, exist_ok=True)
-    helpers = [site_processes.celery_worker(env), site_processes.beat(env)]
+    worker = site_processes.celery_worker(env)
     try:
-        for helper in helpers:
-            helper.start()
+        worker.start()
         began = time.monotonic()
         for number in range(1, options.rounds + 1):
             trial.round(POINTS)
             if number % 10 == 0:
                 report.say(f"- {number} rounds, {time.monotonic() - began:.0f} s")
     finally:
-        for helper in reversed(helpers):
-            helper.stop()
+        worker.stop()
     report.rows([[point, count] for point, count in trial.kills.items()], ["failpoint", "kills"])
     total = sum(trial.kills.values())
     repairs = trial.repairs

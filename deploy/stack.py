@@ -174,7 +174,6 @@ class Stack:
             self._add(site_processes.wsgi(self.env, uds))
         self._add(site_processes.asgi(self.env, sockets_uds))
         self._add(site_processes.celery_worker(self.env))
-        self._add(site_processes.beat(self.env))
         self._wait_ready()
         self._add(
             nginx.nginx(
@@ -312,10 +311,10 @@ def supervise(stack: Stack) -> None:
 _colours = dict(
     zip(
         (
-            *("database", "cache", "broker", *site_processes.HTTP, "sockets", "worker", "beat"),
+            *("database", "cache", "broker", *site_processes.HTTP, "sockets", "worker"),
             *("nginx", "demo"),
         ),
-        (34, 35, 36, 32, 92, 33, 31, 90, 94, 95),
+        (34, 35, 36, 32, 92, 33, 31, 94, 95),
         strict=True,
     )
 )

@@ -2,7 +2,3 @@
 
 Code that needs no app belongs to `socialsite.core`; code about one kind of object, to its app.
 """
-
-from socialsite.celery import app as celery_app
-
-__all__ = ["celery_app"]

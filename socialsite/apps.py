@@ -2,6 +2,12 @@
 
 from django.apps import AppConfig
 
+# The application that `shared_task` and `current_app` refer to. Not in the package itself: the
+# supervisor of the stack imports that too, and needs no Celery.
+from socialsite.celery import app as celery_app
+
+__all__ = ["SocialsiteConfig", "celery_app"]
+
 
 class SocialsiteConfig(AppConfig):
     """Composition root; it may use every app."""

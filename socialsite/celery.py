@@ -3,12 +3,13 @@
 import os
 from typing import Any
 
-from celery import Celery
-from celery.signals import task_postrun, task_prerun, user_preload_options
+from celery import Celery, bootsteps
+from celery.beat import EmbeddedService
+from celery.signals import task_postrun, task_prerun, user_preload_options, worker_init
 from django.db import close_old_connections
 from kombu.transport.virtual import Channel
 
-from socialsite.core.runtime import data_dir
+from socialsite.core.runtime import data_dir, memory
 
 # When a connection is lost, Kombu sends messages that no task has begun back over it. It has no
 # address then, and Celery takes the AttributeError for the end of the worker. A message is only a
@@ -27,6 +28,22 @@ app.autodiscover_tasks()
 app.conf.CELERY_DB_REUSE_MAX = 10**9
 
 
+class Beat(bootsteps.StartStopStep):
+    """The schedule as a thread of each worker; Celery's own option `-B` would start a process."""
+
+    def create(self, worker: Any) -> Any:
+        """Return the thread, which the worker starts."""
+        scheduler = worker.app.conf.beat_scheduler
+        return EmbeddedService(worker.app, thread=True, scheduler_cls=scheduler)
+
+    def stop(self, worker: Any) -> None:
+        """Ask the thread to end, without a wait for its pause."""
+        self.obj.service.stop()
+
+
+app.steps["worker"].add(Beat)
+
+
 @task_prerun.connect
 @task_postrun.connect
 def _close_broken_connections(sender: Any, **_kwargs: object) -> None:
@@ -39,3 +56,8 @@ def _close_broken_connections(sender: Any, **_kwargs: object) -> None:
 def _write_for_this_account_only(**_kwargs: object) -> None:
     """Set the umask; every Celery command sends this signal before it does anything else."""
     os.umask(data_dir.UMASK)
+
+
+@worker_init.connect
+def _bound_heaps(**_kwargs: object) -> None:
+    memory.tune()

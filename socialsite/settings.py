@@ -177,6 +177,9 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database; a message is only a hint
+# Threads: each process would take 100 MB, and most of the work is done by the database.
+CELERY_WORKER_POOL = "threads"
+CELERY_WORKER_CONCURRENCY = 2
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
@@ -193,7 +196,10 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
         "ack_emulation": False,
     }
 )
-CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")
+# Every worker runs the schedule. In the embedded mode there is one, so nothing needs to be stored.
+CELERY_BEAT_SCHEDULER = (
+    "celery.beat:Scheduler" if EMBEDDED else "socialsite.core.beat:SharedScheduler"
+)
 CELERY_BEAT_SCHEDULE = schedule.TASKS
 
 # --- accounts -----------------------------------------------------------------------------------

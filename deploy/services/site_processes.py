@@ -41,27 +41,22 @@ def manage(name: str, env: Mapping[str, str], *words: str) -> Service:
     return Service(name, python("manage.py", *words), env=env, cwd=PROJECT_DIR)
 
 
-def celery_worker(env: Mapping[str, str], *, name: str = "worker", processes: int = 2) -> Service:
-    """A Celery worker with its own worker processes."""
+def celery_worker(env: Mapping[str, str], *, name: str = "worker") -> Service:
+    """A Celery worker; it runs the schedule too."""
     return Service(
         name=name,
         argv=python(
             *("-m", "celery", "-A", "socialsite", "worker"),
-            *("--hostname", f"{name}@%h", "--concurrency", str(processes)),
-            *("--loglevel", "INFO", "--without-mingle", "--without-gossip"),
+            *(
+                "--hostname",
+                f"{name}@%h",
+                "--loglevel",
+                "INFO",
+                "--without-mingle",
+                "--without-gossip",
+            ),
         ),
         ready_line=" ready.",
-        env=env,
-        cwd=PROJECT_DIR,
-    )
-
-
-def beat(env: Mapping[str, str]) -> Service:
-    """Celery beat: starts the sweeps of the schedule in the settings."""
-    return Service(
-        name="beat",
-        argv=python("-m", "celery", "-A", "socialsite", "beat", "--loglevel", "INFO"),
-        ready_line="beat: Starting...",
         env=env,
         cwd=PROJECT_DIR,
     )

@@ -11,14 +11,16 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from email.message import Message
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from django.conf import settings
 
+from deploy.services import site_processes
 from deploy.services.databases import create_database
-from deploy.services.service import ServiceError
+from deploy.services.service import Service, ServiceError
 from deploy.services.site_processes import HTTP
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
@@ -266,6 +268,30 @@ def test_a_killed_worker_stays_dead_until_it_is_started(stack: Stack) -> None:
     stack.start("worker")
     assert worker.running
     assert worker.pid != first
+
+
+def test_the_schedule_goes_on_when_a_worker_is_killed(stack: Stack) -> None:
+    """Whichever of two workers it is: each runs the schedule, and none leads."""
+    second = site_processes.celery_worker(stack.env, name="worker2")
+    workers = [stack.processes["worker"], second]
+    try:
+        for killed, other in (workers, workers[::-1]):
+            for one in workers:
+                one.start()
+            killed.kill()
+            other.tail.clear()
+            eventually(partial(runs_twice, other, "core.relay_events["))
+    finally:
+        second.stop()
+        stack.start("worker")
+
+
+def runs_twice(worker: Service, task: str) -> bool:
+    """Return whether the last lines of a worker have two runs of a task, of two lines each.
+
+    The killed worker may have sent the first one.
+    """
+    return sum(task in line for line in [*worker.tail]) >= 4
 
 
 def test_the_site_serves_while_the_broker_is_stopped(stack: Stack) -> None:

@@ -1,4 +1,4 @@
-"""Tables of the core: the outbox, idempotency keys, uploaded pictures, allowances."""
+"""Tables of the core: outbox, idempotency keys, uploaded pictures, allowances, schedule."""
 
 from django.db import models
 from django.utils import timezone
@@ -80,6 +80,17 @@ class Allowance(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class ScheduledRun(models.Model):
+    """The time at which a worker last sent an entry of the schedule; see `core.beat`."""
+
+    name = models.CharField(max_length=64, primary_key=True)
+    # Unix time in ms, by the database's clock.
+    last_run = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Media(models.Model):

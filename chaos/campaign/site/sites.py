@@ -24,7 +24,7 @@ HOST = "127.0.0.1"
 TRACEBACK = re.compile(rb"^\s*(?:.*\| )?Traceback \(most recent call last\)", re.MULTILINE)
 ROLES = {"member": 1, "moderator": 3, "admin": 5}
 ANSWERING = ("embedded", *site_processes.HTTP, "sockets")
-OWN = (*ANSWERING, "worker", "beat")  # processes that run the site's code
+OWN = (*ANSWERING, "worker")  # processes that run the site's code
 
 
 def lifted_budgets() -> dict[str, str]:

@@ -53,7 +53,14 @@ def send_last(task: str, *args: object) -> bool:
     return _enqueue(task, args, _LAST)
 
 
-def _enqueue(task: str, args: tuple[object, ...], priority: int) -> bool:
+def send_before(task: str, expires: float | None) -> bool:
+    """Send a task that is void if no worker has taken it within `expires` seconds."""
+    return _enqueue(task, (), _FIRST, expires)
+
+
+def _enqueue(
+    task: str, args: tuple[object, ...], priority: int, expires: float | None = None
+) -> bool:
     global _quiet_until
     if _is_paused.get() or time.monotonic() < _quiet_until:
         return False
@@ -74,6 +81,7 @@ def _enqueue(task: str, args: tuple[object, ...], priority: int) -> bool:
                 retry=False,
                 ignore_result=True,
                 priority=priority,
+                expires=expires,
             )
     except trouble as error:
         with _lock:

@@ -1,9 +1,9 @@
-"""The embedded mode: one process that is also Celery worker and beat, guarded by one lock.
+"""The embedded mode: one process that is also the Celery worker, guarded by one lock.
 
 - Only one process may use a DATA_DIR, because each process has its own Redis inside. `exclusive`
   enforces this rule for the server and for management commands that write.
-- The worker and beat are threads. They own no state: work is claimed by lease in the database, so
-  killing a process only loses time.
+- The worker is a thread, and so is the schedule that it starts. They own no state: work is claimed
+  by lease in the database, so killing a process only loses time.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from celery import beat, current_app
+from celery import current_app
 from celery.worker import state as worker_state
 from django.conf import settings
 
@@ -110,26 +110,21 @@ def _take(path: Path) -> int:
 
 
 class Background:
-    """The Celery worker and beat of the embedded mode, as threads of this process."""
+    """The Celery worker of the embedded mode, as a thread of this process."""
 
     def __init__(self) -> None:
         self.ready = threading.Event()
         self._stopping = threading.Event()
         self._worker = threading.Thread(target=self._work, name="celery-worker", daemon=True)
-        # Scheduler, not PersistentScheduler: a schedule in seconds needs no file.
-        self._beat = beat.Service(current_app, max_interval=1, scheduler_cls=beat.Scheduler)
-        self._beat_thread = threading.Thread(target=self._tick, name="celery-beat", daemon=True)
 
     def start(self) -> None:
-        """Start both threads; `ready` is set once the worker accepts tasks."""
+        """Start the thread; `ready` is set once the worker accepts tasks."""
         current_app.finalize()
         self._worker.start()
-        self._beat_thread.start()
 
     def stop(self) -> bool:
-        """Ask both threads to end and wait briefly; return False if a task still runs."""
+        """Ask the worker to end and wait briefly; return False if a task still runs."""
         self._stopping.set()
-        self._beat.stop()
         worker_state.should_stop = 0  # type: ignore[assignment]  # the stubs know None only
         logging.getLogger("celery.worker.control").setLevel(logging.ERROR)  # no news: we ask
         # Wakes the worker, which otherwise checks the flag only after its wait of two seconds.
@@ -160,7 +155,3 @@ class Background:
             if not self._stopping.is_set():
                 logger.error("worker thread ended; starting a new one")
                 time.sleep(RESTART_SECONDS)
-
-    def _tick(self) -> None:
-        """Run beat with the schedule of the settings."""
-        self._beat.start()
