@@ -143,7 +143,7 @@ class Cards(Values[Card | None]):
 
 
 # Many pages show the same people (E10).
-_unpacked: Unpacked[Card | None] = Unpacked(1_000_000)
+_unpacked: Unpacked[Card | None] = Unpacked(300_000)
 
 
 def cards(ids: Iterable[int], *, closed: bool = False) -> dict[int, Card]:

@@ -268,7 +268,7 @@ class Posts(Values[Facts | None]):
 
 
 # Unpacked values with their packed form: many readers see the same posts (E10).
-_unpacked: Unpacked[Facts] = Unpacked(4_000_000)
+_unpacked: Unpacked[Facts] = Unpacked(1_500_000)
 
 
 def _unpack(ident: int, packed: bytes) -> Facts:

@@ -162,4 +162,4 @@ def _unpack(viewer_id: int, packed: bytes) -> Reader:
     return reader
 
 
-_unpacked: Unpacked[Reader] = Unpacked(2_000_000)
+_unpacked: Unpacked[Reader] = Unpacked(500_000)

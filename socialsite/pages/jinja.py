@@ -46,8 +46,9 @@ _FACE = ("username", "nickname", "avatar")
 # Results of each kind that a process keeps. Results made of people's texts can be large, so those
 # caches are bounded by bytes: keys, values and an allowance for each entry.
 KEPT = 4096
-LINKED_BYTES = 8 * 1024 * 1024
-CARDS_BYTES = 16 * 1024 * 1024
+LINKED_BYTES = 1024 * 1024
+CARDS_BYTES = 4 * 1024 * 1024
+MACROS_BYTES = 1024 * 1024
 _ENTRY_BYTES = 400
 # Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
 # them into a text.
@@ -236,7 +237,7 @@ def _bytes_of(*kept: str | bytes) -> int:
 
 def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
     """Return the output of a macro, cached by language and arguments."""
-    return _cached_macro(get_language(), template, macro, args)
+    return _cached_macro(get_language(), template, macro, args)[1]
 
 
 def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
@@ -248,11 +249,13 @@ def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Mark
     return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
 
 
-@functools.lru_cache(KEPT)
+@cached(LRUCache(MACROS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
 def _cached_macro(
     _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
-) -> Markup:
-    return Markup(_macro(template, macro)(*args))  # noqa: S704
+) -> tuple[int, Markup]:
+    """Return the size in bytes of the cache entry, and what the macro makes."""
+    made = Markup(_macro(template, macro)(*args))  # noqa: S704
+    return _bytes_of(*(arg for arg in args if isinstance(arg, str)), made), made
 
 
 def _macro(template: str, name: str) -> Any:

@@ -116,6 +116,15 @@ def test_cards_of_long_posts_are_bounded_by_bytes(card) -> None:
     assert len(cards) < 150
 
 
+@pytest.mark.django_db
+def test_parts_of_the_page_are_bounded_by_bytes() -> None:
+    made: Any = jinja._cached_macro.cache
+    for number in range(1200):
+        jinja.cached_html("_shell.html", "tail", f"/login?next=/{number}" + "x" * 2_000)
+    assert 0 < made.currsize <= made.maxsize == jinja.MACROS_BYTES
+    assert len(made) < 1200
+
+
 def test_texts_follow_the_language() -> None:
     english = jinja.gettext("Home")
     with translation.override("zh-hans"):
