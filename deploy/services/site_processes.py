@@ -47,14 +47,8 @@ def celery_worker(env: Mapping[str, str], *, name: str = "worker") -> Service:
         name=name,
         argv=python(
             *("-m", "celery", "-A", "socialsite", "worker"),
-            *(
-                "--hostname",
-                f"{name}@%h",
-                "--loglevel",
-                "INFO",
-                "--without-mingle",
-                "--without-gossip",
-            ),
+            *("--hostname", f"{name}@%h", "--loglevel", "INFO"),
+            *("--without-mingle", "--without-gossip"),
         ),
         ready_line=" ready.",
         env=env,
