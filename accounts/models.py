@@ -71,6 +71,8 @@ class User(AbstractBaseUser):
     # Of mails and of the browsers that sign in; empty for the language of each browser.
     language = models.CharField(max_length=10, blank=True, default="")
     likes_shown = models.BooleanField(default=False)
+    # Whether the home page shows the first steps, until they are done or skipped.
+    first_steps = models.BooleanField(default=False)
     roles = models.PositiveSmallIntegerField(default=Role.MEMBER)
     created_at = models.DateTimeField(default=timezone.now)
     banned_at = models.DateTimeField(null=True, blank=True)

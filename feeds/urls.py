@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.views import drafts, pages
+from feeds.views import drafts, pages, welcome
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
+    path("welcome", welcome.welcome, name="welcome"),
+    path("welcome/skip", welcome.skip, name="skip_welcome"),
     path("drafts", drafts.drafts, name="drafts"),
     path("drafts/<str:draft_id>", drafts.draft, name="draft"),
     path("drafts/<str:draft_id>/publish", drafts.draft_publish, name="draft_publish"),

@@ -16,7 +16,7 @@ from accounts.actions.moderation import (
 )
 from accounts.actions.people import register
 from accounts.actions.presence import touch
-from accounts.actions.profile import check_profile, edit_profile
+from accounts.actions.profile import check_profile, edit_profile, end_first_steps
 from accounts.actions.recovery import recover, request_recovery
 from accounts.actions.refreshing import refresh
 from accounts.actions.revocation import announce
@@ -44,6 +44,7 @@ __all__ = [
     "confirm_email",
     "confirm_two_factor",
     "edit_profile",
+    "end_first_steps",
     "end_two_factor",
     "force_offline",
     "kick",

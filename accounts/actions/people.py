@@ -49,6 +49,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         username=username,
         username_key=username.lower(),
         nickname=nickname,
+        first_steps=True,
         nickname_key=validators.key_of(nickname),
         password=password,
         email=email,

@@ -100,3 +100,8 @@ def _picture(user: User, name: str, media_id: int) -> str:
         texts = [text for part in (error.fields or {}).values() for text in part]
         raise InvalidInput(fields={name: texts}) from None
     return str(getattr(picture, _PICTURES[name].file))
+
+
+def end_first_steps(user: User) -> None:
+    """Do not show the first steps to this person any more."""
+    User.objects.filter(pk=user.pk).update(first_steps=False)

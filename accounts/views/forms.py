@@ -40,13 +40,14 @@ def redirect(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303)
 
 
-def entered(request: HttpRequest, pair: TokenPair) -> HttpResponse:
+def entered(request: HttpRequest, pair: TokenPair, otherwise: str = "") -> HttpResponse:
     """Redirect a person who just signed in, with cookies and a new CSRF secret.
 
-    Marks the browser as known to this person.
+    To the page that they wanted, else to `otherwise` or home. Marks the browser as known to them.
     """
     rotate_token(request)
-    response = redirect(safe_next(request))
+    wanted = safe_next(request)
+    response = redirect(otherwise if otherwise and wanted == reverse("home") else wanted)
     cookies.put(response, pair)
     if devices.per_device():
         cookies.put_device(response, cookies.device_of(request))

@@ -49,7 +49,7 @@ def register(request: HttpRequest) -> HttpResponse:
             values = forms.fields(request, "username", "nickname", "password")
             values["email"] = request.POST.get("email", "").strip()
             _user, pair = flow.sign_up(request, **values, client=forms.browser(request))
-            return forms.entered(request, pair)
+            return forms.entered(request, pair, reverse("welcome"))
         except forms.SHOWN as found:
             error = found
     return forms.form(request, "accounts/register.html", ("username", "nickname", "email"), error)

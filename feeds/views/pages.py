@@ -29,6 +29,8 @@ from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
+# Below this number of follows the home page asks whether to show the first steps.
+FEW_FOLLOWS = 5
 COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
 # These show the composer again.
 COMPOSER_ERRORS = (
@@ -72,6 +74,7 @@ def home(request: PageRequest) -> HttpResponseBase:
     if cursor is None:
         actions.mark_first_page_read(request.user.pk, page.items, reading.known_mark)
     context = {"posts": page.items, "next": page.next, "is_first_page": cursor is None}
+    context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
     if cursor is None and not page.items and not reading.reader.follows:
         suggested = queries.recommended(request.user, None, PAGE_SIZE)
         context["suggested"] = _posts(request, suggested)["posts"]

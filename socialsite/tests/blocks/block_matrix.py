@@ -123,7 +123,7 @@ NOBODY: dict[str, str] = {
         (
             *("login", "login/code", "register", "logout", "recover", "recover/choose"),
             *("recover/<str:token>", "email/<str:token>", "email/confirm", "settings/email"),
-            *("settings/password", "settings/devices"),
+            *("settings/password", "settings/devices", "welcome/skip"),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
         ),
@@ -326,6 +326,7 @@ PAGES: dict[str, list[Call]] = {
     ],
     "drafts/<str:draft_id>/publish": [Of("post", "drafts/{draft_id}/publish", by=OWNER)],
     "drafts/<str:draft_id>/delete": [Of("post", "drafts/{draft_id}/delete", by=OWNER)],
+    "welcome": [Shows("get", "welcome", sees=("{third_name}",), by=("stranger",))],
     "suggestions": [Shows("get", "suggestions", sees=("{third_name}",), by=("stranger",))],
     "suggestions/<str:user_id>/dismiss": [Alike("post", "suggestions/{hidden}/dismiss")],
     # --- pages: interactions --------------------------------------------------------------------
