@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from feeds.fanout import tiers
 from feeds.home import hydration
@@ -67,6 +67,38 @@ def profile_posts(
     return found.with_items(_cards(viewer, [position.id for position in found.items]))
 
 
+def media_posts(viewer: "Viewer", author_id: int, cursor: Position | None, size: int) -> Page[Card]:
+    """Return a page of one author's posts with pictures or a video; not of reposts.
+
+    The author's posts are read in order, so a page costs a bounded number of queries; between
+    hundreds of posts without media it may be short.
+    """
+    cards = Hydration(reader_of(_id(viewer))).cards
+
+    def fetch(ids: list[int], most: int) -> dict[int, Card]:
+        having = _with_media(ids)
+        return cards([ident for ident in ids if ident in having], most)
+
+    runs = page_filling.walk(partial(places_of, author_id), cursor, size + 1)
+    return page_filling.fill(fetch, runs, size)
+
+
+def places_of(author_id: int, cursor: Position | None, count: int) -> list[Position]:
+    """Return the places of an author's next posts; whether a reader may see them is not asked."""
+    posts = Post.objects.filter(author_id=author_id, is_deleted=False)
+    return page_filling.newest(posts, "id", cursor, count)
+
+
+def _with_media(ids: Collection[int]) -> set[int]:
+    has_media = Q(kind=Kind.VIDEO) | ~Q(content_row__images=[])
+    return set(Post.objects.filter(has_media, pk__in=ids).values_list("pk", flat=True))
+
+
+def visible_cards(viewer: "Viewer", ids: Sequence[int]) -> dict[int, Card]:
+    """Return those of these posts that the reader may see, by id."""
+    return Hydration(reader_of(_id(viewer))).cards(ids) if ids else {}
+
+
 @compiled
 def _profile_places(
     viewer_id: int | None, author_id: int, cursor: Position | None, *, limit: int
@@ -90,7 +122,7 @@ def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Ca
 
 
 def page_of(
-    viewer: "User",
+    viewer: "Viewer",
     run: Callable[[Position | None, int], list[Position]],
     cursor: Position | None,
     size: int,
@@ -101,7 +133,7 @@ def page_of(
     `run(cursor, size)` gives the next places of the list after the cursor; the id of a place is a
     post's.
     """
-    cards = Hydration(reader_of(viewer.pk), companion).cards
+    cards = Hydration(reader_of(_id(viewer)), companion).cards
     return page_filling.fill(cards, page_filling.walk(run, cursor, size + 1), size)
 
 

@@ -96,6 +96,37 @@ class HistorySerializer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
 
 
+class CommentedSerializer(serializers.Serializer[Any]):
+    """The post that a comment belongs to."""
+
+    id = serializers.CharField()
+    author = AuthorSerializer()
+    preview = serializers.CharField(allow_blank=True, help_text="beginning of its title or text")
+
+
+class WrittenSerializer(serializers.Serializer[Any]):
+    """A comment on the profile of its author."""
+
+    id = serializers.CharField()
+    content = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    post = CommentedSerializer()
+
+
+class EntrySerializer(serializers.Serializer[Any]):
+    """A post or a comment; the other is null."""
+
+    post = PostSerializer(allow_null=True)
+    comment = WrittenSerializer(allow_null=True)
+
+
+class EntryPageSerializer(serializers.Serializer[Any]):
+    """A page of posts and comments, newest first."""
+
+    items = EntrySerializer(many=True)
+    next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
+
+
 class NewCountSerializer(serializers.Serializer[Any]):
     """The number of posts newer than the reader's read mark."""
 

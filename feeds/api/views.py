@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.permissions import AllowAny, IsAuthenticatedOrReadOnly
 from rest_framework.request import Request
@@ -11,11 +12,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts import queries as accounts_queries
+from accounts.models import User
 from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
 from feeds.api.serializers import (
     EditSerializer,
+    EntryPageSerializer,
     HistorySerializer,
     NewCountSerializer,
     NewPostSerializer,
@@ -34,7 +37,7 @@ from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import dumps
 from socialsite.core.http.openapi_parameters import FEED_PAGE, IDEMPOTENCY_KEY, LIST_PAGE
-from socialsite.core.http.pagination import Page
+from socialsite.core.http.pagination import Page, Position
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS
 
@@ -188,20 +191,74 @@ class Recommended(APIView):
         return Response(_bodies(request.user, queries.recommended(request.user, cursor, size)))
 
 
-class UserPosts(APIView):
-    """One author's posts."""
+KIND = OpenApiParameter(
+    "kind", str, enum=["all", "media"], description="`media`: with pictures or a video"
+)
+
+
+class OfPerson(APIView):
+    """What one person wrote or likes."""
 
     permission_classes = [AllowAny]
     takes = {"GET": READS}
+
+    def read(self, request: Request, user_id: str) -> tuple[User, Position | None, int]:
+        """Return the person, cursor and size; raises UserNotFound if one blocks the other."""
+        person = accounts_queries.by_id(api.parse_id(user_id))
+        if relations_queries.is_blocked(request.user.pk, person.pk):
+            raise errors.UserNotFound
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        return person, cursor, size
+
+
+class UserPosts(OfPerson):
+    """One author's posts."""
+
+    @extend_schema(
+        parameters=[*PAGE_PARAMETERS, KIND],
+        responses={200: PostPageSerializer, 400: Errors, 404: Errors},
+    )
+    def get(self, request: Request, user_id: str) -> Response:
+        """Return a page of the posts of one person, all kinds or those with media."""
+        author, cursor, size = self.read(request, user_id)
+        kind = request.GET.get("kind", "all")
+        if kind not in ("all", "media"):
+            raise errors.InvalidInput(fields={"kind": [_("Must be all or media.")]})
+        read = queries.media_posts if kind == "media" else queries.profile_posts
+        return Response(_bodies(request.user, read(request.user, author.pk, cursor, size)))
+
+
+class UserReplies(OfPerson):
+    """One person's posts and comments."""
+
+    @extend_schema(
+        parameters=PAGE_PARAMETERS, responses={200: EntryPageSerializer, 400: Errors, 404: Errors}
+    )
+    def get(self, request: Request, user_id: str) -> Response:
+        """Return a page of a person's posts and comments, newest first."""
+        author, cursor, size = self.read(request, user_id)
+        page = interactions_queries.posts_and_replies(request.user, author.pk, cursor, size)
+        items = [
+            {"post": None if one["post"] is None else body(one["post"]), "comment": one["comment"]}
+            for one in page.items
+        ]
+        return Response({"items": items, "next": page.next})
+
+
+class UserLikes(OfPerson):
+    """The posts that one person likes."""
 
     @extend_schema(
         parameters=PAGE_PARAMETERS, responses={200: PostPageSerializer, 400: Errors, 404: Errors}
     )
     def get(self, request: Request, user_id: str) -> Response:
-        """Return a page of the posts of one person, all kinds."""
-        author = accounts_queries.by_id(api.parse_id(user_id))
-        viewer = request.user
-        if relations_queries.is_blocked(viewer.pk if viewer.is_authenticated else None, author.pk):
-            raise errors.UserNotFound
-        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
-        return Response(_bodies(viewer, queries.profile_posts(viewer, author.pk, cursor, size)))
+        """Return a page of the posts that a person likes, newest post first.
+
+        404 unless the person shows their likes, or is the requesting one.
+        """
+        person, cursor, size = self.read(request, user_id)
+        if person.pk != request.user.pk and not person.likes_shown:
+            raise errors.NotFound
+        page = interactions_queries.liked_posts(request.user, person.pk, cursor, size)
+        items = [body(card) for card in page.items]
+        return Response({"items": items, "next": page.next})

@@ -8,6 +8,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import queries as accounts_queries
@@ -92,19 +93,45 @@ def recommended(request: PageRequest) -> HttpResponse:
 @require_safe
 @takes(GET=READS)
 def profile(request: PageRequest, username: str) -> HttpResponse:
-    """One person and their posts."""
+    """One person, and in tabs their posts, replies, media, and likes if they show them."""
     user = accounts_queries.by_name(username)
     person = relations_queries.profile(request.user, user)
-    blocking = person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING")
-    page: Page[Card] = Page([], None)
-    if blocking:
-        person |= accounts_queries.bare_profile()
-    else:
-        person |= accounts_queries.profile_of(user)
-        ident = user.pk
-        page = queries.profile_posts(request.user, ident, _cursor(request), PAGE_SIZE)
-        person["counts"]["posts"] = queries.post_counts([ident]).get(ident, 0)
-    return _page(request, "feeds/profile.html", _posts(request, page) | {"profile": person})
+    if person["relation"] in ("BLACKLISTING", "BI_BLACKLISTING"):
+        bare: dict[str, Any] = {
+            "profile": person | accounts_queries.bare_profile(),
+            "posts": [],
+            "next": None,
+        }
+        return render(request, "feeds/profile.html", bare | {"tab": "posts", "tabs": ()})
+    person |= accounts_queries.profile_of(user)
+    tabs = _tabs(request.user.pk == user.pk or user.likes_shown)
+    tab = request.GET.get("tab", "")
+    tab = tab if tab in dict(tabs) else "posts"
+    page = _of_tab(request.user, user.pk, tab, _cursor(request))
+    person["counts"]["posts"] = queries.post_counts([user.pk]).get(user.pk, 0)
+    context: dict[str, Any] = {"profile": person, "posts": page.items, "next": page.next}
+    context |= {"tab": tab, "tabs": tabs}
+    if tab != "posts":
+        context["more"] = f"?tab={tab}&"
+    if tab == "replies" and request.htmx and "cursor" in request.GET:
+        return render(request, "feeds/_replies_page.html", context)
+    return _page(request, "feeds/profile.html", context)
+
+
+def _tabs(with_likes: bool) -> list[tuple[str, str]]:
+    """Return the tabs of a profile with their words."""
+    tabs = [("posts", _("Posts")), ("replies", _("Posts and replies")), ("media", _("Media"))]
+    return [*tabs, ("likes", _("Likes"))] if with_likes else tabs
+
+
+def _of_tab(viewer: Any, person_id: int, tab: str, cursor: Position | None) -> Page[Any]:
+    if tab == "replies":
+        return interactions_queries.posts_and_replies(viewer, person_id, cursor, PAGE_SIZE)
+    if tab == "likes":
+        return interactions_queries.liked_posts(viewer, person_id, cursor, PAGE_SIZE)
+    read = queries.media_posts if tab == "media" else queries.profile_posts
+    page = read(viewer, person_id, cursor, PAGE_SIZE)
+    return page.with_items(interactions_queries.decorate(viewer, page.items))
 
 
 @require_safe

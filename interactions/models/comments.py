@@ -51,6 +51,8 @@ class Comment(models.Model):
                 fields=["subject", "author", "root", "parent", "deleted"], name="ix_thread_author"
             ),
             models.Index(fields=["parent", "position", "id"], name="ix_answers"),
+            # The comments of a person, for their profile.
+            models.Index(fields=["author", "position", "id"], name="ix_comment_author"),
         ]
 
     def __str__(self) -> str:

@@ -27,6 +27,7 @@ from interactions.queries.notifications import (
     preferences,
     unread_count,
 )
+from interactions.queries.of_person import liked_posts, posts_and_replies
 from interactions.queries.threads import Sort
 
 __all__ = [
@@ -43,9 +44,11 @@ __all__ = [
     "comments",
     "decorate",
     "discussion",
+    "liked_posts",
     "likers",
     "notifications",
     "number_of",
+    "posts_and_replies",
     "preferences",
     "replies",
     "thread_of",

@@ -157,6 +157,16 @@ MATRIX: dict[str, list[Call]] = {
         Of("get", "users/{hidden}/posts?size=20", sees=("post", "private"), by=ALL),
         Shows("get", "users/{third}/posts", sees=("post", "nickname"), by=ALL),
         Shows("get", "users/{me}/posts", sees=("one's own",)),
+        Of("get", "users/{hidden}/posts?kind=media", sees=('"items"',), by=ALL),
+    ],
+    "users/<str:user_id>/replies": [
+        Of("get", "users/{hidden}/replies?size=20", sees=("mention", "comment"), by=ALL),
+        Shows("get", "users/{third}/replies", sees=("post", "nickname"), by=ALL),
+    ],
+    "users/<str:user_id>/likes": [
+        Of("get", "users/{hidden}/likes?size=20", sees=("of somebody else",), by=ALL),
+        Shows("get", "users/{third}/likes?size=20", sees=("post", "nickname"), by=ALL),
+        Shows("get", "users/{me}/likes?size=20", sees=("post", "nickname")),
     ],
     "posts/<str:post_id>": [
         Of("get", "posts/{post_id}", sees=("post", *NAMES), by=ALL),
@@ -273,6 +283,11 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "@{username}", sees=("post", "private"), by=ALL, names=("blocker",)),
         Of("get", "@{username}", sees=("nickname",), by=(*ALL, "blocker"), names=("blocker",)),
         Shows("get", "@{third_name}", sees=("post", "nickname"), by=ALL),
+        Of("get", "@{username}?tab=replies", sees=("comment",), by=ALL, names=("blocker",)),
+        Of("get", "@{username}?tab=media", sees=("nickname",), by=ALL, names=("blocker",)),
+        Of("get", "@{username}?tab=likes", sees=("nickname",), by=ALL, names=("blocker",)),
+        Shows("get", "@{third_name}?tab=replies", sees=("post", "nickname"), by=ALL),
+        Shows("get", "@{third_name}?tab=likes", sees=("post", "nickname"), by=ALL),
     ],
     # Errors are shown above the home feed.
     "posts": [

@@ -60,6 +60,7 @@ class World:
         self.marks = {**names, "hidden": str(self.hidden.pk)}
         for person in (self.hidden, self.gone, self.third):
             RecommendedAuthor.objects.create(author=person)
+            accounts_actions.edit_profile(person, likes_shown=True)
         self.of_gone = [self.gone.username, self.gone.nickname, str(self.gone.pk)]
         for reader in people:
             post = feeds_actions.publish(reader, content="one's own")
