@@ -182,9 +182,14 @@ class ChunksInline(admin.TabularInline):
 class DraftAdmin(ReadOnlyAdmin):
     """Drafts without their words, which are their authors' own."""
 
-    list_display = ("id", "author_id", "kind", "publish_time", "failed_time", "changed")
+    list_display = ("id", "written_by", "kind", "publish_time", "failed_time", "changed")
     fields = readonly_fields = list_display
-    search_fields = ("=id", "=author_id")
+    search_fields = ("=id", "=author__id")
+
+    @admin.display(description=gettext_lazy("author"))
+    def written_by(self, row: Draft) -> str:
+        """Return the id of the author."""
+        return str(row.author_id)
 
     @admin.display(description=gettext_lazy("publish time"))
     def publish_time(self, row: Draft) -> str:

@@ -13,6 +13,7 @@ from accounts.models import User
 from accounts.tokens.requests import PageRequest
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
+from feeds.home.hydration import Image
 from feeds.views import pages
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
@@ -79,7 +80,7 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
     try:
         request_budgets.spend(request)
         time = None if wants_post else _publish_time(request)
-        kept = [int(ident) for ident in _kept(request, found)]
+        kept = [int(image["id"]) for image in _kept(request, found)]
         images = kept + pages.new_pictures(request, me, pages.chosen_files(request))
         new = {**values, "images": images, "publish_at": time}
         made = actions.replace(me, int(found["id"]), new) if found else actions.create(me, new)
@@ -88,8 +89,7 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
             actions.publish(me, made.pk)
     except ERRORS as error:
         shown = {**values, "publish_at": request.POST.get("publish_at", "")}
-        kept = set(_kept(request, found))
-        shown["images"] = [one for one in found["images"] if one["id"] in kept] if found else []
+        shown["images"] = _kept(request, found)
         answer = _form(request, found, shown, pages.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:
@@ -107,10 +107,10 @@ def _form(
     return render(request, "feeds/draft.html", context, status=status)
 
 
-def _kept(request: PageRequest, found: DraftCard | None) -> list[str]:
-    """Return the ids of the draft's pictures that the form keeps."""
+def _kept(request: PageRequest, found: DraftCard | None) -> list[Image]:
+    """Return the draft's pictures that the form keeps."""
     kept = request.POST.getlist("keep")
-    return [one["id"] for one in found["images"] if one["id"] in kept] if found else []
+    return [image for image in found["images"] if image["id"] in kept] if found else []
 
 
 def _publish_time(request: PageRequest) -> int | None:

@@ -341,8 +341,8 @@ PAGES: dict[str, list[Call]] = {
     ],
     "drafts/<str:draft_id>/publish": [Of("post", "drafts/{draft_id}/publish", by=OWNER)],
     "drafts/<str:draft_id>/delete": [Of("post", "drafts/{draft_id}/delete", by=OWNER)],
-    "welcome": [Shows("get", "welcome", sees=("{third_name}",), by=("stranger",))],
-    "suggestions": [Shows("get", "suggestions", sees=("{third_name}",), by=("stranger",))],
+    "welcome": [Shows("get", "welcome", sees=("username", "nickname"), by=("stranger",))],
+    "suggestions": [Shows("get", "suggestions", sees=("username", "nickname"), by=("stranger",))],
     "suggestions/<str:user_id>/dismiss": [Alike("post", "suggestions/{hidden}/dismiss")],
     # --- pages: interactions --------------------------------------------------------------------
     "posts/<str:post_id>/like": [
