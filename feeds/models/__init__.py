@@ -1,0 +1,45 @@
+"""Tables: posts, drafts, inboxes and deliveries.
+
+Writes belong to `feeds.actions` and the rooms of the app, reads for pages and the API to
+`feeds.queries`.
+"""
+
+from feeds.models.drafts import Draft, DraftImage
+from feeds.models.fanouts import AuthorHead, FanOut, FanOutChunk, FeedCheck
+from feeds.models.inboxes import InboxEdge, InboxEntry, InboxState
+from feeds.models.posts import (
+    KIND_MAX,
+    VISIBILITY_MAX,
+    Kind,
+    Mode,
+    Post,
+    PostContent,
+    PostImage,
+    PostQuerySet,
+    PostVersion,
+    RecommendedAuthor,
+    Visibility,
+)
+
+__all__ = [
+    "KIND_MAX",
+    "VISIBILITY_MAX",
+    "AuthorHead",
+    "Draft",
+    "DraftImage",
+    "FanOut",
+    "FanOutChunk",
+    "FeedCheck",
+    "InboxEdge",
+    "InboxEntry",
+    "InboxState",
+    "Kind",
+    "Mode",
+    "Post",
+    "PostContent",
+    "PostImage",
+    "PostQuerySet",
+    "PostVersion",
+    "RecommendedAuthor",
+    "Visibility",
+]

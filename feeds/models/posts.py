@@ -1,0 +1,198 @@
+"""Posts, their words, versions and pictures; the authors that staff recommend.
+
+`Post` is an author's outbox: an index row in which only `is_deleted` and `visibility` ever change.
+The text is in `PostContent`, its former versions are in `PostVersion`.
+"""
+
+from typing import Any, ClassVar
+
+from django.db import models
+from django.utils.translation import gettext_lazy
+
+from feeds.models.keys import user_key
+from socialsite.core.ids import new_id
+from socialsite.core.media import video_links
+from socialsite.core.models import Media
+
+KIND_MAX, VISIBILITY_MAX = 8, 9
+
+
+class Kind(models.TextChoices):
+    """The kind of a post."""
+
+    MICRO = "micro"
+    ARTICLE = "article"
+    VIDEO = "video"
+    REPOST = "repost"
+
+
+class Visibility(models.TextChoices):
+    """The audience of a post, besides its author: the only list of the levels, the widest first.
+
+    `feeds.visibility` decides by them; pages and the API show and accept them.
+    """
+
+    PUBLIC = "public"
+    FOLLOWERS = "followers"
+
+
+class Mode(models.IntegerChoices):
+    """The recipients of the push; fixed at publish, even if the author gains followers."""
+
+    ALL = 0
+    ACTIVE = 1
+    NONE = 2
+
+
+class PostQuerySet(models.QuerySet["Post"]):
+    """Composable filters over posts."""
+
+    def alive(self) -> "PostQuerySet":
+        """Exclude deleted posts and posts of banned or closed accounts."""
+        return self.filter(
+            is_deleted=False, author__banned_at__isnull=True, author__deleted_at__isnull=True
+        )
+
+    def newest_first(self) -> "PostQuerySet":
+        """Sort in feed order: (position, id) descending."""
+        return self.order_by("-position", "-id")
+
+
+class Post(models.Model):
+    """The index row of one post. (position, id) is its place in every feed."""
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    author = user_key()
+    kind = models.CharField(max_length=KIND_MAX, choices=Kind.choices, default=Kind.MICRO)
+    # The original of a repost: never a repost itself.
+    ref_post = models.ForeignKey(
+        "self", models.DO_NOTHING, null=True, db_constraint=False, db_index=False, related_name="+"
+    )
+    visibility = models.CharField(
+        max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    # Publish time by the database's clock, Unix ms.
+    position = models.BigIntegerField()
+    is_deleted = models.BooleanField(default=False)
+    mode = models.PositiveSmallIntegerField(choices=Mode.choices, default=Mode.ALL)
+
+    objects = PostQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = gettext_lazy("post")
+        verbose_name_plural = gettext_lazy("posts")
+        indexes = [
+            models.Index(fields=["author", "position", "id"], name="ix_outbox"),
+            # All columns that a scan reads of a post. (They are not in `ix_outbox`: a backfill
+            # locks posts by that index, and a deletion would have to change its entries, so that
+            # each waits for the other.)
+            models.Index(fields=["position", "id", "author", "is_deleted"], name="ix_newest"),
+            models.Index(fields=["author", "ref_post"], name="ix_reposts"),
+            # The reposts of one post, which the stored count is compared with.
+            models.Index(fields=["ref_post", "is_deleted"], name="ix_reposted"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+
+class PostContent(models.Model):
+    """The text and pictures of a post, separate from its index row.
+
+    Actions check the maxima; the API's schema and the forms take them from here.
+    """
+
+    TITLE_MAX, IMAGES_MAX = 120, 9
+    # The maximum length of a text, by the kind of the post.
+    TEXT_MAX: ClassVar[dict[str, int]] = {
+        Kind.MICRO: 2000,
+        Kind.ARTICLE: 50_000,
+        Kind.VIDEO: 2000,
+        Kind.REPOST: 2000,
+    }
+
+    post = models.OneToOneField(
+        Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
+    )
+    title = models.CharField(max_length=TITLE_MAX, blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
+    images = models.JSONField(default=list)
+    video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
+    # Rises with each edit of the words, the pictures or the audience.
+    version = models.PositiveIntegerField(default=1)
+    edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
+
+    def __str__(self) -> str:
+        return self.title or self.content[:40]
+
+    def picture_ids(self) -> list[int]:
+        """Return the ids of the pictures in their order."""
+        return [int(image["id"]) for image in self.images]
+
+    @staticmethod
+    def image_of(item: Media) -> dict[str, Any]:
+        """Return the entry of a picture in `images`."""
+        return {
+            "id": str(item.pk),
+            "name": item.name,
+            "thumb": item.thumb_name,
+            "width": item.width,
+            "height": item.height,
+            "alt": item.alt,
+        }
+
+
+class PostVersion(models.Model):
+    """The words of a former version of a post that is not deleted."""
+
+    id = models.BigAutoField(primary_key=True)
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    version = models.PositiveIntegerField()
+    title = models.CharField(max_length=PostContent.TITLE_MAX, blank=True, default="")
+    content = models.TextField(blank=True, default="")
+    edited_at = models.BigIntegerField(
+        null=True, help_text="when it became the present version, Unix ms; empty for the first"
+    )
+
+    class Meta:
+        verbose_name = gettext_lazy("former version of a post")
+        verbose_name_plural = gettext_lazy("former versions of posts")
+        constraints = [models.UniqueConstraint(fields=["post", "version"], name="uk_post_version")]
+
+    def __str__(self) -> str:
+        return f"{self.post_id} version {self.version}"
+
+
+class PostImage(models.Model):
+    """Links a picture to a post that shows it: readers of the post may see the picture's file.
+
+    `PostContent.images` has the pictures of a post in order.
+    """
+
+    pk = models.CompositePrimaryKey("media_id", "post")
+    media_id = models.BigIntegerField()
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="pictures"
+    )
+
+    def __str__(self) -> str:
+        return f"{self.media_id} in {self.post_id}"
+
+
+class RecommendedAuthor(models.Model):
+    """An author picked by staff; the recommended feed shows their posts."""
+
+    author = models.OneToOneField(
+        "accounts.User", models.CASCADE, primary_key=True, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name = gettext_lazy("recommended author")
+        verbose_name_plural = gettext_lazy("recommended authors")
+
+    def __str__(self) -> str:
+        return str(self.author)
