@@ -48,6 +48,14 @@ class Commented(_CommentEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class CommentEdited(_CommentEvent):
+    """The comment has this version now; `named` are the people whom it named before."""
+
+    version: int
+    named: list[int]
+
+
+@dataclass(frozen=True, slots=True)
 class CommentPinned(_CommentEvent):
     """The post's author pinned the comment; `author_id` is the comment's author."""
 

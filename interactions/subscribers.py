@@ -12,6 +12,7 @@ from interactions.events import (
     Bookmarked,
     CommentDeleted,
     Commented,
+    CommentEdited,
     CommentPinned,
     CommentSettingsChanged,
     CommentUnpinned,
@@ -126,6 +127,12 @@ def notify_of_like(event: Liked | Unliked) -> None:
 def notify_of_comment(event: Commented | CommentDeleted) -> None:
     """Notify the author of the post, the person answered, and the people named."""
     causes.of_comment(event.id)
+
+
+@on(CommentEdited)
+def notify_of_comment_edit(event: CommentEdited) -> None:
+    """Notify people whom an edited comment names now; take it back from those it does not name."""
+    causes.of_comment(event.id, event.named)
 
 
 @on(CommentPinned, CommentUnpinned)

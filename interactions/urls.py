@@ -27,6 +27,7 @@ urlpatterns = [
     path("comments/<str:comment_id>/reply", threads.comment_reply, name="comment_reply"),
     path("comments/<str:comment_id>/replies", threads.comment_replies, name="comment_replies"),
     path("comments/<str:comment_id>/pin", threads.comment_pin, name="comment_pin"),
+    path("comments/<str:comment_id>/edit", comments.comment_edit, name="comment_edit"),
     path("comments/<str:comment_id>/delete", comments.comment_delete, name="comment_delete"),
     path("notifications", notifications.notifications, name="notifications"),
     path("notifications/read", notifications.notifications_read, name="notifications_read"),

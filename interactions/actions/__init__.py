@@ -5,7 +5,7 @@ Likes, reposts and bookmarks of one object wait neither for that lock nor for ea
 """
 
 from interactions.actions.bookmarks import bookmark, unbookmark
-from interactions.actions.comments import comment, delete_comment
+from interactions.actions.comments import comment, delete_comment, edit_comment
 from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
@@ -35,6 +35,7 @@ __all__ = [
     "delete_comment",
     "delete_reported",
     "dismiss_reports",
+    "edit_comment",
     "ensure_subject",
     "fold_counts",
     "like",

@@ -1,4 +1,4 @@
-"""Create and delete comments.
+"""Create, edit and delete comments.
 
 `Subject.comment_count` and `Comment.reply_count` change in the transaction of the comment, and only
 if its row was really written.
@@ -16,11 +16,18 @@ from feeds import queries as feeds_queries
 from interactions import cache, queries
 from interactions.actions.pins import remove_pin
 from interactions.actions.subjects import locked_subject
-from interactions.events import CommentDeleted, Commented
+from interactions.events import CommentDeleted, Commented, CommentEdited
 from interactions.models import Comment, CommentContent, Subject
+from interactions.notifying.mentions import usernames
 from socialsite.core import db
 from socialsite.core.events import publish
-from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput, NotFound
+from socialsite.core.http.errors import (
+    CommentsClosed,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StaleVersion,
+)
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:
@@ -72,6 +79,44 @@ def comment(
         Comment.objects.filter(pk=parent.pk).update(attrs=bit)
     publish(Commented(id=made.pk, post_id=post_id, author_id=user.pk, parent_id=parent_id))
     return made
+
+
+@db.atomic
+def edit_comment(user: "User", comment_id: int, content: str, version: int) -> None:
+    """Change the text of one's comment, if it still has this version. Publishes CommentEdited.
+
+    An edit that changes nothing keeps the version; a pinned comment stays pinned. Raises
+    InvalidInput (`content`), NotFound if there is no such comment for the person or it is deleted,
+    Forbidden if it is somebody else's, CommentsClosed, StaleVersion.
+    """
+    words = _words(content)
+    found, post = queries.visible_comment(user, comment_id)
+    if found.author_id != user.pk:
+        raise Forbidden
+    if locked_subject(post.pk).status in CLOSED:
+        raise CommentsClosed
+    comment = Comment.objects.select_for_update().get(pk=comment_id)
+    if comment.deleted:
+        raise NotFound
+    text = CommentContent.objects.get(pk=comment_id)
+    if text.version != version:
+        raise StaleVersion
+    if text.content == words:
+        return
+    named = accounts_queries.ids_by_name(usernames(text.content)).values()
+    text.content, text.version = words, version + 1
+    text.edited_at = max(db.now_ms(), text.edited_at or comment.position)
+    text.save(update_fields=["content", "version", "edited_at"])
+    publish(
+        CommentEdited(
+            id=comment_id,
+            post_id=post.pk,
+            author_id=user.pk,
+            parent_id=comment.parent_id,
+            version=text.version,
+            named=sorted(named),
+        )
+    )
 
 
 @db.atomic

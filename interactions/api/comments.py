@@ -14,6 +14,7 @@ from interactions import actions, queries
 from interactions.api.serializers import (
     CommentPageSerializer,
     CommentSerializer,
+    EditCommentSerializer,
     NewCommentSerializer,
     body,
 )
@@ -103,7 +104,25 @@ class Replies(APIView):
 class OneComment(APIView):
     """One comment."""
 
-    takes = {"DELETE": (budgets.DELETE,)}
+    takes = {"PATCH": (budgets.EDIT,), "DELETE": (budgets.DELETE,)}
+
+    @extend_schema(
+        request=EditCommentSerializer,
+        responses={
+            200: CommentSerializer,
+            400: Errors,
+            401: Errors,
+            403: Errors,
+            404: Errors,
+            409: Errors,
+            429: Errors,
+        },
+    )
+    def patch(self, request: PersonRequest, comment_id: str) -> Response:
+        """Edit one's own comment, while one sees the post and its comments are open."""
+        ident = api.parse_id(comment_id)
+        actions.edit_comment(request.user, ident, **api.read(EditCommentSerializer, request.data))
+        return Response(_one(request, ident))
 
     @extend_schema(responses={204: None, 400: Errors, 401: Errors, 403: Errors, 404: Errors})
     def delete(self, request: PersonRequest, comment_id: str) -> Response:

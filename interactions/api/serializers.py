@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from feeds.actions import REPOST_MAX
-from feeds.api.serializers import AuthorSerializer
+from feeds.api.serializers import VERSION_MAX, AuthorSerializer
 from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
@@ -65,6 +65,10 @@ class CommentSerializer(serializers.Serializer[Any]):
     author = AuthorSerializer(allow_null=True)
     content = serializers.CharField(allow_blank=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
+    version = serializers.IntegerField(help_text="1, and one more after each edit")
+    edited_at = serializers.CharField(
+        allow_null=True, help_text="of the last edit, as `created_at`; null until the first"
+    )
     like_count = serializers.IntegerField()
     reply_count = serializers.IntegerField(
         help_text="replies you may see: for a root its whole thread, for a reply its direct replies"
@@ -108,6 +112,19 @@ class NewCommentSerializer(serializers.Serializer[Any]):
     )
     parent = serializers.CharField(  # type: ignore[assignment]  # a field may be named so
         required=False, allow_null=True, help_text="id of the comment this one answers"
+    )
+
+
+class EditCommentSerializer(serializers.Serializer[Any]):
+    """Input of PATCH comments/{id}; the action checks the text."""
+
+    content = serializers.CharField(
+        allow_blank=True,
+        trim_whitespace=False,
+        help_text=f"1 to {CommentContent.TEXT_MAX} characters",
+    )
+    version = serializers.IntegerField(
+        min_value=1, max_value=VERSION_MAX, help_text="the version that the edit is based on"
     )
 
 

@@ -68,6 +68,9 @@ class CommentContent(models.Model):
         Comment, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
     )
     content = models.TextField()
+    # Rises with each edit.
+    version = models.PositiveIntegerField(default=1)
+    edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
 
     def __str__(self) -> str:
         return self.content[:40]

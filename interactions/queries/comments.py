@@ -51,6 +51,8 @@ class CommentCard(TypedDict):
     author: dict[str, Any] | None
     content: str
     created_at: str
+    version: int
+    edited_at: str | None
     like_count: int
     reply_count: int
     liked: bool
@@ -154,6 +156,8 @@ def written(author: "User", made: Comment) -> CommentCard:
         "deleted": False,
         "attrs": made.attrs,
         "content_row__content": made.content_row.content,
+        "content_row__version": made.content_row.version,
+        "content_row__edited_at": made.content_row.edited_at,
     }
     return _hydrated(author.pk, [row], None, None)[0]
 
@@ -258,6 +262,7 @@ def _card(
     row: Row, people: dict[int, Any], liked: bool, reply_count: int, viewer_id: int | None
 ) -> CommentCard:
     attrs, author = row["attrs"], people.get(row["author_id"])
+    edited_at = row["content_row__edited_at"]
     # An account closed since the rows were read counts as gone too.
     gone = row["deleted"] or author is None
     return CommentCard(
@@ -267,6 +272,8 @@ def _card(
         author=None if gone else author,
         content="" if gone else row["content_row__content"],
         created_at=iso(row["position"]),
+        version=row["content_row__version"],
+        edited_at=None if gone or edited_at is None else iso(edited_at),
         like_count=0 if gone else row["likes"],
         reply_count=reply_count,
         liked=liked and not gone,

@@ -43,6 +43,8 @@ _COLUMNS = (
     "deleted",
     "attrs",
     "content_row__content",
+    "content_row__version",
+    "content_row__edited_at",
 )
 
 

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 FIELDS = {
     *("id", "root_id", "parent_id", "author", "content", "created_at", "like_count"),
+    *("version", "edited_at"),
     *("reply_count", "liked", "pinned", "author_liked", "author_replied", "deleted"),
 }
 

@@ -159,6 +159,8 @@ def test_a_comment_shows_all_that_the_design_names(post, author, reader) -> None
             "bio": "",
         },
         "content": "root",
+        "version": 1,
+        "edited_at": None,
         "like_count": 2,
         "reply_count": 1,
         "liked": True,

@@ -1,11 +1,11 @@
-"""Create and delete comments."""
+"""Create, edit and delete comments."""
 
 from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.tokens.requests import PageRequest
@@ -16,7 +16,7 @@ from interactions.views.threads import thread_context
 from socialsite.core.http import api, errors
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.rate_limits import budgets, request_budgets
-from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.rate_limits.request_budgets import READS, takes
 
 
 @require_POST
@@ -88,6 +88,47 @@ def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) ->
         "sort": sort_of(request),
     }
     return render(request, "interactions/_thread.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(in_form=True, GET=READS, POST=(budgets.EDIT,))
+def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
+    """Edit one's own comment; errors are shown at the field, and the typed text is kept.
+
+    If the comment was changed meanwhile, its present text is shown beside the typed one.
+    """
+    user = member(request)
+    ident = api.parse_id(comment_id)
+    comment = queries.comment(user, ident)
+    if not comment["mine"]:
+        raise errors.NotFound if comment["deleted"] else errors.Forbidden
+    context: dict[str, Any] = {
+        "comment": comment,
+        "content": comment["content"],
+        "version": comment["version"],
+        "form_errors": {},
+        "present": None,
+    }
+    if request.method != "POST":
+        return render(request, "interactions/edit.html", context)
+    context["content"] = request.POST.get("content", "")
+    try:
+        version = api.parse_id(request.POST.get("version", ""), "version")
+        request_budgets.spend(request)
+        actions.edit_comment(user, ident, context["content"], version)
+    except errors.StaleVersion as error:
+        present = queries.comment(user, ident)
+        context |= {"present": present, "version": present["version"]}
+        return render(request, "interactions/edit.html", context, status=error.status)
+    except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
+        wrong = (error.fields or {}).get("content")
+        context |= {
+            "version": request.POST.get("version", ""),
+            "form_errors": {"content": wrong} if wrong else {"__all__": [error.detail]},
+        }
+        return refused(request, "interactions/edit.html", context, error)
+    shown = comment["root_id"] or comment["id"]
+    return see(reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
 
 
 @require_POST

@@ -193,15 +193,19 @@ def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -
         if comment["id"] == c["reply"]:
             made.append(str(comment_item(comment, c)))
             continue
-        when = _since(comment["created_at"], now, language)
-        parts = (orjson.dumps(comment), orjson.dumps({**shared, "when": when}))
+        times = {"when": _since(comment["created_at"], now, language), "edited": ""}
+        if comment["edited_at"]:
+            times["edited"] = _since(comment["edited_at"], now, language)
+        parts = (orjson.dumps(comment), orjson.dumps({**shared, **times}))
         made.append(_part(language, "interactions/_comment.html", "item", *parts)[1])
     return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
 
 
 def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any) -> Markup:
     """Return one comment, with its replies if they are given."""
-    c = {**c, "when": timesince_short(comment["created_at"])}
+    edited = comment["edited_at"]
+    times = {"when": timesince_short(comment["created_at"])}
+    c = {**c, **times, "edited": timesince_short(edited) if edited else ""}
     return Markup(_macro("interactions/_comment.html", "item")(comment, c, *replies))  # noqa: S704
 
 

@@ -193,7 +193,7 @@ class Values:
 
 Make = Callable[[Values, str, Person], Any]
 FIELDS: dict[str, Make] = {
-    "content": lambda v, path, who: v.text(1000 if path.endswith("/comments") else POST_MAX),
+    "content": lambda v, path, who: v.text(1000 if "/comments" in path else POST_MAX),
     "title": lambda v, path, who: v.text(100),
     "words": lambda v, path, who: v.dice.words(100),
     "bio": lambda v, path, who: v.dice.words(100),
@@ -229,6 +229,8 @@ FIELDS: dict[str, Make] = {
     "kind": lambda v, path, who: "micro",
     "visibility": lambda v, path, who: v.dice.choice(("public", "followers")),
     "video_url": lambda v, path, who: "",
+    "version": lambda v, path, who: v.dice.choice((1, 1, 1, 2)),
+    "alts": lambda v, path, who: {},
     "language": lambda v, path, who: v.dice.choice(("en", "zh-hans")),
     "next": lambda v, path, who: "/",
 }

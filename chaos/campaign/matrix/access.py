@@ -285,7 +285,7 @@ class Matrix:
             if viewer is None:
                 continue
             kept = dict(self.world.names)
-            if REMOVES.fullmatch(call.path):
+            if REMOVES.fullmatch(call.path) or "version" in call.data:
                 self._make_anew()
             request = self.request(viewer, call, is_api)
             answer = self.send(client, viewer, request)
@@ -299,11 +299,15 @@ class Matrix:
         return call.by == APART and is_api == (viewer == "both")
 
     def _make_anew(self) -> None:
-        """Create a post and a comment of Hidden's that may be deleted."""
-        world = self.world
-        world.names["post_id"] = world._post(world.hidden, "to be deleted")
+        """Create posts and a comment of Hidden's that may be edited or deleted."""
+        world, words = self.world, "to be deleted"
+        world.names["private_id"] = world._post(world.hidden, words, visibility="followers")
+        world.names["post_id"] = world._edit(
+            "post", world.hidden, world._post(world.hidden, words), "was edited"
+        )
         third = world.names["third_post"]
-        world.names["comment_id"] = world._comment(world.hidden, third, "to be deleted")
+        made = world._comment(world.hidden, third, words)
+        world.names["comment_id"] = world._edit("comment", world.hidden, made, "was edited")
 
     def _undo(self, client: Client, viewer: str, call: Call) -> None:
         """Undo changes of a call for the other cells."""

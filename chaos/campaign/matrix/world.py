@@ -146,12 +146,15 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, str] = {}
-            texts = {kind: f"{mark}{kind}" for kind in ("post", "private", "comment", "reply")}
+            kinds = ("post", "former", "private", "comment", "spoken", "reply")
+            texts = {kind: f"{mark}{kind}" for kind in kinds}
             if person is self.hidden:
                 self._picture("public", (200, 30, 30))
                 self._picture("private", (30, 30, 200))
-            ids["post"] = self._post(person, texts["post"], **self._with("public", person))
-            ids["comment"] = self._comment(person, third, texts["comment"])
+            ids["post"] = self._post(person, texts["former"], **self._with("public", person))
+            ids["comment"] = self._comment(person, third, texts["spoken"])
+            for kind in ("post", "comment"):
+                self._edit(kind, person, ids[kind], texts[kind])
             ids["reply"] = self._comment(person, third, texts["reply"], answered)
             ids["repost"] = self._do(person, "POST", f"posts/{third}/repost", {})["id"]
             look = {"content": "look at this"}
@@ -188,6 +191,10 @@ class World:
     def _comment(self, person: Person, post: str, text: str, parent: str = "") -> str:
         data = {"content": text} | ({"parent": parent} if parent else {})
         return self._do(person, "POST", f"posts/{post}/comments", data)["id"]
+
+    def _edit(self, kind: str, person: Person, ident: str, text: str) -> str:
+        self._do(person, "PATCH", f"{kind}s/{ident}", {"version": 1, "content": text})
+        return ident
 
     def _picture(self, name: str, colour: tuple[int, int, int]) -> None:
         found = self.upload(self.hidden, colour)

@@ -1,9 +1,9 @@
 """Random actions of many threads on few people, and the notifications that must result.
 
-Every thread likes, comments, mentions, follows, reposts, undoes, blocks; one person is banned and
-unbanned. Relays and sweeps run beside them. In the end the notifications must match the facts,
-which an oracle reads row by row. The host reads all the while: nothing may be marked as read that
-was not on the page it was read from.
+Every thread likes, comments, mentions, edits, follows, reposts, undoes, blocks; one person is
+banned and unbanned. Relays and sweeps run beside them. In the end the notifications must match the
+facts, which an oracle reads row by row. The host reads all the while: nothing may be marked as read
+that was not on the page it was read from.
 """
 
 import random
@@ -21,7 +21,14 @@ from feeds import actions as feeds_actions
 from feeds.models import Kind as PostKind
 from feeds.models import Post
 from interactions import actions, queries
-from interactions.models import Comment, Like, Notification, NotificationCause, SubjectType
+from interactions.models import (
+    Comment,
+    CommentContent,
+    Like,
+    Notification,
+    NotificationCause,
+    SubjectType,
+)
 from interactions.notifying import fold, kinds
 from interactions.notifying.mentions import usernames
 from relations import actions as relations_actions
@@ -166,7 +173,7 @@ def _one(on: Scene, dice: random.Random) -> None:
     one, other = dice.sample(on.people, 2)
     # Half of them on one post: contention reveals missing locks.
     post = dice.choice([*on.posts, *list(on.hosts_posts) * len(on.posts)])
-    match dice.randrange(12):
+    match dice.randrange(14):
         case 0 | 1 | 2:
             dice.choice([actions.like, actions.unlike])(one, SubjectType.POST, post)
         case 3:
@@ -197,11 +204,32 @@ def _one(on: Scene, dice: random.Random) -> None:
                 dice.choice(shares)(one, post)
             else:
                 actions.comment(one, on.talk, "said")
+        case 11:
+            _edit_comment(on, dice, other)
+        case 12:
+            _edit_post(on, dice, other)
         case _:
             if dice.random() < 0.3:
                 dice.choice([accounts_actions.ban, accounts_actions.unban])(on.outlaw)
             else:
                 actions.like(on.outlaw, SubjectType.POST, post)
+
+
+def _edit_comment(on: Scene, dice: random.Random, other: Any) -> None:
+    """Edit a comment; below the posts of the host it names somebody now and then."""
+    comment = _some_comment(on, dice)
+    names = comment.subject.subj_id in on.hosts_posts and dice.random() < 0.7
+    words = f"@{other.username} look again" if names else f"words {dice.random()}"
+    version = CommentContent.objects.get(pk=comment.pk).version
+    actions.edit_comment(comment.author, comment.pk, words, version)
+
+
+def _edit_post(on: Scene, dice: random.Random, other: Any) -> None:
+    """Let the host edit a post, which names somebody now and then."""
+    post = dice.choice(on.hosts_posts)
+    words = f"words @{other.username}" if dice.random() < 0.7 else f"words {dice.random()}"
+    version = Post.objects.values_list("content_row__version", flat=True).get(pk=post)
+    feeds_actions.edit(on.host, post, version, content=words)
 
 
 def _some_comment(on: Scene, dice: random.Random) -> Comment:
@@ -234,7 +262,7 @@ def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
     people = {user.pk: user for user in User.objects.all()}
     rows = Relationship.objects.filter(from_user=reader.pk)
     blocked = {row.to_user_id for row in rows if row.relation in BLOCKED}
-    posts = {post.pk: post for post in Post.objects.all()}
+    posts = {post.pk: post for post in Post.objects.select_related("content_row")}
     comments = {one.pk: one for one in Comment.objects.select_related("subject", "content_row")}
     found: dict[Key, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
 
@@ -278,6 +306,8 @@ def expected(reader: Any) -> dict[Key, dict[int, set[int]]]:
             source = posts[post.ref_post_id or 0]
             if source.author_id == reader.pk and sees_post(source.pk):
                 add("reposted", "post", source.pk, post.author_id)
+        if reader.username.lower() in usernames(post.content_row.content) and sees_post(post.pk):
+            add("mentioned", "post", post.pk, post.author_id)
     for row in rows:
         if row.relation in FOLLOWS_ME:
             add("followed", "user", reader.pk, row.to_user_id)

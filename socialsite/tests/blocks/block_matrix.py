@@ -255,7 +255,10 @@ MATRIX: dict[str, list[Call]] = {
         Of("patch", "posts/{post_id}/comment-settings", {"status": "closed"}, by=OWNER),
     ],
     "comments/<str:comment_id>/pin": both("comments/{comment_id}/pin", by=("third",)),
-    "comments/<str:comment_id>": [Of("delete", "comments/{comment_id}", by=("hidden", "third"))],
+    "comments/<str:comment_id>": [
+        Of("patch", "comments/{comment_id}", {"content": "hm", "version": "2"}, by=OWNER),
+        Of("delete", "comments/{comment_id}", by=("hidden", "third")),
+    ],
     "comments/<str:comment_id>/like": both("comments/{comment_id}/like"),
     "comments/<str:comment_id>/likes": [
         Of("get", "comments/{comment_id}/likes", sees=("{third_name}",), by=ALL),
@@ -392,6 +395,10 @@ PAGES: dict[str, list[Call]] = {
     ],
     "comments/<str:comment_id>/pin": [
         Of("post", "comments/{comment_id}/pin", {"pinned": "1"}, by=("third",))
+    ],
+    "comments/<str:comment_id>/edit": [
+        Of("get", "comments/{comment_id}/edit", sees=("comment",), by=OWNER),
+        Of("post", "comments/{comment_id}/edit", {"content": "hm", "version": "2"}, by=OWNER),
     ],
     "comments/<str:comment_id>/delete": [
         Of("post", "comments/{comment_id}/delete", by=("hidden", "third"))

@@ -72,11 +72,12 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, int] = {}
-            kinds = ("post", "former", "private", "comment", "reply")
+            kinds = ("post", "former", "private", "comment", "spoken", "reply")
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             ids["post"] = feeds_actions.publish(person, content=texts["former"]).pk
             feeds_actions.edit(person, ids["post"], 1, content=texts["post"])
-            ids["comment"] = interactions_actions.comment(person, third, texts["comment"]).pk
+            ids["comment"] = interactions_actions.comment(person, third, texts["spoken"]).pk
+            interactions_actions.edit_comment(person, ids["comment"], texts["comment"], 1)
             ids["reply"] = interactions_actions.comment(person, third, texts["reply"], answered).pk
             ids["repost"] = feeds_actions.repost(person, third)[0].pk
             quote = feeds_actions.repost(self.third, ids["post"], "look at this")[0].pk
