@@ -47,10 +47,10 @@ def _lives(runs: int, steps: int, seed: int, report: harness.Report) -> int:
     from hypothesis.stateful import run_state_machine_as_test
 
     from accounts.models import User
-    from feeds.tests import model
+    from feeds.tests import model, oracle
 
     done = dict.fromkeys(("lives", "steps", "feeds", "posts"), 0)
-    whole = model.assert_whole
+    whole = oracle.assert_whole
 
     def compare(viewer: User) -> None:
         whole(viewer)

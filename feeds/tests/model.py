@@ -22,18 +22,25 @@ from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
 from feeds.fanout import deliver, sweep, tiers
-from feeds.home import pull, viewer
+from feeds.home import hydration, pull, viewer
 from feeds.inbox import sync, trim
-from feeds.models import FanOutChunk, Mode, Post, Visibility
+from feeds.models import FanOutChunk, Mode, Post, PostVersion, Visibility
+from feeds.tests.oracle import PAGE, assert_whole
 from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.events import relay
-from socialsite.core.http.errors import Blacklisted, Forbidden, NotFound, UserBanned, UserNotFound
-from socialsite.core.http.pagination import Position
+from socialsite.core.http.errors import (
+    Blacklisted,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StaleVersion,
+    UserBanned,
+    UserNotFound,
+)
 from socialsite.core.models import Event
 
 PEOPLE = 4
-PAGE = 3
 SIZES = {
     "FANOUT_CHUNK": 2,
     "BACKFILL_MAX": 2,
@@ -66,9 +73,10 @@ FILLS: tuple[tuple[Any, str], ...] = (
     (viewer, "inbox_state"),
     (pull, "newest"),
     (pull, "outboxes"),
+    (hydration, "_rows"),
 )
 # Keys lost before that, as patterns.
-LOST = ("nothing", "*", "fanouts*", "inbox*", "outbox*", "reader:*", "epoch:*")
+LOST = ("nothing", "*", "fanouts*", "inbox*", "outbox*", "post*", "reader:*", "epoch:*")
 
 
 class Died(BaseException):
@@ -216,6 +224,21 @@ class FeedMachine(RuleBasedStateMachine):
             post = data.draw(st.sampled_from(self.posts))
             actions.delete(User.objects.get(pk=post.author_id), post.pk)
 
+    @rule(data=st.data(), words=st.booleans(), narrow=st.booleans(), lag=st.integers(0, 1))
+    def edit(self, data: st.DataObject, words: bool, narrow: bool, lag: int) -> None:
+        """Edit the words or the audience, also of a version that is gone: that changes nothing."""
+        if self.posts:
+            post = data.draw(st.sampled_from(self.posts))
+            version = Post.objects.values_list("content_row__version", flat=True).get(pk=post.pk)
+            with contextlib.suppress(Forbidden, NotFound, InvalidInput, StaleVersion):
+                actions.edit(
+                    User.objects.get(pk=post.author_id),
+                    post.pk,
+                    version - lag,
+                    content=f"words {version}" if words else None,
+                    visibility=Visibility.FOLLOWERS if narrow else None,
+                )
+
     # --- deliveries -----------------------------------------------------------------------------
     @rule(data=st.data())
     def deliver_one_event(self, data: st.DataObject) -> None:
@@ -323,10 +346,14 @@ class FeedMachine(RuleBasedStateMachine):
         """Do one of all kinds of writes."""
         one, other = self.people[a], self.people[b]
         what = data.draw(
-            st.sampled_from(["publish", "delete", "relation", "ban", "event", "chunk", "trim"])
+            st.sampled_from(
+                ["publish", "edit", "delete", "relation", "ban", "event", "chunk", "trim"]
+            )
         )
         if what == "publish":
             self.publish(a, data.draw(st.sampled_from(list(Mode))), visibility=True, n=1)
+        elif what == "edit":
+            self.edit(data, words=data.draw(st.booleans()), narrow=data.draw(st.booleans()), lag=0)
         elif what == "delete":
             self.delete(data)
         elif what == "relation" and a != b:
@@ -347,6 +374,16 @@ class FeedMachine(RuleBasedStateMachine):
         for person in self.people:
             assert_whole(person)
 
+    @invariant()
+    def versions_are_whole(self) -> None:
+        """Each post that is not deleted has all its former versions, a deleted one has none."""
+        former: dict[int, list[int]] = {}
+        for post, version in PostVersion.objects.order_by("version").values_list("post", "version"):
+            former.setdefault(post, []).append(version)
+        rows = Post.objects.values_list("pk", "content_row__version", "is_deleted")
+        whole = {pk: [*range(1, version)] for pk, version, gone in rows if version > 1 and not gone}
+        assert former == whole
+
 
 def dies_at(point: str) -> Callable[[str], None]:
     """Return a failpoint function that dies at one of these names."""
@@ -356,21 +393,3 @@ def dies_at(point: str) -> Callable[[str], None]:
             raise Died
 
     return hit
-
-
-def assert_whole(person: User) -> None:
-    """Walk the feed to its end and compare every page with the oracle's feed, read once."""
-    oracle = [post["id"] for post in queries.oracle_feed(person, None, 10**6).items]
-    pages = [oracle[start : start + PAGE] for start in range(0, len(oracle), PAGE)] or [[]]
-    assert all_pages(queries.home_feed, person, PAGE) == pages
-
-
-def all_pages(read: Callable[..., Any], person: User, size: int) -> list[list[str]]:
-    """Return all pages of a feed."""
-    pages, cursor = [], None
-    while True:
-        page = read(person, cursor, size)
-        pages.append([card["id"] for card in page.items])
-        if page.next is None:
-            return pages
-        cursor = Position.decode(page.next)

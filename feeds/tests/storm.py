@@ -22,10 +22,12 @@ from feeds import actions, queries
 from feeds.fanout import sweep
 from feeds.inbox import sync, trim
 from feeds.models import Post, Visibility
-from feeds.tests.model import REFUSED, all_pages
+from feeds.tests.model import REFUSED
+from feeds.tests.oracle import all_pages, oracle_pages, shown
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.events import enqueue, relay
+from socialsite.core.http.errors import NotFound, StaleVersion
 
 WRITERS, RELAYS, SWEEPERS, READERS = 2, 2, 2, 3
 # Writers write in the first part of each period; deliveries go on in the rest of it.
@@ -35,6 +37,7 @@ BUSY_SECONDS = 60
 # One of this many evictions empties all of Redis.
 FLUSH_EVERY = 20
 KEPT_POSTS = 40
+NOT_EDITED = (NotFound, StaleVersion)
 
 
 @dataclass
@@ -90,9 +93,12 @@ class Storm:
             time.sleep(0.005)
             return
         a, b = dice.sample(self.people, 2)
-        what = dice.choice(["publish"] * 5 + ["follow"] * 4 + ["unfollow", "block", "unblock"] * 2)
-        with self.write(), contextlib.suppress(*REFUSED):
-            if what == "publish":
+        kinds = ["publish", "edit"] * 5 + ["follow"] * 4 + ["unfollow", "block", "unblock"] * 2
+        what = dice.choice(kinds)
+        with self.write(), contextlib.suppress(*REFUSED, *NOT_EDITED):
+            if what == "edit":
+                self.edit(a, dice)
+            elif what == "publish":
                 visibility = dice.choice(Visibility.values)
                 post = actions.publish(a, content="x", visibility=visibility)
                 mine = Post.objects.filter(author=a, is_deleted=False).order_by("-pk")
@@ -109,6 +115,16 @@ class Storm:
             if dice.random() < 0.2:
                 accounts_actions.unban(User.objects.get(pk=b.pk))
 
+    def edit(self, author: User, dice: random.Random) -> None:
+        """Edit one of the newest posts, which another thread may edit or delete meanwhile."""
+        mine = Post.objects.filter(author=author, is_deleted=False).order_by("-pk")
+        newest = list(mine.values_list("pk", "content_row__version")[:5])
+        if newest:
+            post, version = dice.choice(newest)
+            narrower = Visibility.FOLLOWERS if dice.random() < 0.2 else None
+            words = f"{version} {dice.random()}"
+            actions.edit(author, post, version, content=words, visibility=narrower)
+
     def read(self, dice: random.Random) -> None:
         """Read a feed to its end, and check it if there was no concurrent write."""
         reader, size = dice.choice(self.people), dice.choice([3, 7, 20])
@@ -116,16 +132,17 @@ class Storm:
         if before is None:
             time.sleep(0.001)
             return
-        pages = all_pages(queries.home_feed, reader, size)
-        oracle = [post["id"] for post in queries.oracle_feed(reader, None, 10**6).items]
+        pages = all_pages(queries.home_feed, reader, size, shown)
+        wanted = oracle_pages(reader, size)
         is_judged = self.quiet_since() == before
-        wanted = [oracle[start : start + size] for start in range(0, len(oracle), size)] or [[]]
         with self.lock:
             self.found.judged += is_judged
             self.found.overlapped += not is_judged
             if is_judged and pages != wanted:
-                has = {post for page in pages for post in page}
-                lacks, more = set(oracle) - has, has - set(oracle)
+                has, oracle = (
+                    {post for page in found for post in page} for found in (pages, wanted)
+                )
+                lacks, more = oracle - has, has - oracle
                 self.found.wrong.append(f"{reader}: lacks {lacks}, has {more}: {pages} {wanted}")
 
     def evict(self, dice: random.Random) -> None:

@@ -22,7 +22,8 @@ from feeds.audit.reasons import PULLED, Code
 from feeds.fanout import deliver, plan, sweep, tiers
 from feeds.inbox import rebuild, sync
 from feeds.models import FanOut, FanOutChunk, InboxEdge, InboxEntry, InboxState, Mode, Post
-from feeds.tests.model import FeedMachine, all_pages
+from feeds.tests.model import FeedMachine
+from feeds.tests.oracle import all_pages
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core import db

@@ -15,7 +15,7 @@ from feeds import queries
 from feeds.models import AuthorHead, FanOut, InboxEntry, Mode, Post, PostContent
 from feeds.tests import model
 from feeds.tests.home.test_merge import INBOX, OFFSET, OUTBOX_200, OUTBOX_211, PAGES
-from feeds.tests.model import all_pages
+from feeds.tests.oracle import all_pages
 from relations import actions as relations_actions
 from socialsite.core import redis
 from socialsite.core.models import Event
