@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("interactions", "0010_names"),
+        ("interactions", "0011_comment_versions"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
