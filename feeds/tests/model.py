@@ -21,10 +21,11 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions, queries
+from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep, tiers
 from feeds.home import hydration, pull, viewer
 from feeds.inbox import sync, trim
-from feeds.models import FanOutChunk, Mode, Post, PostVersion, Visibility
+from feeds.models import Draft, FanOutChunk, Mode, Post, PostVersion, Visibility
 from feeds.tests.oracle import PAGE, assert_whole
 from relations import actions as relations_actions
 from socialsite.core import db, redis
@@ -66,6 +67,7 @@ CHUNK_POINTS = (
     "chunk-done",
     "fanout-done",
 )
+HOUR_MS = 3_600_000
 RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
 # The places where a reader reads the database to fill a cache.
 FILLS: tuple[tuple[Any, str], ...] = (
@@ -192,6 +194,21 @@ class FeedMachine(RuleBasedStateMachine):
                         visibility=Visibility.PUBLIC if visibility else Visibility.FOLLOWERS,
                     )
                 )
+
+    @rule(a=people_index, public=st.booleans())
+    def schedule(self, a: int, public: bool) -> None:
+        """Keep a draft that is published at some time."""
+        visibility = Visibility.PUBLIC if public else Visibility.FOLLOWERS
+        values = {"content": "later", "visibility": visibility.value}
+        drafts.create(self.people[a], {**values, "publish_at": db.now_ms() + HOUR_MS})
+
+    @rule(mode=st.sampled_from(list(Mode)))
+    def reach_the_time_of_drafts(self, mode: Mode) -> None:
+        """Let a worker publish what is scheduled; drafts of banned people stay."""
+        Draft.objects.filter(publish_at__isnull=False).update(publish_at=db.now_ms() - 1)
+        with mock.patch.object(tiers, "mode_for", return_value=mode):
+            drafts.publish_due()
+        self.posts += Post.objects.exclude(pk__in=[post.pk for post in self.posts])
 
     @rule(a=people_index, n=st.integers(1, 3))
     def publish_to_all(self, a: int, n: int) -> None:
