@@ -13,7 +13,10 @@ def _often(task: str, seconds: int) -> dict[str, Any]:
 
 
 def _nightly(task: str, hour: int, minute: int) -> dict[str, Any]:
-    """Run a task once a night (UTC), within an hour or not at all."""
+    """Run a task once a night (UTC); a night that no worker saw is made up for at the next start.
+
+    A message that no worker took within an hour is void.
+    """
     at = crontab(hour=hour, minute=minute)
     return {"task": task, "schedule": at, "options": {"expires": 3600}}
 

@@ -6,6 +6,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 from django.views.i18n import set_language
 
+from feeds.api.urls import person_patterns
+from relations.api.urls import suggestion_patterns
 from socialsite.api.schema import DocsView, SchemaView
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import takes
@@ -22,8 +24,10 @@ handler500 = views.server_error
 # The most requested addresses come first: they are compared in order.
 api_v1 = [
     path("", include("feeds.api.urls")),
-    path("", include("relations.api.urls")),
+    path("", include(suggestion_patterns)),
     path("", include("accounts.api.urls")),
+    path("", include(person_patterns)),
+    path("", include("relations.api.urls")),
     path("", include("interactions.api.urls")),
     path("", include("socialsite.core.media.urls")),
 ]

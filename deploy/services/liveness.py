@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from deploy.services.service import Service
 
 PROBE_SECONDS = 2.0
-# A missed probe has also waited for the time-out of its client.
-MISSES = 4
+# A missed probe has also waited five seconds: a worker that waits for the database for a minute is
+# left alone.
+MISSES = 12
 
 
 def watch(services: Iterable[Service]) -> None:

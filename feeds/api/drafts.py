@@ -16,7 +16,7 @@ from feeds.queries import written
 from socialsite.core.http import api
 from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
-from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.rate_limits.request_budgets import READS
 
 Errors = api.ErrorSerializer
@@ -58,10 +58,12 @@ class DraftPageSerializer(serializers.Serializer[Any]):
     next = serializers.CharField(allow_null=True, help_text="cursor of the next page")
 
 
-def _values(data: Any) -> dict[str, Any]:
-    values = api.read(NewDraftSerializer, data)
+def _values(request: PersonRequest) -> dict[str, Any]:
+    """Return the fields of a draft. A draft with a time takes from the budget of posts."""
+    values = api.read(NewDraftSerializer, request.data)
     if values["publish_at"] is not None:
         values["publish_at"] = round(values["publish_at"].timestamp() * 1000)
+        buckets.spend(budgets.PUBLISH, request.user.pk)
     return values
 
 
@@ -93,7 +95,7 @@ class Drafts(APIView):
     @idempotent(_one, budgets.DRAFT)
     def post(self, request: PersonRequest) -> Created:
         """Save a new draft."""
-        made = actions.create(request.user, _values(request.data))
+        made = actions.create(request.user, _values(request))
         return Created(made.pk, Response(_one(request, made.pk), status=201))
 
 
@@ -114,7 +116,7 @@ class OneDraft(APIView):
     def put(self, request: PersonRequest, draft_id: str) -> Response:
         """Save a draft anew; a field that is not given becomes empty."""
         ident = api.parse_id(draft_id)
-        actions.replace(request.user, ident, _values(request.data))
+        actions.replace(request.user, ident, _values(request))
         return Response(_one(request, ident))
 
     @extend_schema(responses={204: None, 401: Errors, 404: Errors, 429: Errors})

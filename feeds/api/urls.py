@@ -12,9 +12,12 @@ urlpatterns = [
     path("drafts", drafts.Drafts.as_view()),
     path("drafts/<str:draft_id>", drafts.OneDraft.as_view()),
     path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),
+    path("feed/new-count", views.NewCount.as_view()),
+    path("feed/recommended", views.Recommended.as_view()),
+]
+# After `users/by-name/…` of accounts, which they would match as well.
+person_patterns = [
     path("users/<str:user_id>/posts", views.UserPosts.as_view()),
     path("users/<str:user_id>/replies", views.UserReplies.as_view()),
     path("users/<str:user_id>/likes", views.UserLikes.as_view()),
-    path("feed/new-count", views.NewCount.as_view()),
-    path("feed/recommended", views.Recommended.as_view()),
 ]

@@ -32,15 +32,22 @@ STEP = 100
 MS = timedelta(milliseconds=1)
 
 
+def check(author: "User", values: Mapping[str, Any], files: int, *, is_new: bool) -> None:
+    """Raise what `create` or `replace` would, before `files` more pictures are stored."""
+    if is_new and Draft.objects.filter(author_id=author.pk).count() >= Draft.MOST:
+        message = _("At most %(limit)s drafts. Publish or delete one first.")
+        raise QuotaExceeded(message % {"limit": Draft.MOST})
+    scratch = Draft(author_id=author.pk, updated_at=db.now_ms())
+    _fill(scratch, {**values, "images": [*values.get("images", ()), *range(files)]})
+
+
 @db.atomic
 def create(author: "User", values: Mapping[str, Any]) -> Draft:
     """Save a new draft; `values` are columns of Draft, and `images`, ids of the author's media.
 
     Raises InvalidInput (with `fields`), QuotaExceeded.
     """
-    if Draft.objects.filter(author_id=author.pk).count() >= Draft.MOST:
-        message = _("At most %(limit)s drafts. Publish or delete one first.")
-        raise QuotaExceeded(message % {"limit": Draft.MOST})
+    check(author, values, 0, is_new=True)
     now = db.now_ms()
     draft = Draft(author_id=author.pk, created_at=now, updated_at=now)
     _fill(draft, values)
@@ -94,6 +101,9 @@ def _publish_due(draft_id: int) -> bool:
         now = db.now_ms()
         due = Draft.objects.filter(pk=draft_id, publish_at__lte=now)
         due.update(publish_at=None, failed_at=now, updated_at=now)
+    except Exception:
+        # The next run tries it again; the other drafts do not wait for it.
+        logger.exception("draft %s was not published", draft_id)
     return False
 
 

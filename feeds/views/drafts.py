@@ -16,7 +16,7 @@ from feeds.drafts.queries import DraftCard
 from feeds.home.hydration import Image
 from feeds.views import pages
 from socialsite.core.http import api, errors
-from socialsite.core.rate_limits import budgets, request_budgets
+from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 # Minutes between local time and UTC, as JavaScript's `getTimezoneOffset` gives them.
@@ -77,19 +77,24 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
     """Save what the composer sent; what is wrong is shown there, nothing typed is lost."""
     values: dict[str, Any] = pages.composer_values(request)
     wants_post, was_there = request.POST.get("act") == "publish", found is not None
+    is_saved = False
     try:
         request_budgets.spend(request)
-        time = None if wants_post else _publish_time(request)
+        time = _stored_time(found) if wants_post else _publish_time(request)
+        if wants_post or time is not None:
+            buckets.spend(budgets.PUBLISH, me.pk)
         kept = [int(image["id"]) for image in _kept(request, found)]
-        images = kept + pages.new_pictures(request, me, pages.chosen_files(request))
-        new = {**values, "images": images, "publish_at": time}
+        files = pages.chosen_files(request)
+        new = {**values, "images": kept, "publish_at": time}
+        actions.check(me, new, len(files), is_new=found is None)  # before a picture is kept
+        new["images"] = kept + pages.new_pictures(request, me, files)
         made = actions.replace(me, int(found["id"]), new) if found else actions.create(me, new)
-        found = queries.draft(me, made.pk)
+        found, is_saved = queries.draft(me, made.pk), True
         if wants_post:
             actions.publish(me, made.pk)
     except ERRORS as error:
         shown = {**values, "publish_at": request.POST.get("publish_at", "")}
-        shown["images"] = _kept(request, found)
+        shown["images"] = found["images"] if found and is_saved else _kept(request, found)
         answer = _form(request, found, shown, pages.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:
@@ -126,6 +131,14 @@ def _publish_time(request: PageRequest) -> int | None:
     except (ValueError, OverflowError):
         raise errors.InvalidInput(fields={"publish_at": [_("This is not a time.")]}) from None
     return round(moment.timestamp() * 1000)
+
+
+def _stored_time(found: DraftCard | None) -> int | None:
+    """Return the time at which a draft is published anyway, None if that is past."""
+    if found is None or found["publish_at"] is None:
+        return None
+    time = api.parse_time(found["publish_at"], "publish_at")
+    return time if time > datetime.now(UTC).timestamp() * 1000 + 60_000 else None
 
 
 def _member(request: PageRequest) -> User:

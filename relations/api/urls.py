@@ -4,10 +4,13 @@ from django.urls import path
 
 from relations.api import suggestions, views
 
-urlpatterns = [
-    path("users/me/blocked", views.BlockedPeople.as_view()),
+# Before the addresses of one person, which would take `suggested` for an id.
+suggestion_patterns = [
     path("users/suggested", suggestions.Suggested.as_view()),
     path("users/suggested/<str:user_id>", suggestions.OneSuggestion.as_view()),
+]
+urlpatterns = [
+    path("users/me/blocked", views.BlockedPeople.as_view()),
     path("users/<str:user_id>/follow", views.Follow.as_view()),
     path("users/<str:user_id>/block", views.Block.as_view()),
     path("users/<str:user_id>/following", views.SearchablePeople.as_view(kind="following")),

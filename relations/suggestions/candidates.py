@@ -29,7 +29,8 @@ STEP = 100
 def of(user_id: int) -> list[int]:
     """Return the ids of a person's candidates, best first; computes them if they are too old."""
     kept = SuggestionList.objects.filter(user_id=user_id).first()
-    if kept is not None and kept.computed_at > db.now_ms() - FRESH_MS:
+    # An empty list costs little to compute, and fills with the person's first follows.
+    if kept is not None and kept.candidates and kept.computed_at > db.now_ms() - FRESH_MS:
         return list(kept.candidates)
     return refresh(user_id)
 

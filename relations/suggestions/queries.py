@@ -14,6 +14,8 @@ from relations.suggestions import candidates
 from socialsite.core.http.pagination import Page, Position
 
 COMMON = 3
+# Candidates that are looked at together: in most sites all of them.
+STEP = 100
 
 
 class Reason(TypedDict):
@@ -51,7 +53,7 @@ def suggested(viewer: User, cursor: Position | None, size: int) -> Page[Suggesti
     found: dict[int, Person] = {}
     place = start
     while len(found) < size and place < len(ids):
-        step = ids[place : place + size]
+        step = ids[place : place + max(size, STEP)]
         asked = [ident for ident in step if ident not in gone and ident != viewer.pk]
         shown = queries.shown_people(viewer.pk, asked)
         for ident in step:

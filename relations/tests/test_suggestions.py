@@ -159,6 +159,28 @@ def test_a_list_is_computed_once_a_day(people: list[User], django_assert_num_que
     assert set(candidates.of(me.pk)) == {x.pk, y.pk}
 
 
+def test_first_follows_show_at_once(people: list[User]) -> None:
+    me, a, _b, x, *_ = people
+    follow(a, x)
+    assert suggested(me) == []
+    follow(me, a)
+    assert suggested(me) == [x.pk]
+
+
+def test_who_follows_everybody_costs_few_queries(
+    people: list[User],
+    make_user: Make,
+    drain: Callable[[], None],
+    django_assert_max_num_queries: Any,
+) -> None:
+    me, *others = people
+    follow(me, *others, *[make_user() for _ in range(20)])
+    drain()
+    suggested(me)
+    with django_assert_max_num_queries(12):
+        assert queries.suggested(me, None, 3).items == []
+
+
 def test_the_nightly_task_refreshes_lists_and_forgets_idle_people(people: list[User]) -> None:
     me, idle, a, x, *_ = people
     for reader in (me, idle):
@@ -228,6 +250,13 @@ def test_the_page_shows_reasons_and_dismisses(people: list[User]) -> None:
 def test_guests_are_asked_to_log_in(client: Any) -> None:
     answer = client.get("/suggestions")
     assert answer.status_code in (302, 303, 401)
+
+
+@pytest.mark.parametrize("name", ["following", "friends", "block", "replies", "suggested"])
+def test_every_username_is_found_by_name(make_user: Make, api: APIClient, name: str) -> None:
+    person = make_user(name)
+    answer = api.get(V1 + f"users/by-name/{name}")
+    assert (answer.status_code, answer.json()["id"]) == (200, str(person.pk))
 
 
 @pytest.mark.once

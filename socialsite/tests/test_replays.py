@@ -20,7 +20,9 @@ from rest_framework.test import APIClient
 from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions as feeds_actions
-from feeds.models import Post
+from feeds import queries as feeds_queries
+from feeds.drafts import actions as drafts
+from feeds.models import Draft, Post
 from interactions import actions as interactions_actions
 from interactions.models import Comment, Report
 from relations import actions as relations_actions
@@ -41,10 +43,13 @@ class Scene:
         self.me, self.author = make_user(), make_user()
         self.post = feeds_actions.publish(self.author, content=SECRET)
         self.comment = interactions_actions.comment(self.author, self.post.pk, "a question")
+        self.draft = drafts.create(self.me, {"content": "mine"})
         self.client = api_for(self.me)
+        # The first read of a person stores the state of their inbox.
+        feeds_queries.home_feed(self.me, None, 1)
 
     def send(self, path: str, body: dict[str, Any]) -> Any:
-        address = V1 + path.format(post=self.post.pk)
+        address = V1 + path.format(post=self.post.pk, draft=self.draft.pk)
         data = {name: self._value(value) for name, value in body.items()}
         kind = "multipart" if "file" in data else "json"
         return self.client.post(address, data, format=kind, headers=KEY)
@@ -73,6 +78,8 @@ CREATING: dict[str, tuple[str, dict[str, Any], type[Model]]] = {
     "quote": ("posts/{post}/repost", {"content": "look"}, Post),
     "comment": ("posts/{post}/comments", {"content": "hm"}, Comment),
     "reply": ("posts/{post}/comments", {"content": "hm", "parent": "{comment}"}, Comment),
+    "draft": ("drafts", {"content": "mine too"}, Draft),
+    "published draft": ("drafts/{draft}/publish", {}, Post),
     "picture": ("media", {"file": None}, Media),
     **{
         f"report of a {kind}": (
@@ -87,7 +94,9 @@ CREATING: dict[str, tuple[str, dict[str, Any], type[Model]]] = {
 
 def undo(scene: Scene, what: str) -> None:
     """Delete the created object."""
-    if what in ("post", "repost", "quote"):
+    if what == "draft":
+        drafts.delete(scene.me, Draft.objects.exclude(pk=scene.draft.pk).get().pk)
+    elif what in ("post", "repost", "quote", "published draft"):
         feeds_actions.delete(scene.me, Post.objects.get(author=scene.me).pk)
     elif what in ("comment", "reply"):
         interactions_actions.delete_comment(scene.me, Comment.objects.get(author=scene.me).pk)
@@ -107,7 +116,7 @@ def delete_original(scene: Scene, what: str) -> None:
 
 
 # Objects that still belong to the person afterwards, and are shown again.
-OWN = ("post", "repost", "quote", "picture")
+OWN = ("post", "repost", "quote", "picture", "draft", "published draft")
 STAYS: dict[Callable[[Scene, str], None], tuple[str, ...]] = {
     undo: (),
     block: OWN,
@@ -128,7 +137,7 @@ def test_every_address_that_takes_a_key_is_here() -> None:
         for parameter in operation.get("parameters", ())
         if parameter["name"] == "Idempotency-Key"
     }
-    assert taking == {path.replace("{post}", "{post_id}") for path, _, _ in CREATING.values()}
+    assert taking == {path.replace("}", "_id}") for path, _, _ in CREATING.values()}
 
 
 @pytest.mark.parametrize("what", CREATING)

@@ -36,7 +36,9 @@ function start() {
 
   // --- a draft survives a reload and a lost session, in this tab only ---
 
+  // A draft of the server is saved there alone.
   const store = (act) => {
+    if (form.elements.publish_at) return null;
     try {
       return act(sessionStorage);
     } catch {

@@ -14,6 +14,7 @@ from feeds.drafts import actions
 from feeds.models import Draft, Post
 from feeds.tests.test_api import make_picture
 from socialsite.core import db
+from socialsite.core.rate_limits import budgets
 
 pytestmark = pytest.mark.django_db
 
@@ -148,3 +149,47 @@ def test_nobody_else_finds_a_draft(browser: Client, make_user: Make) -> None:
     assert "secret" not in text_of(browser.get("/drafts"))
     assert Draft.objects.get().content == "secret"
     assert Client().get("/drafts").status_code in (302, 303, 401)
+
+
+def test_a_large_picture_fits_into_a_draft(browser: Client) -> None:
+    wrong = SimpleUploadedFile("a.png", b"x" * 400_000, "image/png")
+    answer = browser.post("/drafts", {"content": "typed", "images": wrong})
+    assert answer.status_code == 415  # it is no picture, but its size is right
+    assert "typed</textarea>" in answer.content.decode()
+
+
+def test_publishing_drafts_takes_from_the_budget_of_posts(
+    browser: Client, me: User, settings: Any
+) -> None:
+    settings.BUDGETS = {**settings.BUDGETS, budgets.PUBLISH.name: budgets.Rate(1, 1)}
+    drafts = [actions.create(me, {"content": "x"}) for _ in range(3)]
+    form = {"content": "y", "act": "publish"}
+    assert browser.post(f"/drafts/{drafts[0].pk}", form).status_code == 303
+    refused = browser.post(f"/drafts/{drafts[1].pk}", form)
+    assert refused.status_code == 429
+    assert "y</textarea>" in refused.content.decode()
+    later = {"content": "z", "publish_at": "2027-01-01T10:00"}
+    assert browser.post(f"/drafts/{drafts[2].pk}", later).status_code == 429
+    assert Post.objects.count() == 1
+
+
+def test_a_refused_publication_keeps_the_schedule_and_the_pictures(
+    browser: Client, me: User
+) -> None:
+    picture = make_picture(me)
+    soon = db.now_ms() + 3_600_000
+    values = {"kind": "article", "title": "T", "content": "x", "images": [picture.pk]}
+    draft = actions.create(me, {**values, "publish_at": soon})
+    form = {"kind": "article", "title": "", "content": "x", "act": "publish", "keep": picture.pk}
+    page = text_of(browser.post(f"/drafts/{draft.pk}", form), 400)
+    assert 'name="keep"' in page
+    draft.refresh_from_db()
+    assert abs((draft.publish_at or 0) - soon) < 1000
+    assert list(draft.pictures.values_list("media_id", flat=True)) == [picture.pk]
+
+
+def test_enter_publishes_a_new_post_and_saves_a_draft(browser: Client, me: User) -> None:
+    home = text_of(browser.get("/"))
+    assert home.index('data-testid="publish"') < home.index('data-testid="save-draft"')
+    page = text_of(browser.get(f"/drafts/{actions.create(me, {}).pk}"))
+    assert page.index('data-testid="save-draft"') < page.index('data-testid="publish"')

@@ -188,7 +188,7 @@ def test_a_draft_of_somebody_else_does_not_exist(
 
 def test_drafts_are_listed_by_their_last_change_with_a_cursor(mine: APIClient, me: User) -> None:
     made = [actions.create(me, {"content": str(number)}) for number in range(5)]
-    Draft.objects.update(updated_at=db.now_ms())  # ties are ordered by id
+    Draft.objects.update(updated_at=db.now_ms() - 1000)  # ties are ordered by id
     actions.replace(me, made[1].pk, {"content": "changed"})
     order = [made[number].pk for number in (1, 4, 3, 2, 0)]
     pages = walk(mine, "drafts", size=2)
@@ -245,6 +245,25 @@ def test_a_banned_author_publishes_nothing(me: User) -> None:
     assert actions.publish_due() == 0
     assert not Post.objects.exists()
     assert Draft.objects.get(pk=draft.pk).failed_at is not None
+
+
+def test_an_unexpected_error_holds_up_no_other(
+    me: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, _other = scheduled(me, content="broken"), scheduled(me, content="fine")
+    real = feeds_actions.publish
+
+    def fail(author: User, **values: Any) -> Post:
+        if values["content"] == "broken":
+            raise ValueError("unexpected")
+        return real(author, **values)
+
+    monkeypatch.setattr(feeds_actions, "publish", fail)
+    make_due()
+    assert actions.publish_due() == 1
+    assert Post.objects.get().content_row.content == "fine"
+    assert "unexpected" in caplog.text
+    assert Draft.objects.get().pk == broken.pk
 
 
 def test_a_crash_while_publishing_neither_loses_nor_doubles(

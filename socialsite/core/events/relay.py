@@ -30,7 +30,7 @@ BACKOFF_MAX_MS = 300_000
 
 
 def relay(limit: int = 1000) -> int:
-    """Deliver due events until none is left or `limit` is reached; return how many were done."""
+    """Deliver due events until none is left or `limit` is reached; return how many were tried."""
     count, done = 0, list[Event]()
     while claimed := claim(min(BATCH, limit - count), done):
         failpoint("relay-claimed")

@@ -46,6 +46,12 @@ TABLE = (
     Row("POST", "/posts/{id}/edit", MULTIPART, FILES),
     Row("POST", "/posts/{id}/edit", "", ARTICLE),
     Row("PATCH", "/api/v1/posts/{id}", "", ARTICLE),
+    Row("POST", "/drafts", MULTIPART, FILES),
+    Row("POST", "/drafts", "", ARTICLE),
+    Row("POST", "/drafts/{id}", MULTIPART, FILES),
+    Row("POST", "/drafts/{id}", "", ARTICLE),
+    Row("POST", "/api/v1/drafts", "", ARTICLE),
+    Row("PUT", "/api/v1/drafts/{id}", "", ARTICLE),
 )
 ID = "[0-9]+"
 

@@ -215,7 +215,10 @@ SIGN_UP_REFUSED = Guesses(
 PUBLISH = Budget(*("publish", 60, 120, Per.PERSON, Store.REDIS), "Posts and reposts.")
 # Each edit is stored as a version, and read again by everybody who has the text in a cache.
 EDIT = Budget(*("edit", 60, 240, Per.PERSON, Store.REDIS), "Edits of posts and comments.")
-DRAFT = Budget(*("draft", 120, 1200, Per.PERSON, Store.REDIS), "Drafts saved and deleted.")
+DRAFT = Budget(
+    *("draft", 120, 1200, Per.PERSON, Store.REDIS),
+    "Drafts saved and deleted; one with a time also takes from `publish`.",
+)
 COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Store.REDIS), "Comments and replies.")
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(

@@ -19,6 +19,7 @@ from socialsite.core.http.idempotency import REPLAYED, Created, idempotent
 from socialsite.core.http.json import OrjsonParser
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event, IdempotencyKey
+from socialsite.tests.migrations import to_the_last_migration
 
 pytestmark = pytest.mark.django_db
 
@@ -177,7 +178,6 @@ def test_answers_that_were_stored_before_are_dropped_and_still_have_one_effect()
             old.objects.create(user_id=number, key="k", status=201, body=body)
     finally:
         new = migrate("0005_idempotency_bodies")
-    assert list(new.objects.order_by("pk").values_list("made_id", "status")) == [
-        (MAX_ID, 201),
-        *[(0, 201)] * 3,
-    ]
+        kept = list(new.objects.order_by("pk").values_list("made_id", "status"))
+        to_the_last_migration("core")
+    assert kept == [(MAX_ID, 201), *[(0, 201)] * 3]
