@@ -1,7 +1,7 @@
 """Deliveries a second through Celery, compared with raw INSERTs; and the delay for a follower.
 
 One author has 5,000 followers whose inboxes are full in the table and cached in Redis. A Celery
-worker has two processes. The floor is one process that inserts the same rows as prepared multi-row
+worker has two threads. The floor is one process that inserts the same rows as prepared multi-row
 statements, a chunk each, and commits after each. A turn of the fan-out lasts from the first lease
 to the end of the last post's fan-out, in rows a second. Then the steps of a chunk are timed one
 after the other in this process. Last comes the time from a publish, over HTTP on the full stack,
