@@ -205,6 +205,7 @@ COMMENT = {
     "deleted": False,
     "mine": False,
     "answers": None,
+    "edited_at": None,
 }
 COMMENTS = {
     "hidden": Markup("<input>"),
@@ -230,6 +231,7 @@ COMMENTS = {
         *({name: True} for name in ("liked", "pinned", "author_liked", "deleted", "mine")),
         *({name: 5} for name in ("like_count", "reply_count")),
         *({"content": "other"}, {"author": None}, {"answers": "other1"}, {"root_id": "3"}),
+        {"edited_at": "2020-01-02T00:00:00.000Z"},
         *({"c": {name: False}} for name in ("member", "open", "list")),
         *({"c": {name: True}} for name in ("author", "plain")),
         *({"c": {"post_author": "name1"}}, {"c": {"here": "/x?", "path": "/x"}}),
@@ -240,7 +242,8 @@ def test_a_cached_comment_equals_the_template_s(change) -> None:
     change, shared = dict(change), {}
     shared = change.pop("c", {})
     for comment, c in ((COMMENT, COMMENTS), ({**COMMENT, **change}, {**COMMENTS, **shared})):
-        made = rendered("interactions/_comment.html", "item", comment, {**c, "when": "2020-01-01"})
+        times = {"when": "2020-01-01", "edited": "2020-01-02" if comment["edited_at"] else ""}
+        made = rendered("interactions/_comment.html", "item", comment, {**c, **times})
         for _ in range(2):
             assert jinja.comment_items([comment], c) == made
         assert jinja.comment_item(comment, c) == made
