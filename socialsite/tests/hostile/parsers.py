@@ -10,6 +10,7 @@ import io
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import ua_parser
@@ -47,11 +48,13 @@ from accounts import tokens, validators
 from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
+from accounts.naming import lookalikes, open_policy
 from accounts.sign_in import devices, known_devices, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
+from feeds.views import drafts
 from interactions.actions import comments
 from interactions.notifying import mentions
 from relations.api import views as relations
@@ -204,6 +207,12 @@ def user_agent(value: str) -> str:
 _agents = ua_parser.Parser(ua_parser.BestAvailableResolver(ua_parser.load_builtins()))
 
 
+def publish_time(value: str) -> None:
+    """Read the time of a draft, as its page sends it."""
+    sent: Any = SimpleNamespace(POST={"publish_at": value})
+    drafts._publish_time(sent)
+
+
 def device_name(value: str) -> None:
     """Return the name of a device, with a parser that caches nothing."""
     kept, ua_parser.parser = ua_parser.parser, _agents
@@ -243,6 +252,8 @@ PARSERS = [
     # --- accounts ---
     Parser("a username", serializers.INPUT_MAX, validators.username),
     Parser("a nickname", serializers.INPUT_MAX, validators.nickname),
+    Parser("a name of any script", serializers.INPUT_MAX, open_policy.mistakes),
+    Parser("a name like that of staff", serializers.INPUT_MAX, lookalikes.names_staff),
     Parser("a password", serializers.INPUT_MAX, lambda value: validators.password(value, "a", "b")),
     Parser("a password, normalized", serializers.INPUT_MAX, validators.normal_password),
     Parser("a mail address", serializers.EMAIL_MAX, validators.email),
@@ -273,6 +284,11 @@ PARSERS = [
     Parser("a cursor", HEAD, pagination.Position.decode),
     Parser("an id", HEAD, api.parse_id),
     Parser("ids", HEAD, relations._ids),
+    Parser("a path with a limit", HEAD, lambda value: body_limits.limit_of("POST", value, "")),
+    Parser(
+        "a number in one", HEAD, lambda value: body_limits.limit_of("POST", f"/drafts/{value}", "")
+    ),
+    Parser("a time to publish", BODY, publish_time),
     Parser("a time", HEAD, lambda value: api.parse_time(value, "until")),
     Parser(
         "an address to return to", BODY, lambda value: return_addresses.own_path(request(), value)
@@ -362,6 +378,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a password",
         "a mail address",
     ),
+    "accounts/naming/lookalikes.py": ("a name like that of staff",),
+    "accounts/naming/open_policy.py": ("a name of any script",),
     "accounts/sign_in/two_factor.py": ("a code", "a secret"),
     "accounts/tokens/service_keys.py": ("a key of a service",),
     "accounts/tokens/keys.py": ("a token", "a token's middle"),
@@ -369,6 +387,9 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/views/forms.py": ("an address to return to", "a host to return to"),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
+    "feeds/views/drafts.py": ("a time to publish",),
+    "socialsite/core/http/body_limits.py": ("a path with a limit", "a number in one"),
+    "socialsite/pages/profile_texts.py": OURS,
     "socialsite/core/media/video_links.py": ("a video's address",),
     "socialsite/core/http/return_addresses.py": ("an address to return to", "a host to return to"),
     "socialsite/core/http/api.py": ("a time",),

@@ -278,6 +278,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "introspect_refused": lambda w: w.send("post", "auth/introspect", w.client, token="x"),
     "publish": lambda w: w.send("post", "posts", content="hello"),
     "comment": lambda w: w.send("post", f"posts/{w.post}/comments", content="hello"),
+    "draft": lambda w: w.send("post", "drafts", content="hello"),
     "edit": lambda w: w.send("patch", "posts/1", version=1, content="hello"),
     "mark": lambda w: w.send("put", f"posts/{w.post}/like"),
     "report": lambda w: w.send("post", "reports", type="post", id=str(w.post), reason="spam"),
