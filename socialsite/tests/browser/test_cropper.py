@@ -33,7 +33,8 @@ def halves() -> FilePayload:
 
 def saved(page: Page, selector: str) -> Image.Image:
     """Save the form and return the picture that the site shows now."""
-    page.get_by_test_id("save-profile").click()
+    with page.expect_navigation():  # the notice may be that of the save before
+        page.get_by_test_id("save-profile").click()
     expect(page.locator(".notice-good")).to_be_visible()
     address = page.locator(selector).get_attribute("src")
     return Image.open(io.BytesIO(page.request.get(str(address)).body()))
