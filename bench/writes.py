@@ -20,7 +20,7 @@ from bench import _http as http
 
 CLIENTS = 8
 # Upper bounds of the ratio to the raw transaction.
-WORKS = {"publish": 18, "follow": 14, "like": 12, "comment": 14}
+WORKS = {"publish": 14, "follow": 14, "like": 12, "comment": 14}
 COMMENTS_A_SECOND = 150
 
 
