@@ -22,7 +22,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from relations import actions, queries
 from relations.models import Relation
 from relations.pairs import states
@@ -79,7 +79,7 @@ def blocked(request: PageRequest) -> HttpResponse:
 
     That is the way to block a person who blocks me, whose pages I cannot see.
     """
-    me = _member(request)
+    me = member(request)
     cursor, size = api.page_params(request, default=PAGE_SIZE)
     username = request.GET.get("username", "").strip()
     wrong: errors.AppError | None = None
@@ -108,7 +108,7 @@ def blocked(request: PageRequest) -> HttpResponse:
 @takes(POST=(budgets.FOLLOW,))
 def follow(request: PageRequest, username: str) -> HttpResponse:
     """Follow or unfollow, by the field `follow` = 1 or 0."""
-    me = _member(request)
+    me = member(request)
     wanted = _flag(request, "follow")
     found = _Named(me, username)
     # One's own follow of a hidden person counts towards the cap, so it can be ended.
@@ -125,7 +125,7 @@ def follow(request: PageRequest, username: str) -> HttpResponse:
 @takes(GET=READS, POST=(budgets.BLOCK,))
 def block(request: PageRequest, username: str) -> HttpResponse:
     """Block or unblock, by the field `block` = 1 or 0; GET shows a page that asks to confirm."""
-    me = _member(request)
+    me = member(request)
     if request.method == "POST":
         wanted = _flag(request, "block")
         found = _Named(me, username)
@@ -147,7 +147,7 @@ def block(request: PageRequest, username: str) -> HttpResponse:
 @takes(GET=PEOPLE)
 def suggested(request: PageRequest) -> HttpResponse:
     """Show people to follow; htmx gets the panel of another page, with a few of them."""
-    me = _member(request)
+    me = member(request)
     in_panel = bool(request.htmx) and request.htmx.target == "suggestions"
     cursor, size = api.page_params(request, default=PANEL_SIZE if in_panel else PAGE_SIZE)
     page = suggestions.suggested(me, cursor, size)
@@ -166,7 +166,7 @@ def suggested(request: PageRequest) -> HttpResponse:
 @takes(POST=(budgets.MARK,))
 def dismiss(request: PageRequest, user_id: str) -> HttpResponse:
     """Never suggest a person again."""
-    suggestion_actions.dismiss(_member(request), api.parse_id(user_id))
+    suggestion_actions.dismiss(member(request), api.parse_id(user_id))
     if request.htmx:
         return HttpResponse()
     back = return_addresses.own(request, request.POST.get("next")) or reverse("suggested")
@@ -196,12 +196,6 @@ class _Named:
         """The name as its person spells it; of a hidden person as the reader typed it."""
         shown = None if self.is_hidden else self.person
         return self.typed if shown is None else shown.username
-
-
-def _member(request: PageRequest) -> User:
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
-    return request.user
 
 
 def _flag(request: PageRequest, name: str) -> bool:

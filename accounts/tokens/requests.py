@@ -1,7 +1,7 @@
-"""Types of requests as views receive them: annotations without effect while the site runs.
+"""Types of requests as views receive them, and who sent a request.
 
-Middleware and authentication add attributes that the types of Django and DRF do not have. No
-object is created from these classes.
+Middleware and authentication add attributes that the types of Django and DRF do not have. The
+classes are annotations without effect while the site runs; no object is created from them.
 """
 
 from typing import Any, cast
@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from accounts.tokens.authentication import Visitor
+from socialsite.core.http.errors import NotAuthenticated
 
 # A reader of public content; queries treat None as a guest.
 Viewer = User | AnonymousUser | None
@@ -31,6 +32,13 @@ class PersonRequest(Request):
     """An API request of a signed-in person: the view's permissions refuse guests."""
 
     user: User
+
+
+def member(request: PageRequest) -> User:
+    """Return the person who sent the request of a page; raises NotAuthenticated for a guest."""
+    if not request.user.is_authenticated:
+        raise NotAuthenticated
+    return request.user
 
 
 def staff_of(request: HttpRequest) -> User:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
 from feeds.home.hydration import Image
@@ -28,7 +28,7 @@ ERRORS = (*pages.COMPOSER_ERRORS, errors.QuotaExceeded)
 @takes(in_form=True, GET=READS, POST=(budgets.DRAFT,))
 def drafts(request: PageRequest) -> HttpResponse:
     """List one's drafts; POST saves a new one from the composer."""
-    me = _member(request)
+    me = member(request)
     if request.method == "POST":
         return _saved(request, me, None)
     page = queries.drafts(me, api.page_params(request, default=pages.PAGE_SIZE)[0], pages.PAGE_SIZE)
@@ -42,7 +42,7 @@ def drafts(request: PageRequest) -> HttpResponse:
 @takes(in_form=True, GET=READS, POST=(budgets.DRAFT,))
 def draft(request: PageRequest, draft_id: str) -> HttpResponse:
     """Show a draft in the composer; POST saves it, and publishes it with `act=publish`."""
-    me = _member(request)
+    me = member(request)
     found = queries.draft(me, api.parse_id(draft_id))
     if request.method == "POST":
         return _saved(request, me, found)
@@ -53,7 +53,7 @@ def draft(request: PageRequest, draft_id: str) -> HttpResponse:
 @takes(POST=(budgets.PUBLISH,))
 def draft_publish(request: PageRequest, draft_id: str) -> HttpResponse:
     """Publish a draft as it is; if it cannot be a post, the composer says why."""
-    me = _member(request)
+    me = member(request)
     found = queries.draft(me, api.parse_id(draft_id))
     try:
         actions.publish(me, int(found["id"]))
@@ -67,7 +67,7 @@ def draft_publish(request: PageRequest, draft_id: str) -> HttpResponse:
 @takes(POST=(budgets.DRAFT,))
 def draft_delete(request: PageRequest, draft_id: str) -> HttpResponse:
     """Delete a draft."""
-    actions.delete(_member(request), api.parse_id(draft_id))
+    actions.delete(member(request), api.parse_id(draft_id))
     if request.htmx:
         return HttpResponse()
     return HttpResponseRedirect(reverse("drafts"), status=303)
@@ -139,9 +139,3 @@ def _stored_time(found: DraftCard | None) -> int | None:
         return None
     time = api.parse_time(found["publish_at"], "publish_at")
     return time if time > datetime.now(UTC).timestamp() * 1000 + 60_000 else None
-
-
-def _member(request: PageRequest) -> User:
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
-    return request.user

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from feeds import actions, queries
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
@@ -183,17 +183,16 @@ def search(request: PageRequest) -> HttpResponse:
 @takes(in_form=True, POST=(budgets.PUBLISH,))
 def post_create(request: PageRequest) -> HttpResponse:
     """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
+    me = member(request)
     values: dict[str, Any] = composer_values(request)
     try:
         files = chosen_files(request)
         actions.compose(images=len(files), **values)  # before a picture is kept for nothing
         request_budgets.spend(request)
-        images = new_pictures(request, request.user, files)
-        actions.publish(request.user, images=images, **values)
+        images = new_pictures(request, me, files)
+        actions.publish(me, images=images, **values)
     except COMPOSER_ERRORS as error:
-        page = queries.home_feed(request.user, None, PAGE_SIZE)
+        page = queries.home_feed(me, None, PAGE_SIZE)
         context = _posts(request, page) | {
             "is_first_page": True,
             "form_errors": form_errors(error),
@@ -252,17 +251,16 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
 
     If the post was changed meanwhile, its present words are shown beside those typed.
     """
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
-    card = queries.post(request.user, api.parse_id(post_id))
+    me = member(request)
+    card = queries.post(me, api.parse_id(post_id))
     if not card["mine"] or (card["kind"] == Kind.REPOST and not card["content"]):
         raise errors.Forbidden
     if request.method != "POST":
         return render(request, "feeds/edit.html", _edit_context(card, card))
     try:
-        _edit(request, request.user, card)
+        _edit(request, me, card)
     except errors.StaleVersion as error:
-        card = queries.post(request.user, int(card["id"]))
+        card = queries.post(me, int(card["id"]))
         context = _edit_context(card, request.POST) | {"present": card}
         return render(request, "feeds/edit.html", context, status=error.status)
     except COMPOSER_ERRORS as error:
@@ -327,9 +325,8 @@ def post_history(request: PageRequest, post_id: str) -> HttpResponse:
 @takes(POST=(budgets.DELETE,))
 def post_delete(request: PageRequest, post_id: str) -> HttpResponse:
     """Delete one's own post."""
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
-    actions.delete(request.user, api.parse_id(post_id), address_of(request))
+    me = member(request)
+    actions.delete(me, api.parse_id(post_id), address_of(request))
     if request.htmx:
         return HttpResponse()
     return HttpResponseRedirect(reverse("home"), status=303)

@@ -9,12 +9,11 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import actions as accounts_actions
 from accounts.models import User
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from feeds import queries
 from relations import queries as relations_queries
 from relations.suggestions import queries as suggestions
 from relations.suggestions import wording
-from socialsite.core.http import errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import PEOPLE, takes
 
@@ -27,7 +26,7 @@ SUGGESTED = 5
 @takes(GET=PEOPLE)
 def welcome(request: PageRequest) -> HttpResponse:
     """Show the steps and what is done; htmx gets the card for the home page, empty at the end."""
-    me = _member(request)
+    me = member(request)
     steps = _steps(me)
     if request.htmx and request.htmx.target == "first-steps":
         if not me.first_steps or all(steps.values()):
@@ -43,7 +42,7 @@ def welcome(request: PageRequest) -> HttpResponse:
 @takes(POST=(budgets.PROFILE,))
 def skip(request: PageRequest) -> HttpResponse:
     """Do not show the steps any more."""
-    accounts_actions.end_first_steps(_member(request))
+    accounts_actions.end_first_steps(member(request))
     if request.htmx:
         return HttpResponse()
     return HttpResponseRedirect(reverse("home"), status=303)
@@ -56,9 +55,3 @@ def _steps(me: User) -> dict[str, bool]:
         "people": relations_queries.counts(me.pk)["following"] >= ENOUGH_FOLLOWS,
         "post": queries.post_counts([me.pk]).get(me.pk, 0) > 0,
     }
-
-
-def _member(request: PageRequest) -> User:
-    if not request.user.is_authenticated:
-        raise errors.NotAuthenticated
-    return request.user

@@ -1,22 +1,14 @@
-"""Helpers of all views of interactions: the current user, and the redirect back."""
+"""Helpers of all views of interactions: the redirect back, and refused forms."""
 
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
-from accounts.models import User
 from accounts.tokens.requests import PageRequest
 from socialsite.core.http import api, errors, return_addresses
 
 UNPROCESSABLE = 422
-
-
-def member(request: PageRequest) -> User:
-    """Return the current user; raises NotAuthenticated for a guest."""
-    if not isinstance(request.user, User):
-        raise errors.NotAuthenticated
-    return request.user
 
 
 def back(request: PageRequest, fallback: str, anchor: str) -> HttpResponse:

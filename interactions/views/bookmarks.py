@@ -6,9 +6,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import back, member
+from interactions.views._answers import back
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

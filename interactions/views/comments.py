@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import member, refused, see
+from interactions.views._answers import refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
 from socialsite.core.http import api, errors

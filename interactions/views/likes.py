@@ -6,10 +6,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.models import SubjectType
-from interactions.views._answers import back, member, see
+from interactions.views._answers import back, see
 from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

@@ -9,12 +9,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
-from interactions.views._answers import member, see
+from interactions.views._answers import see
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

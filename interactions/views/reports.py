@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions
 from interactions.models import REPORTABLE, Reason
-from interactions.views._answers import member, refused, see
+from interactions.views._answers import refused, see
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

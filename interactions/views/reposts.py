@@ -8,11 +8,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from interactions import queries
-from interactions.views._answers import back, member, refused, see
+from interactions.views._answers import back, refused, see
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

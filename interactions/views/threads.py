@@ -8,9 +8,9 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.tokens.requests import PageRequest
+from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import back, member, see
+from interactions.views._answers import back, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, sort_of
 from socialsite.core.http import api, errors
 from socialsite.core.http.pagination import Position
