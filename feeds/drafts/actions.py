@@ -34,9 +34,8 @@ MS = timedelta(milliseconds=1)
 
 def check(author: "User", values: Mapping[str, Any], files: int, *, is_new: bool) -> None:
     """Raise what `create` or `replace` would, before `files` more pictures are stored."""
-    if is_new and Draft.objects.filter(author_id=author.pk).count() >= Draft.MOST:
-        message = _("At most %(limit)s drafts. Publish or delete one first.")
-        raise QuotaExceeded(message % {"limit": Draft.MOST})
+    if is_new:
+        _check_quota(author)
     scratch = Draft(author_id=author.pk, updated_at=db.now_ms())
     _fill(scratch, {**values, "images": [*values.get("images", ()), *range(files)]})
 
@@ -47,7 +46,7 @@ def create(author: "User", values: Mapping[str, Any]) -> Draft:
 
     Raises InvalidInput (with `fields`), QuotaExceeded.
     """
-    check(author, values, 0, is_new=True)
+    _check_quota(author)
     now = db.now_ms()
     draft = Draft(author_id=author.pk, created_at=now, updated_at=now)
     _fill(draft, values)
@@ -148,6 +147,13 @@ def _purge_one(draft_id: int, limit: int) -> None:
     draft = rows.filter(pk=draft_id, publish_at=None, updated_at__lt=limit).first()
     if draft is not None:
         _delete(draft)
+
+
+def _check_quota(author: "User") -> None:
+    """Raise QuotaExceeded; drafts saved at the same moment may exceed the limit a little."""
+    if Draft.objects.filter(author_id=author.pk).count() >= Draft.MOST:
+        message = _("At most %(limit)s drafts. Publish or delete one first.")
+        raise QuotaExceeded(message % {"limit": Draft.MOST})
 
 
 def _locked(author_id: int, draft_id: int) -> Draft:

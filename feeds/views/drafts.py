@@ -77,24 +77,25 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
     """Save what the composer sent; what is wrong is shown there, nothing typed is lost."""
     values: dict[str, Any] = pages.composer_values(request)
     wants_post, was_there = request.POST.get("act") == "publish", found is not None
-    is_saved = False
+    pictures = _kept(request, found)  # those that the form shows if it is refused
     try:
         request_budgets.spend(request)
         time = _stored_time(found) if wants_post else _publish_time(request)
         if wants_post or time is not None:
             buckets.spend(budgets.PUBLISH, me.pk)
-        kept = [int(image["id"]) for image in _kept(request, found)]
+        kept = [int(image["id"]) for image in pictures]
         files = pages.chosen_files(request)
         new = {**values, "images": kept, "publish_at": time}
         actions.check(me, new, len(files), is_new=found is None)  # before a picture is kept
         new["images"] = kept + pages.new_pictures(request, me, files)
         made = actions.replace(me, int(found["id"]), new) if found else actions.create(me, new)
-        found, is_saved = queries.draft(me, made.pk), True
+        found = queries.draft(me, made.pk)
+        pictures = found["images"]
         if wants_post:
             actions.publish(me, made.pk)
     except ERRORS as error:
-        shown = {**values, "publish_at": request.POST.get("publish_at", "")}
-        shown["images"] = found["images"] if found and is_saved else _kept(request, found)
+        typed = request.POST.get("publish_at", "")
+        shown = {**values, "publish_at": typed, "images": pictures}
         answer = _form(request, found, shown, pages.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:
