@@ -151,10 +151,9 @@ def suggested(request: PageRequest) -> HttpResponse:
     in_panel = bool(request.htmx) and request.htmx.target == "suggestions"
     cursor, size = api.page_params(request, default=PANEL_SIZE if in_panel else PAGE_SIZE)
     page = suggestions.suggested(me, cursor, size)
-    people = [{**person, "why": wording.sentence(person["reason"])} for person in page.items]
     back = return_addresses.own(request, request.htmx.current_url) if in_panel else None
     context = {
-        "people": people,
+        "people": wording.with_reasons(page.items),
         "next": page.next,
         "back": return_addresses.own_path(request, back) if back else request.get_full_path(),
     }

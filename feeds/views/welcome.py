@@ -33,8 +33,11 @@ def welcome(request: PageRequest) -> HttpResponse:
             return HttpResponse()
         return render(request, "feeds/_first_steps.html", {"steps": steps})
     page = suggestions.suggested(me, None, SUGGESTED)
-    people = [{**person, "why": wording.sentence(person["reason"])} for person in page.items]
-    context: dict[str, Any] = {"steps": steps, "people": people, "back": request.path}
+    context: dict[str, Any] = {
+        "steps": steps,
+        "people": wording.with_reasons(page.items),
+        "back": request.path,
+    }
     return render(request, "feeds/welcome.html", context)
 
 

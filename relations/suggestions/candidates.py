@@ -29,15 +29,25 @@ STEP = 100
 def of(user_id: int) -> list[int]:
     """Return the ids of a person's candidates, best first; computes them if they are too old."""
     kept = SuggestionList.objects.filter(user_id=user_id).first()
-    # An empty list costs little to compute, and fills with the person's first follows.
-    if kept is not None and kept.candidates and kept.computed_at > db.now_ms() - FRESH_MS:
+    if kept is None or kept.computed_at <= db.now_ms() - FRESH_MS:
+        return refresh(user_id)
+    if kept.candidates:
         return list(kept.candidates)
-    return refresh(user_id)
+    # An empty list costs little to compute, and fills with the person's first follows.
+    found = _compute(user_id)
+    return _store(user_id, found) if found else found
 
 
 def refresh(user_id: int) -> list[int]:
     """Compute and store a person's candidates; SITE stands for everybody."""
-    found = _popular() if user_id == SITE else _of_follows(user_id)
+    return _store(user_id, _compute(user_id))
+
+
+def _compute(user_id: int) -> list[int]:
+    return _popular() if user_id == SITE else _of_follows(user_id)
+
+
+def _store(user_id: int, found: list[int]) -> list[int]:
     row = SuggestionList(user_id=user_id, candidates=found, computed_at=db.now_ms())
     db.upsert(
         SuggestionList, [row], unique_fields=["user"], update_fields=["candidates", "computed_at"]

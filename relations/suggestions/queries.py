@@ -42,16 +42,14 @@ def suggested(viewer: User, cursor: Position | None, size: int) -> Page[Suggesti
     Nobody is shown whom the reader follows, with whom there is a block, who is banned, or of whom
     the reader said that they are not interesting.
     """
-    ids = candidates.of(viewer.pk)
-    ids += [ident for ident in candidates.of(candidates.SITE) if ident not in set(ids)]
-    start = 0 if cursor is None else cursor.ts_ms
+    ids = list(dict.fromkeys([*candidates.of(viewer.pk), *candidates.of(candidates.SITE)]))
     gone = set(
         Dismissal.objects.filter(user_id=viewer.pk, other_id__in=ids).values_list(
             "other_id", flat=True
         )
     )
     found: dict[int, Person] = {}
-    place = start
+    place = 0 if cursor is None else cursor.ts_ms
     while len(found) < size and place < len(ids):
         step = ids[place : place + max(size, STEP)]
         asked = [ident for ident in step if ident not in gone and ident != viewer.pk]

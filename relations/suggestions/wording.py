@@ -1,9 +1,17 @@
 """The reason of a suggestion in the reader's language."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from relations.suggestions.queries import Reason
+from relations.suggestions.queries import Reason, Suggestion
+
+
+def with_reasons(people: Iterable[Suggestion]) -> list[dict[str, Any]]:
+    """Return the people for a page, each with the reason as `why`."""
+    return [{**person, "why": sentence(person["reason"])} for person in people]
 
 
 def sentence(reason: Reason) -> str:
