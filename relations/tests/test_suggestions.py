@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,6 +166,13 @@ def test_first_follows_show_at_once(people: list[User]) -> None:
     assert suggested(me) == []
     follow(me, a)
     assert suggested(me) == [x.pk]
+
+
+def test_reading_an_empty_list_again_writes_nothing(people: list[User]) -> None:
+    assert suggested(people[0]) == []
+    with CaptureQueriesContext(connection) as found:
+        assert suggested(people[0]) == []
+    assert not [one for one in found if not one["sql"].lstrip("( ").startswith("SELECT")]
 
 
 def test_who_follows_everybody_costs_few_queries(
