@@ -1,6 +1,6 @@
 """The rules for the words of a post, for new posts and for edits."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -11,8 +11,28 @@ from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
 
+Wrong = dict[str, list[Text]]
+# The kinds of posts that people write; a repost shows one of them.
+WRITTEN = (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO)
 # The maximum length of the words of a repost, for other apps.
 REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
+
+
+def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) -> Wrong:
+    """Return what is too long, too many or no choice, by field; `texts` has title and content."""
+    wrong: Wrong = {}
+    if kind not in WRITTEN:
+        wrong["kind"] = [_("Must be micro, article or video.")]
+        kind = Kind.MICRO
+    if visibility not in Visibility.values:
+        wrong["visibility"] = [_("Must be public or followers.")]
+    maxima = {"content": PostContent.TEXT_MAX[kind], "title": PostContent.TITLE_MAX}
+    for field, limit in maxima.items():
+        if len(texts[field]) > limit:
+            wrong[field] = [_("At most %(limit)s characters.") % {"limit": limit}]
+    if images > PostContent.IMAGES_MAX:
+        wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
+    return wrong
 
 
 def compose(
@@ -23,23 +43,13 @@ def compose(
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
     words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
-    wrong: dict[str, list[Text]] = {}
+    texts = {"title": words.title, "content": words.content}
+    wrong = limits(kind, visibility, texts, images)
+    kind = kind if kind in WRITTEN else Kind.MICRO
 
     def refuse(field: str, message: Text) -> None:
         wrong.setdefault(field, []).append(message)
 
-    if kind not in (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO):
-        refuse("kind", _("Must be micro, article or video."))
-        kind = Kind.MICRO
-    if visibility not in Visibility.values:
-        refuse("visibility", _("Must be public or followers."))
-    limit = PostContent.TEXT_MAX[kind]
-    if len(words.content) > limit:
-        refuse("content", _("At most %(limit)s characters.") % {"limit": limit})
-    if len(words.title) > words.TITLE_MAX:
-        refuse("title", _("At most %(limit)s characters.") % {"limit": words.TITLE_MAX})
-    if images > words.IMAGES_MAX:
-        refuse("images", _("At most %(limit)s pictures.") % {"limit": words.IMAGES_MAX})
     if kind == Kind.MICRO and not words.content and not images:
         refuse("content", _("Write something or add a picture."))
     if kind == Kind.ARTICLE and not words.title:

@@ -14,9 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import queries as accounts_queries
 from feeds import actions
-from feeds.models import Draft, DraftImage, Post, PostContent, Visibility
+from feeds.actions.words import limits
+from feeds.models import Draft, DraftImage, Post
 from socialsite.core import db
-from socialsite.core.http.errors import AppError, InvalidInput, NotFound, QuotaExceeded, Text
+from socialsite.core.http.errors import AppError, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
 from socialsite.core.text import clean
 
@@ -169,21 +170,11 @@ def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
         if name in values:
             setattr(draft, name, values[name])
     draft.title, draft.content = clean(draft.title), clean(draft.content)
-    wrong: dict[str, Sequence[Text]] = {}
-    if draft.kind not in Draft.KINDS:
-        wrong["kind"] = [_("Must be micro, article or video.")]
-    if draft.visibility not in Visibility.values:
-        wrong["visibility"] = [_("Must be public or followers.")]
-    maxima = {
-        "title": PostContent.TITLE_MAX,
-        "content": PostContent.TEXT_MAX.get(draft.kind, 0),
-        "video_url": video_links.URL_MAX,
-    }
-    for name, limit in maxima.items():
-        if len(getattr(draft, name)) > limit:
-            wrong[name] = [_("At most %(limit)s characters.") % {"limit": limit}]
-    if len(values.get("images", ())) > PostContent.IMAGES_MAX:
-        wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
+    texts = {"title": draft.title, "content": draft.content}
+    wrong = limits(draft.kind, draft.visibility, texts, len(values.get("images", ())))
+    if len(draft.video_url) > video_links.URL_MAX:
+        message = _("At most %(limit)s characters.") % {"limit": video_links.URL_MAX}
+        wrong["video_url"] = [message]
     if draft.publish_at is not None:
         if draft.publish_at <= draft.updated_at:
             wrong["publish_at"] = [_("This time is in the past.")]

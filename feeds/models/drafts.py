@@ -13,7 +13,6 @@ class Draft(models.Model):
     """An unpublished post. With `publish_at` a worker publishes it at that time."""
 
     MOST = 100
-    KINDS = (Kind.MICRO, Kind.ARTICLE, Kind.VIDEO)
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     author = user_key()
