@@ -206,7 +206,9 @@ class Report:
         if rows:
             print("\n".join(["", *lines(rows, ["goal", "is", "limit", ""])]), flush=True)
         if self.options.json:
-            self.options.json.write_text(json.dumps(self.data, indent=2, ensure_ascii=False) + "\n")
+            self.options.json.write_text(
+                json.dumps(self.data, indent=2, ensure_ascii=False, default=str) + "\n"
+            )
         return 0 if all(one["reached"] for one in goals) else 1
 
 

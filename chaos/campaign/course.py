@@ -10,6 +10,7 @@ from chaos.campaign.journal import Journal
 from chaos.campaign.matrix import world
 from chaos.campaign.matrix.access import Matrix
 from chaos.campaign.matrix.closing import Closing
+from chaos.campaign.matrix.kept import Kept
 from chaos.campaign.matrix.routes import Routes, unlisted
 from chaos.campaign.matrix.world import World
 from chaos.campaign.parts.odd import Odd
@@ -82,12 +83,12 @@ class Course:
         dice = random.Random(f"{self.plan.seed} matrix")
         matrix = Matrix(people, self.journal, min(3, self.plan.clients))
         matrix.chosen = lambda: dice.random() < self.plan.share
-        around = Routes(matrix)
+        around, kept = Routes(matrix), Kept(matrix)
         around.chosen = matrix.chosen
-        self._go(matrix, matrix.repeat, matrix.pictures, matrix.read)
+        self._go(matrix, kept.repeat, kept.pictures, matrix.read)
         people.block()
         matrix.state = "blocked"
-        self._go(matrix, matrix.repeat, matrix.pictures, around.listen, around.staff_find)
+        self._go(matrix, kept.repeat, kept.pictures, around.listen, around.staff_find)
         self._go(matrix, around.keep_out, matrix.read, matrix.write, around.try_all)
         people.ban()
         matrix.state = "banned"
@@ -104,7 +105,7 @@ class Course:
         self._go(matrix, matrix.prove_writes)
         people.delete()
         matrix.state = "deleted"
-        self._go(matrix, matrix.repeat, matrix.pictures, matrix.read)
+        self._go(matrix, kept.repeat, kept.pictures, matrix.read)
         self._close(people)
         self.cells = dict(matrix.cells)
 

@@ -32,14 +32,13 @@ from socialsite.tests.blocks.block_matrix import (
 )
 
 PART = "matrix"
-# A repeat of this request gets the stored result, whose content may be forbidden by now.
-REPEATED = "posts/{quote_id}/repost"
 # People one follows are listed even if banned: they count towards the maximum of follows.
 OWN_LIST = re.compile(r"/(api/v1/users/\d+|@thirdone9)/(following|friends|followers)$")
-PICTURES = ("public", "public thumb", "private", "private thumb")
-# Internal paths of files for nginx, which must not be reachable from outside.
-WAYS_ROUND = ("/_uploads/", "/media/public/", "/media/../_uploads/", "/media/public/../")
-REMOVES = re.compile(r"(posts/\{post_id\}|comments/\{comment_id\})(/delete)?")
+REMOVES = re.compile(
+    r"(posts/\{post_id\}|comments/\{comment_id\}|drafts/\{draft_id\})(/delete|/publish)?"
+)
+# Marks that only Hidden finds.
+UNPUBLISHED = ("draft", "draft_id")
 
 
 @dataclass
@@ -79,9 +78,11 @@ class Matrix:
             return {name: mark for name, mark in marks.items() if name not in NAMES} | gone
         if role in APART:
             return marks
-        if role in ("follower", *OWNERS.values()):
-            return {"secret": marks["secret"]} | gone
-        hidden = ("private", "private_id", "private_picture", "secret")
+        hidden = ["secret"]
+        if role != "hidden":
+            hidden += UNPUBLISHED
+        if role not in ("follower", *OWNERS.values()):
+            hidden += ("private", "private_id", "private_picture")
         return {name: marks[name] for name in hidden} | gone
 
     # --- requests
@@ -305,6 +306,7 @@ class Matrix:
         world.names["post_id"] = world._edit(
             "post", world.hidden, world._post(world.hidden, words), "was edited"
         )
+        world.names["draft_id"] = world.draft(world.hidden, words)
         third = world.names["third_post"]
         made = world._comment(world.hidden, third, words)
         world.names["comment_id"] = world._edit("comment", world.hidden, made, "was edited")
@@ -329,42 +331,6 @@ class Matrix:
         elif call.path.endswith("comment-settings"):
             path = world.filled(call.path, viewer)
             world.hidden.call(wire, "PATCH", path, {"status": "open"})
-
-    def repeat(self) -> None:
-        """Let viewers repeat a request by its Idempotency-Key; the result has text of Hidden's."""
-
-        def work(client: Client, viewer: str) -> None:
-            path = self.world.filled(f"/{V1}{REPEATED}", viewer)
-            headers = {"Idempotency-Key": "once"}
-            request = Request("POST", path, headers=headers, body=Json({"content": "own words"}))
-            answer = self.send(client, viewer, request)
-            self.look(client, viewer, request, answer)
-            if self.state == "open" and self.world.marks["post"] not in answer.text:
-                self.control(viewer, request, f"{answer.status}, lacks the post")
-
-        self.each([name for name in VIEWERS if name not in ("guest", "banned")], work)
-
-    def pictures(self) -> None:
-        """Request the pictures by their addresses, as somebody who knows these."""
-        asked = {name: self.world.pictures[name] for name in PICTURES}
-        inside = asked["private"].removeprefix("/media/")
-        asked |= {f"private, {way}": f"{way}{inside}" for way in WAYS_ROUND}
-
-        def work(client: Client, viewer: str) -> None:
-            for name, path in asked.items():
-                if name not in PICTURES and not self.chosen():
-                    continue
-                request = Request("GET", path)
-                answer = self.send(client, viewer, request)
-                may = not name.startswith("private") or self.role(viewer) in ("follower", "hidden")
-                if self.state == "deleted" or name not in PICTURES:
-                    may = False
-                if answer.status == 200 and not may:
-                    self.leak(viewer, request, f"shows the {name} picture")
-                elif answer.status != 200 and may and self.role(viewer) not in OUT:
-                    self.control(viewer, request, f"{answer.status}: the {name} picture")
-
-        self.each((*VIEWERS, "hidden"), work)
 
     def each(self, viewers: Sequence[str], work: Callable[[Client, str], None]) -> None:
         """Run a function for each viewer, several at once."""

@@ -42,6 +42,11 @@ FOLLOWING = ("follower", "friend", "blocked", "both", "banned")
 OWNERS = {"hidden": "hidden", "third": "third"}
 STAFF = {"moderator9": "moderator", "admin9": "admin"}
 WAIT_SECONDS = 60
+# The names that `World.filled` puts into the addresses of the tables.
+FILLED = {
+    *("hidden", "username", "third", "third_name", "third_post", "third_comment", "mine", "me"),
+    *("post_id", "private_id", "comment_id", "quote_id", "draft_id"),
+}
 
 
 def staff() -> list[Staff]:
@@ -74,6 +79,8 @@ class World:
         }
         self._meet()
         self._write()
+        if missing := FILLED - {*self.names, "mine", "me"}:
+            raise RuntimeError(f"nobody made {missing}")
 
     # --- creation
     # -----------------------------------------------------------------------------------
@@ -96,6 +103,8 @@ class World:
             if name in FOLLOWING:
                 self._follow(viewer, self.hidden)
         self._follow(self.people["stranger"], self.gone)
+        # Two of whom the stranger follows follow Hidden: so Hidden is suggested first.
+        self._follow(self.people["stranger"], self.people["friend"])
         nickname = "Xanthippe"
         self._do(self.hidden, "PATCH", "users/me", {"nickname": nickname, "bio": "zqbio"})
         self.marks = {
@@ -107,6 +116,7 @@ class World:
         self.of_gone = [self.gone.username, self.gone.nickname, self.gone.id]
         for person in (self.hidden, self.gone, self.third):
             self._recommend(person)
+            self._do(person, "PATCH", "users/me", {"likes_shown": True})
         for name, viewer in self.viewers():
             self.mine[name] = self._post(viewer, "one's own")
 
@@ -146,7 +156,7 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, str] = {}
-            kinds = ("post", "former", "private", "comment", "spoken", "reply")
+            kinds = ("post", "former", "private", "comment", "spoken", "reply", "draft")
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             if person is self.hidden:
                 self._picture("public", (200, 30, 30))
@@ -155,6 +165,7 @@ class World:
             ids["comment"] = self._comment(person, third, texts["spoken"])
             for kind in ("post", "comment"):
                 self._edit(kind, person, ids[kind], texts[kind])
+            ids["draft"] = self.draft(person, texts["draft"])
             ids["reply"] = self._comment(person, third, texts["reply"], answered)
             ids["repost"] = self._do(person, "POST", f"posts/{third}/repost", {})["id"]
             look = {"content": "look at this"}
@@ -191,6 +202,10 @@ class World:
     def _comment(self, person: Person, post: str, text: str, parent: str = "") -> str:
         data = {"content": text} | ({"parent": parent} if parent else {})
         return self._do(person, "POST", f"posts/{post}/comments", data)["id"]
+
+    def draft(self, person: Person, text: str) -> str:
+        """Store a draft of a person; return its id."""
+        return self._do(person, "POST", "drafts", {"content": text})["id"]
 
     def _edit(self, kind: str, person: Person, ident: str, text: str) -> str:
         self._do(person, "PATCH", f"{kind}s/{ident}", {"version": 1, "content": text})
@@ -292,7 +307,7 @@ class World:
         names = {**self.names, "mine": self.mine.get(viewer, self.names["third_post"])}
         names["me"] = self.people[viewer].id or self.third.id
         if nothing:
-            for name in ("hidden", "post_id", "private_id", "comment_id"):
+            for name in ("hidden", "post_id", "private_id", "comment_id", "draft_id"):
                 names[name] = str(NOTHING)
             names["username"] = "nobody99"
         return text.format(**names)

@@ -1,5 +1,6 @@
 """A short run of `make chaos ARGS=attack` at a site in one process, and tests of its checks."""
 
+import re
 from email.message import Message
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,8 +11,10 @@ import pytest
 from chaos.campaign.course import Course, Plan
 from chaos.campaign.journal import Journal, compact, pattern
 from chaos.campaign.matrix.routes import unlisted
+from chaos.campaign.matrix.world import FILLED
 from chaos.campaign.site.requests import Answer, Form, Json, Request
 from chaos.campaign.site.sites import CONFIGURATIONS, running
+from socialsite.tests.blocks.block_matrix import MATRIX, PAGES
 
 # Building the matrix takes a minute; `test_block_matrix` walks its tables in one process.
 SLICE = Plan(requests=200, seconds=60, clients=1, share=0.03, parts=("tokens", "odd", "fuzz"))
@@ -54,6 +57,13 @@ def test_a_slice_of_the_attack_finds_nothing(tmp_path: Path) -> None:
 @pytest.mark.once
 def test_the_matrix_over_http_knows_every_address() -> None:
     assert unlisted() == []
+
+
+@pytest.mark.once
+def test_the_matrix_over_http_fills_every_address() -> None:
+    calls = [call for table in (MATRIX, PAGES) for calls in table.values() for call in calls]
+    texts = {text for call in calls for text in (call.path, *call.data.values(), *call.sees)}
+    assert {name for text in texts for name in re.findall(r"{(\w+)}", text)} <= FILLED
 
 
 @pytest.mark.once
