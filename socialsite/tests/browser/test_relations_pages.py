@@ -107,7 +107,7 @@ def test_follow_become_friends_block_vanish_and_unblock(site: str, browser: Brow
 
     # The settings list the block and can remove it in place, which can be undone.
     me.goto("/")
-    me.get_by_label("Account and settings").click()
+    me.locator(".account summary").click()
     me.get_by_role("link", name="Settings").click()
     me.goto("/settings/blocked")
     row = me.get_by_test_id("person")
