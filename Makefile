@@ -10,7 +10,7 @@ STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mari
 TEST_PACKAGES := $(STACK_PACKAGES) curl gettext chromium fonts-noto-cjk
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack worker test check fmt lock audit bench chaos
+.PHONY: help setup run stack worker test check fmt lock audit bench chaos gallery lighthouse
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -68,3 +68,14 @@ chaos: ## run long fault-injection trials on throw-away services: ARGS="relation
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.trials chaos $(ARGS)
+
+gallery: ## screenshots of every page in data/gallery: ARGS="--axe --readme --views home,post"
+	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/venv.sh dev
+	@exec $(PYTHON) -m deploy.gallery $(ARGS)
+
+lighthouse: ## Lighthouse scores of the most visited pages, on phone and desktop: ARGS="--views home"
+	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/venv.sh dev
+	@deploy/venv.sh tools
+	@exec $(PYTHON) -m deploy.lighthouse $(ARGS)

@@ -1,0 +1,218 @@
+"""Every page of the site with content, as a guest, a member or an admin sees it.
+
+`make gallery` takes pictures of these pages and the browser tests check them. The site must have
+the demo data.
+"""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from deploy.services.site_processes import PROJECT_DIR, python
+from deploy.stack import SERVICE_URLS
+from socialsite.tests import stacks
+from socialsite.tests.stacks import Client
+
+GUEST, MEMBER, ADMIN = "guest", "member", "admin"
+WIDTHS = {"phone": (390, 844), "desktop": (1280, 900)}
+THEMES = ("light", "dark")
+LANGUAGES = ("en", "zh-Hans")
+PARAGRAPH = (
+    "Nobody had pruned the trees for twelve years. We began in January, with ladders from three "
+    "farms and soup from the school kitchen, and took out only what was dead."
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """A page and who sees it; `{name}` in the path stands for a name of `Content`."""
+
+    name: str
+    path: str
+    by: str = MEMBER
+
+
+VIEWS = (
+    View("welcome-guest", "/", GUEST),
+    View("discover-guest", "/recommended", GUEST),
+    View("post-guest", "/posts/{post}", GUEST),
+    View("profile-guest", "/@{author}", GUEST),
+    View("login", "/login", GUEST),
+    View("register", "/register", GUEST),
+    View("recover", "/recover", GUEST),
+    View("recover-link", "/recover/used", GUEST),
+    View("email-link", "/email/used", GUEST),
+    View("not-found", "/nothing", GUEST),
+    View("home", "/"),
+    View("discover", "/recommended"),
+    View("search", "/search"),
+    View("search-people", "/search?q=a"),
+    View("search-nothing", "/search?q=zzqqxx"),
+    View("post", "/posts/{post}"),
+    View("article", "/posts/{article}"),
+    View("pictures", "/posts/{pictures}"),
+    View("post-likes", "/posts/{post}/likes"),
+    View("post-repost", "/posts/{post}/repost"),
+    View("post-edit", "/posts/{mine}/edit"),
+    View("post-history", "/posts/{mine}/history"),
+    View("comment-edit", "/comments/{comment}/edit"),
+    View("comment-reply", "/comments/{answered}/reply"),
+    View("report-post", "/report/post/{post}"),
+    View("report-person", "/report/user/{author_id}"),
+    View("profile", "/@{author}"),
+    View("profile-replies", "/@{author}?tab=replies"),
+    View("profile-media", "/@{author}?tab=media"),
+    View("profile-mine", "/@{me}"),
+    View("following", "/@{author}/following"),
+    View("followers", "/@{author}/followers"),
+    View("friends", "/@{author}/friends"),
+    View("block", "/@{author}/block"),
+    View("suggestions", "/suggestions"),
+    View("first-steps", "/welcome"),
+    View("notifications", "/notifications"),
+    View("bookmarks", "/bookmarks"),
+    View("drafts", "/drafts"),
+    View("draft", "/drafts/{draft}"),
+    View("settings-profile", "/settings/profile"),
+    View("settings-email", "/settings/email"),
+    View("settings-password", "/settings/password"),
+    View("settings-devices", "/settings/devices"),
+    View("settings-two-factor", "/settings/two-factor"),
+    View("settings-notifications", "/settings/notifications"),
+    View("settings-blocked", "/settings/blocked"),
+    View("api", "/api/docs/"),
+    View("admin", "/admin/", ADMIN),
+    View("admin-people", "/admin/accounts/user/", ADMIN),
+)
+
+
+@contextlib.contextmanager
+def demo_site(directory: Path, people: int, posts: int) -> Iterator[str]:
+    """Start the site in one process with finished demo data; yields its address."""
+    env = {"DEMO": "0", "NAME_POLICY": "open", "BUDGETS": "0"}
+    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    for command in (("migrate",), ("demo", f"--people={people}", f"--posts={posts}")):
+        subprocess.run(
+            python("manage.py", *command, "--verbosity=0"),
+            env={**inherited, "DATA_DIR": str(directory), **env},
+            cwd=PROJECT_DIR,
+            check=True,
+        )
+    with stacks.embedded(directory, **env) as site:
+        yield site
+
+
+class Look:
+    """How somebody looks at the pages: the width of the window, the theme, the language."""
+
+    def __init__(self, width: str, theme: str, language: str) -> None:
+        self.width, self.theme, self.language = width, theme, language
+
+    def __str__(self) -> str:
+        return f"{self.width}-{self.theme}-{self.language}"
+
+
+LOOKS = tuple(Look(w, t, language) for w in WIDTHS for t in THEMES for language in LANGUAGES)
+
+
+class Catalogue:
+    """The pages of a running site; it signs in as two people of the demo data and adds content."""
+
+    def __init__(self, site: str, browser: Browser) -> None:
+        self.site, self.browser = site, browser
+        self._states: dict[str, Any] = {GUEST: None}
+        from socialsite.demo import DEMO_LOGINS  # needs the models
+
+        names = dict(zip((ADMIN, MEMBER), DEMO_LOGINS, strict=False))
+        for who, (username, password) in names.items():
+            self._states[who] = self._sign_in(username, password)
+        self._content = _content(site, *names[MEMBER])
+
+    def _sign_in(self, username: str, password: str) -> Any:
+        context = self.browser.new_context(base_url=self.site, locale="en")
+        page = context.new_page()
+        page.goto("/login")
+        page.fill("[name=username]", username)
+        page.fill("[name=password]", password)
+        page.locator("form:has([name=password])").evaluate("form => form.requestSubmit()")
+        page.wait_for_url(lambda url: "/login" not in url)
+        state = context.storage_state()
+        context.close()
+        return state
+
+    def path(self, view: View) -> str:
+        """Return the address of a view on this site."""
+        return view.path.format(**self._content)
+
+    def cookies(self, who: str) -> list[Any]:
+        """Return the cookies of a person in the form of Playwright; none for a guest."""
+        return [] if who == GUEST else list(self._states[who]["cookies"])
+
+    def context(self, who: str, look: Look, **more: Any) -> BrowserContext:
+        """Open a browser window of a guest, the member or the admin."""
+        width, height = WIDTHS[look.width]
+        context = self.browser.new_context(
+            base_url=self.site,
+            storage_state=self._states[who],
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if look.theme == "dark" else "light",
+            locale=look.language,
+            reduced_motion="reduce",
+            **more,
+        )
+        context.set_default_timeout(60_000)
+        return context
+
+    def open(self, page: Page, view: View) -> None:
+        """Show a view, and wait until its pictures are there."""
+        page.goto(self.path(view), wait_until="load")
+        page.evaluate("document.fonts.ready")
+
+
+def _content(site: str, username: str, password: str) -> dict[str, str]:
+    """Return the names for the paths, after the member wrote what the demo does not have."""
+    me = Client(site)
+    answer = me("POST", "auth/login", username=username, password=password, client="other")
+    me.token, me.id = answer["access"], answer["user"]["id"]
+    found = _items(me, "feed") + _items(me, "feed/recommended")
+
+    others = [item for item in found if item["author"]["id"] != me.id and item["kind"] == "micro"]
+    post = max(others, key=lambda item: item["comment_count"])
+    title, text = "How we saved the old orchard", "\n\n".join([PARAGRAPH] * 4)
+    article = me("POST", "posts", kind="article", title=title, content=text)
+    pictures = max(found, key=lambda item: len(item["images"]))
+    comments = me("GET", f"posts/{post['id']}/comments")["items"]
+    mine = me("POST", "posts", content="Rain all day, and the tomatoes are happy about it.")
+    words = "Rain all day, and the tomatoes are very happy about it."
+    me("PATCH", f"posts/{mine['id']}", version=1, content=words)
+    comment = me("POST", f"posts/{post['id']}/comments", content="I was there too!")
+    draft = me("POST", "drafts", content="For the harvest list: beans, chard, the last basil.")
+    return {
+        "post": post["id"],
+        "article": article["id"],
+        "pictures": pictures["id"],
+        "author": post["author"]["username"],
+        "author_id": post["author"]["id"],
+        "answered": comments[0]["id"],
+        "comment": comment["id"],
+        "mine": mine["id"],
+        "draft": draft["id"],
+        "me": username,
+    }
+
+
+def _items(me: Client, path: str) -> list[dict[str, Any]]:
+    """Return the first posts of a list, at most a hundred."""
+    items: list[dict[str, Any]] = []
+    page: dict[str, Any] = {"next": ""}
+    while page["next"] is not None and len(items) < 100:
+        cursor = page["next"] and f"&cursor={page['next']}"
+        page = me("GET", f"{path}?size=20{cursor}")
+        items += page["items"]
+    return items
