@@ -69,7 +69,7 @@ chaos: ## run long fault-injection trials on throw-away services: ARGS="relation
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.trials chaos $(ARGS)
 
-gallery: ## screenshots of every page in data/gallery: ARGS="--axe --readme --views home,post"
+gallery: ## screenshots of every page in data/gallery: ARGS="--axe --docs --views home,post"
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.gallery $(ARGS)

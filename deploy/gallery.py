@@ -2,8 +2,8 @@
 
 It starts the site in one process with demo data in a temporary directory, and writes the pictures
 and an `index.html` to `data/gallery`. With `--axe` it also prints the accessibility problems that
-axe-core finds on each page, and exits with 1 if there are any. `--readme` renews the pictures of
-the README.
+axe-core finds on each page, and exits with 1 if there are any. `--docs` renews the
+pictures of the README and of docs/design-system.md.
 """
 
 import argparse
@@ -21,7 +21,15 @@ from playwright.sync_api import FloatRect, Page
 from deploy.services.site_processes import PROJECT_DIR
 from socialsite.tests import stacks
 from socialsite.tests.browser import accessibility
-from socialsite.tests.browser.catalogue import LOOKS, VIEWS, Catalogue, Look, View, demo_site
+from socialsite.tests.browser.catalogue import (
+    LOOKS,
+    THEMES,
+    VIEWS,
+    Catalogue,
+    Look,
+    View,
+    demo_site,
+)
 
 FOLDER = PROJECT_DIR / "data" / "gallery"
 IMAGES = PROJECT_DIR / "docs" / "images"
@@ -34,6 +42,17 @@ README = (
     ("home-phone-zh", "home", Look("phone", "dark", "zh-Hans"), 844),
     ("profile-phone", "profile", Look("phone", "light", "en"), 844),
 )
+# The pictures of docs/design-system.md, light beside dark: file, view, element.
+PARTS = (
+    ("part-composer", "home", "[data-composer]"),
+    ("part-post", "post", ".post"),
+    ("part-profile", "profile", ".profile"),
+    ("part-people", "suggestions", ".people"),
+    ("part-notifications", "notifications", ".notes"),
+    ("part-form", "settings-password", "main form"),
+    ("part-empty", "search-nothing", ".empty"),
+)
+PART_HEIGHT = 560
 
 
 def main() -> int:
@@ -42,7 +61,7 @@ def main() -> int:
     parser.add_argument("--views", default="", help="names of views, with commas (default: all)")
     parser.add_argument("--looks", default="", help="such as phone-dark-en (default: all)")
     parser.add_argument("--axe", action="store_true", help="also check each page with axe-core")
-    parser.add_argument("--readme", action="store_true", help="renew the pictures of the README")
+    parser.add_argument("--docs", action="store_true", help="renew the pictures of the documents")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
     django.setup()
@@ -54,8 +73,8 @@ def main() -> int:
         stacks.browser() as browser,
     ):
         catalogue = Catalogue(site, browser)
-        if options.readme:
-            return _readme(catalogue)
+        if options.docs:
+            return _docs(catalogue)
         problems = [line for look in looks for line in _taken(catalogue, look, views, options)]
     _index(views, looks)
     print("\n".join([*problems, f"{len(views) * len(looks)} pictures are in {FOLDER}"]))
@@ -90,17 +109,30 @@ def _picture(page: Page, height: int = HEIGHT) -> Image.Image:
     return Image.open(io.BytesIO(page.screenshot(full_page=True, clip=clip)))
 
 
-def _readme(catalogue: Catalogue) -> int:
-    """Renew the pictures of the README."""
-    for name, view_name, look, height in README:
-        view = next(one for one in VIEWS if one.name == view_name)
-        context = catalogue.context(view.by, look)
-        page = context.new_page()
-        catalogue.open(page, view)
-        picture = _picture(page, height).convert("RGB")
-        picture.quantize(256, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
-        context.close()
+def _docs(catalogue: Catalogue) -> int:
+    """Renew the pictures of the README and of the design system."""
+    views = {view.name: view for view in VIEWS}
+    for name, view, look, height in README:
+        with catalogue.page(views[view], look) as page:
+            _stored(_picture(page, height), name)
+    for name, view, element in PARTS:
+        halves = []
+        for theme in THEMES:
+            with catalogue.page(views[view], Look("desktop", theme, "en")) as page:
+                part = page.locator(element).first.screenshot()
+                halves.append(Image.open(io.BytesIO(part)).convert("RGB"))
+        width, height = halves[0].size
+        both = Image.new("RGB", (2 * width, min(height, PART_HEIGHT)))
+        for number, half in enumerate(halves):
+            both.paste(half, (number * width, 0))
+        _stored(both, name)
     return 0
+
+
+def _stored(picture: Image.Image, name: str) -> None:
+    """Write a picture into the documents, with few colours to keep it small."""
+    few = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    few.save(IMAGES / f"{name}.png", optimize=True)
 
 
 def _index(views: list[View], looks: list[Look]) -> None:

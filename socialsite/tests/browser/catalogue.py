@@ -169,6 +169,17 @@ class Catalogue:
         context.set_default_timeout(60_000)
         return context
 
+    @contextlib.contextmanager
+    def page(self, view: View, look: Look) -> Iterator[Page]:
+        """Show a view in a window of its own."""
+        context = self.context(view.by, look)
+        page = context.new_page()
+        self.open(page, view)
+        try:
+            yield page
+        finally:
+            context.close()
+
     def open(self, page: Page, view: View) -> None:
         """Show a view, and wait until its pictures are there."""
         page.goto(self.path(view), wait_until="load")

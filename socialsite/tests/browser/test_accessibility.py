@@ -1,0 +1,35 @@
+"""axe-core finds no accessibility problem on any page; the catalogue has every page."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from socialsite.tests import stacks
+from socialsite.tests.browser import accessibility
+from socialsite.tests.browser.catalogue import LOOKS, VIEWS, Catalogue, Look, demo_site
+
+# Two looks with every width, theme and language; `make gallery ARGS=--axe` tries all eight.
+TRIED = ("desktop-light-en", "phone-dark-zh-Hans")
+# Pages by other programs: Swagger UI and Django admin.
+NOT_OURS = ("api", "admin", "admin-people")
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
+    with demo_site(tmp_path_factory.mktemp("demo"), 30, 60) as site, stacks.browser() as browser:
+        yield Catalogue(site, browser)
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("look", [look for look in LOOKS if str(look) in TRIED], ids=str)
+def test_no_page_has_an_accessibility_problem(catalogue: Catalogue, look: Look) -> None:
+    found: list[str] = []
+    views = [view for view in VIEWS if view.name not in NOT_OURS]
+    for who in dict.fromkeys(view.by for view in views):
+        page = catalogue.context(who, look).new_page()
+        for view in (one for one in views if one.by == who):
+            catalogue.open(page, view)
+            found += [f"{view.name}: {problem}" for problem in accessibility.problems(page)]
+        page.context.close()
+    assert found == []
