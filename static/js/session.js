@@ -105,17 +105,19 @@ function showUnread({ count, more }) {
 /** Who follows a notification has read it as it was shown; the way there does not wait for that. */
 function markRead(event) {
   const link = event.target.closest?.("a[data-notification]");
-  if (!link || !link.closest("[data-is-unread]")) return;
+  const note = link?.closest("[data-is-unread]");
+  if (!note) return;
   const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
-  const { notification, until } = link.dataset;
+  const { id, until } = note.dataset;
   fetch(state.read, {
     method: "POST",
     keepalive: true,
     headers: { "Content-Type": "application/json", "X-CSRFToken": token },
-    body: JSON.stringify({ ids: [notification], until }),
+    body: JSON.stringify({ ids: [id], until }),
   }).catch(() => {}); // it stays unread
 }
 
+document.addEventListener("unread", ({ detail }) => showUnread(detail));
 document.addEventListener("click", markRead);
 document.addEventListener("auxclick", (event) => event.button === 1 && markRead(event));
 

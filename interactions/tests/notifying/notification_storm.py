@@ -142,13 +142,17 @@ def storm(
             time.sleep(0.02)
 
     def read() -> None:
+        dice = random.Random(seed)
         while not over.is_set():
-            items = queries.notifications(on.host, None, 100).items
+            kind = dice.choice([None, None, kinds.COMMENTED.name])
+            items = queries.notifications(on.host, None, 100, kind).items
             if items:
                 talk = [one for one in items if one["subject"]["id"] == str(on.talk)]
                 place = max([_ms(one) for one in talk if one["kind"] == "commented"], default=0)
                 pages.append((_ms(items[0]), place))
-                actions.read_notifications(on.host, _ms(items[0]))
+                # All up to here, those of a tab, or those that were on the screen.
+                ids = [int(one["id"]) for one in items] if dice.random() < 0.5 else None
+                actions.read_notifications(on.host, _ms(items[0]), ids, kind)
             found.looked += 1
             time.sleep(0.01)
 
@@ -367,4 +371,11 @@ def _unseen(on: Scene, pages: Sequence[tuple[int, int]]) -> list[Any]:
     said = list(
         causes.filter(kind=kinds.COMMENTED.value, ref__gt=0).values_list("position", flat=True)
     )
-    return [(until, at) for until, shown in pages for at in said if shown < at <= until]
+    page = queries.notifications(on.host, None, 100).items
+    shown_last = max([shown for _, shown in pages], default=0)
+    group = Notification.objects.filter(
+        user=on.host.pk, subject_id=on.talk, kind=kinds.COMMENTED.value
+    )
+    read = max(group.values_list("read_position", flat=True), default=0)
+    wrong = [(until, at) for until, shown in pages for at in said if shown < at <= until]
+    return wrong + [(read, at) for at in said if page and shown_last < at <= read]

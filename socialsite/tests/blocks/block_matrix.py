@@ -405,6 +405,9 @@ PAGES: dict[str, list[Call]] = {
     ],
     "notifications": [Shows("get", "notifications", sees=("nickname",))],
     "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
+    "notifications/seen": [
+        Shows("get", "notifications/seen?ids=1&until=" + UNTIL["until"], by=MEMBERS)
+    ],
 }
 
 
