@@ -98,7 +98,7 @@ def storm(
     found = Findings(operations=operations)
     turns = iter(range(operations))
     lock, over = threading.Lock(), threading.Event()
-    pages: list[tuple[int, int]] = []  # (until, position of the talk on that page)
+    pages: list[tuple[int, int]] = []  # (read up to, position of the talk on that page)
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
@@ -149,10 +149,11 @@ def storm(
             if items:
                 talk = [one for one in items if one["subject"]["id"] == str(on.talk)]
                 place = max([_ms(one) for one in talk if one["kind"] == "commented"], default=0)
-                pages.append((_ms(items[0]), place))
+                time.sleep(dice.random() * 0.02)  # somebody else may join meanwhile
                 # All up to here, those of a tab, or those that were on the screen.
                 ids = [int(one["id"]) for one in items] if dice.random() < 0.5 else None
                 actions.read_notifications(on.host, _ms(items[0]), ids, kind)
+                pages.append((max(_ms(items[0]), _read_of(on)), place))
             found.looked += 1
             time.sleep(0.01)
 
@@ -166,6 +167,14 @@ def storm(
         found.told += len(queries.notifications(person, None, 100).items)
     found.unseen = _unseen(on, pages)
     return found
+
+
+def _read_of(on: Scene) -> int:
+    """Return the read mark of the comments of the talk."""
+    groups = Notification.objects.filter(
+        user=on.host.pk, subject_id=on.talk, kind=kinds.COMMENTED.value
+    )
+    return max(groups.values_list("read_position", flat=True), default=0)
 
 
 def _ms(item: Any) -> int:
@@ -371,11 +380,4 @@ def _unseen(on: Scene, pages: Sequence[tuple[int, int]]) -> list[Any]:
     said = list(
         causes.filter(kind=kinds.COMMENTED.value, ref__gt=0).values_list("position", flat=True)
     )
-    page = queries.notifications(on.host, None, 100).items
-    shown_last = max([shown for _, shown in pages], default=0)
-    group = Notification.objects.filter(
-        user=on.host.pk, subject_id=on.talk, kind=kinds.COMMENTED.value
-    )
-    read = max(group.values_list("read_position", flat=True), default=0)
-    wrong = [(until, at) for until, shown in pages for at in said if shown < at <= until]
-    return wrong + [(read, at) for at in said if page and shown_last < at <= read]
+    return [(until, at) for until, shown in pages for at in said if shown < at <= until]
