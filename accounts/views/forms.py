@@ -71,11 +71,10 @@ def put_language(response: HttpResponse, language: str) -> None:
 
 def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[str, str]:
     values = {name: request.POST.get(name, "") for name in names}
-    if any(len(value) > maximum for value in values.values()):
-        raise errors.InvalidInput(_("That is too long."))
-    missing = {name: [_("Please fill this in.")] for name, value in values.items() if not value}
-    if missing:
-        raise errors.InvalidInput(fields=missing)
+    wrong = {name: [_("That is too long.")] for name in names if len(values[name]) > maximum}
+    wrong |= {name: [_("Please fill this in.")] for name in names if not values[name]}
+    if wrong:
+        raise errors.InvalidInput(fields=wrong)
     return values
 
 

@@ -133,19 +133,20 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // --- the socket ---------------------------------------------------------------
 
-/** The sentence for a reason of the server's, in the page's language; a general one for a reason it does not have. */
+/** The sentence for a reason of the server's, in the page's language, and what helps; general ones for an unknown reason. */
 function wordsFor({ reason, by }) {
   const known = [...session.querySelectorAll("[data-reason]")];
   const words = known.find((one) => one.dataset.reason === reason) || known.find((one) => one.dataset.reason === "revoked");
-  if (!words) return "";
-  return by && words.dataset.named ? words.dataset.named.replace("%(by)s", () => by) : words.textContent;
+  if (!words) return {};
+  const { named, help } = words.dataset;
+  return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, help };
 }
 
 function signedOut(kick) {
   if (leaving) return;
   leaving = true;
   try {
-    sessionStorage.setItem("notice", wordsFor(kick));
+    sessionStorage.setItem("notice", JSON.stringify(wordsFor(kick)));
   } catch {
     // the login page then says what it knows by itself
   }
