@@ -77,6 +77,15 @@ def words(client: str) -> tuple[tuple[str, Words], ...]:
     return tuple(_words(get_language(), devices.per_device(), client).items())
 
 
+def ways() -> dict[str, str]:
+    """Return what helps (`Words.help`), each with the reasons that it is for."""
+    found: dict[str, list[str]] = {}
+    for reason, entry in words(""):
+        if entry.help:
+            found.setdefault(entry.help, []).append(reason)
+    return {help_: " ".join(reasons) for help_, reasons in found.items()}
+
+
 @functools.lru_cache(KEPT)
 def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str, Words]:
     return {

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts import queries, tokens, validators
 from accounts.api.serializers import INPUT_MAX
+from accounts.live import sign_out_reasons
 from accounts.sign_in import devices, known_devices
 from accounts.tokens import TokenPair, cookies
 from socialsite.core.http import errors
@@ -90,6 +91,7 @@ def form(
         "password_min": validators.password_min(),
         "name_lengths": validators.NAME_LENGTHS,
         "nickname_hint": validators.nickname_hint(),
+        "ways": sign_out_reasons.ways(),
     }
     return page(request, template, context, error)
 

@@ -133,13 +133,13 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // --- the socket ---------------------------------------------------------------
 
-/** The sentence for a reason of the server's, in the page's language, and what helps; general ones for an unknown reason. */
+/** The sentence for a reason of the server's, in the page's language; the general one for an unknown reason. */
 function wordsFor({ reason, by }) {
   const known = [...session.querySelectorAll("[data-reason]")];
   const words = known.find((one) => one.dataset.reason === reason) || known.find((one) => one.dataset.reason === "revoked");
   if (!words) return {};
-  const { named, help } = words.dataset;
-  return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, help };
+  const { named, reason: found } = words.dataset;
+  return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, reason: found };
 }
 
 function signedOut(kick) {

@@ -198,12 +198,12 @@ document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 const notice = document.getElementById("notice");
 if (notice) {
   try {
-    const { text, help } = JSON.parse(sessionStorage.getItem("notice")) ?? {};
+    const { text, reason } = JSON.parse(sessionStorage.getItem("notice")) ?? {};
     sessionStorage.removeItem("notice");
     if (text) {
       notice.textContent = text;
       notice.hidden = false;
-      for (const way of document.querySelectorAll("[data-help]")) way.hidden = way.dataset.help !== help;
+      for (const way of document.querySelectorAll("[data-help]")) way.hidden = !way.dataset.help.split(" ").includes(reason);
     }
   } catch {
     // storage is blocked: no notice
