@@ -59,6 +59,8 @@ class User(AbstractBaseUser):
     nickname_key = models.CharField(max_length=NICKNAME_MAX, db_index=True)
     # Confirmed by a link; used for recovery only, never shown to others. Accounts may share one.
     email = models.EmailField(max_length=EMAIL_MAX, blank=True, default="")
+    # Entered, and not confirmed yet: the only address whose link counts.
+    email_waiting = models.EmailField(max_length=EMAIL_MAX, blank=True, default="")
     # Lower case, to find the accounts of an address.
     email_key = models.CharField(max_length=EMAIL_MAX, blank=True, default="", db_index=True)
     avatar_name = models.CharField(max_length=80, blank=True, default="")

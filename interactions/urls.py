@@ -31,6 +31,7 @@ urlpatterns = [
     path("comments/<str:comment_id>/delete", comments.comment_delete, name="comment_delete"),
     path("notifications", notifications.notifications, name="notifications"),
     path("notifications/read", notifications.notifications_read, name="notifications_read"),
+    path("notifications/seen", notifications.notifications_seen, name="notifications_seen"),
     path(
         "settings/notifications",
         notifications.notification_settings,

@@ -5,7 +5,14 @@ Reads belong to `accounts.queries`. No module here enqueues jobs or writes to Re
 
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import change_password, set_password
-from accounts.actions.email import change_email, confirm_email, remove_email, request_mail
+from accounts.actions.email import (
+    change_email,
+    confirm_email,
+    drop_waiting_email,
+    remove_email,
+    request_mail,
+    send_confirmation_again,
+)
 from accounts.actions.moderation import (
     ban,
     force_offline,
@@ -43,6 +50,7 @@ __all__ = [
     "check_two_factor",
     "confirm_email",
     "confirm_two_factor",
+    "drop_waiting_email",
     "edit_profile",
     "end_first_steps",
     "end_two_factor",
@@ -61,6 +69,7 @@ __all__ = [
     "request_recovery",
     "reset_two_factor",
     "role_names",
+    "send_confirmation_again",
     "set_password",
     "sign_in",
     "touch",

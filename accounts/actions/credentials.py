@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts import validators
 from accounts.actions.audit import Act, note
 from accounts.actions.clients import live_row
+from accounts.actions.email import drop_waiting_email
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.actions.signing_in import issue
 from accounts.models import User
@@ -80,6 +81,7 @@ def set_password(user: User, new: str) -> None:
 def _set(user: User, hashed: str) -> None:
     batch = locked_batch(user)
     store_password(User.objects.get(pk=user.pk), hashed)
+    drop_waiting_email(user)  # whoever knew the old password may have entered it
     revoke_batch(batch, "password")
     note(None, Act.PASSWORD, "user", user.pk)
 

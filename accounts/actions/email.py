@@ -1,6 +1,8 @@
-"""E-mail address of an account: stored only after its link was opened.
+"""E-mail address of an account: it waits for its confirmation until its link is opened.
 
-One of two concurrent links wins: the link's data is compared with the account again under its lock.
+One address waits at a time. A link is compared with it under the lock of the account, so a link is
+used once, and the link of an address that was replaced or dropped is void. A changed password
+leaves the address waiting; a recovery drops it.
 """
 
 from django.utils.translation import get_language
@@ -14,12 +16,12 @@ from accounts.models import User
 from accounts.sign_in import passwords
 from socialsite.core import db
 from socialsite.core.events import publish
-from socialsite.core.http.errors import InvalidInput, PasswordNotCorrected, WrongLink
+from socialsite.core.http.errors import InvalidInput, NotFound, PasswordNotCorrected, WrongLink
 from socialsite.core.ids import new_id
 
 
 def change_email(user: User, new: str, password: str) -> None:
-    """Send a link to a person's new address; the old address stays until the link is opened.
+    """Send a link to a person's new address; the old one stays until the link is opened.
 
     Raises InvalidInput for the address, PasswordNotCorrected.
     """
@@ -31,11 +33,25 @@ def change_email(user: User, new: str, password: str) -> None:
     if wrong:
         raise InvalidInput(fields={"email": wrong})
     _check(known, password)
-    _request_confirmation(known.pk, new)
+    _wait_for(known, new)
+
+
+@db.atomic
+def send_confirmation_again(user: User) -> None:
+    """Send another link to the address that waits. Raises NotFound when none does."""
+    waiting = User.objects.filter(pk=user.pk).values_list("email_waiting", flat=True).first()
+    if not waiting:
+        raise NotFound
+    request_mail("confirm_email", user.pk, waiting)
+
+
+def drop_waiting_email(user: User) -> None:
+    """Drop the address that waits, and with it its links."""
+    User.objects.filter(pk=user.pk).update(email_waiting="")
 
 
 def remove_email(user: User, password: str, *, address: str = "") -> None:
-    """Remove a person's address. `address` is the IP address of the request.
+    """Remove a person's address, and one that waits. `address` is the IP address of the request.
 
     Raises PasswordNotCorrected.
     """
@@ -66,20 +82,27 @@ def _store(known: User, new: str, checked: str, address: str) -> None:
         raise _not_corrected()
     if user.email != new:
         _write(user, new, address)
+    elif user.email_waiting:
+        drop_waiting_email(user)
 
 
 def _write(user: User, new: str, address: str) -> None:
     old = user.email
-    user.email, user.email_key = new, new.lower()
-    user.save(update_fields=["email", "email_key"])
+    user.email, user.email_key, user.email_waiting = new, new.lower(), ""
+    user.save(update_fields=["email", "email_key", "email_waiting"])
     note(user, Act.EMAIL, "user", user.pk, {"removed": not new}, address)
     if old:
         request_mail("email_changed", user.pk, old)
 
 
 @db.atomic
-def _request_confirmation(user_id: int, new: str) -> None:
-    request_mail("confirm_email", user_id, new)
+def _wait_for(known: User, new: str) -> None:
+    user = User.objects.select_for_update().get(pk=known.pk)
+    if user.password != known.password:
+        raise _not_corrected()
+    user.email_waiting = new
+    user.save(update_fields=["email_waiting"])
+    request_mail("confirm_email", user.pk, new)
 
 
 def request_mail(kind: str, user_id: int, address: str) -> None:

@@ -54,6 +54,7 @@ def _create(username: str, nickname: str, password: str, email: str, unconfirmed
         password=password,
         email=email,
         email_key=email.lower(),
+        email_waiting=unconfirmed,
     )
     try:
         with transaction.atomic():

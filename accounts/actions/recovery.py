@@ -8,7 +8,7 @@ second factor.
 from accounts import validators
 from accounts.actions.audit import Act, note
 from accounts.actions.credentials import store_password
-from accounts.actions.email import request_mail
+from accounts.actions.email import drop_waiting_email, request_mail
 from accounts.actions.revocation import fenced, locked_batch, revoke_batch
 from accounts.mail import links
 from accounts.models import User
@@ -43,6 +43,7 @@ def _set(user: User, token: str, hashed: str, address: str) -> User:
     if not links.recovers(token, current):
         raise WrongLink
     store_password(current, hashed)
+    drop_waiting_email(current)  # somebody else may have entered it
     revoke_batch(batch, "password")
     note(current, Act.RECOVER, "user", current.pk, address=address)
     return current

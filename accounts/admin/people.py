@@ -91,6 +91,7 @@ class UserAdmin(ReadOnlyAdmin):
         "username",
         "nickname",
         "email",
+        "email_waiting",
         "avatar_name",
         "bio",
         "banner_name",
@@ -119,8 +120,9 @@ class UserAdmin(ReadOnlyAdmin):
         return two_factor.is_on(user)
 
     def get_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Hide the address from moderators: it serves recovery only."""
-        return [name for name in self.fields if name != "email" or request.user.is_superuser]
+        """Hide the addresses from moderators: they serve recovery only."""
+        hidden = () if request.user.is_superuser else ("email", "email_waiting")
+        return [name for name in self.fields if name not in hidden]
 
     # --- acts -----------------------------------------------------------------------------------
     @admin.action(description=gettext_lazy("Ban the selected people"), permissions=["view"])

@@ -8,6 +8,7 @@ from rest_framework.views import APIView
 from accounts import actions
 from accounts.api import serializers
 from accounts.api.sign_in import OpenView
+from accounts.models import User
 from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
 from socialsite.core.http import api, ip_addresses
@@ -22,9 +23,9 @@ class Email(APIView):
 
     @extend_schema(responses={200: serializers.EmailStateSerializer, 401: Errors, 503: Errors})
     def get(self, request: Request) -> Response:
-        """Return the requesting person's address."""
+        """Return the requesting person's address, and the one that waits for its confirmation."""
         user, _principal = signed_in(request)
-        return Response({"email": user.email})
+        return Response(_state(user))
 
     @extend_schema(
         request=serializers.EmailSerializer,
@@ -44,8 +45,42 @@ class Email(APIView):
         user, _principal = signed_in(request)
         guarded.change_email(request._request, user, **data)
         if data["email"].strip():
-            return Response({"email": user.email}, status=202)
-        return Response({"email": ""})
+            return Response(_state(user), status=202)
+        return Response(_state(user))
+
+
+class WaitingEmail(APIView):
+    """The address that waits for its confirmation."""
+
+    takes = {"POST": (budgets.ACCOUNT,), "DELETE": (budgets.ACCOUNT,)}
+
+    @extend_schema(
+        request=None,
+        responses={
+            202: serializers.EmailStateSerializer,
+            401: Errors,
+            404: Errors,
+            429: Errors,
+            503: Errors,
+        },
+    )
+    def post(self, request: Request) -> Response:
+        """Send another link to the address that waits; the former links stay valid."""
+        user, _principal = signed_in(request)
+        guarded.send_confirmation_again(request._request, user)
+        return Response(_state(user), status=202)
+
+    @extend_schema(responses={204: None, 401: Errors, 503: Errors})
+    def delete(self, request: Request) -> Response:
+        """Drop the address that waits; its links become invalid."""
+        user, _principal = signed_in(request)
+        actions.drop_waiting_email(user)
+        return Response(status=204)
+
+
+def _state(user: User) -> dict[str, str]:
+    user.refresh_from_db(fields=["email", "email_waiting"])
+    return {"email": user.email, "waiting": user.email_waiting}
 
 
 class EmailConfirm(OpenView):

@@ -107,9 +107,10 @@ class EmailSerializer(serializers.Serializer[Any]):
 
 
 class EmailStateSerializer(serializers.Serializer[Any]):
-    """One's own address, empty for none; a new address is stored once its link was opened."""
+    """One's own address, empty for none; `waiting` replaces it once its link was opened."""
 
     email = serializers.CharField(allow_blank=True)
+    waiting = serializers.CharField(allow_blank=True)
 
 
 class LinkSerializer(serializers.Serializer[Any]):

@@ -21,6 +21,7 @@ urlpatterns = [
     path("auth/logout", sign_in.Logout.as_view()),
     path("auth/password", password.Password.as_view()),
     path("auth/email", email.Email.as_view()),
+    path("auth/email/waiting", email.WaitingEmail.as_view()),
     path("auth/email/confirm", email.EmailConfirm.as_view()),
     path("auth/recover", recovery.Recover.as_view()),
     path("auth/recover/confirm", recovery.RecoverConfirm.as_view()),

@@ -6,7 +6,7 @@ older sign-in a general sentence is shown; nothing is guessed.
 
 import functools
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from django.db.models import OuterRef, Subquery
 from django.utils.translation import get_language
@@ -31,10 +31,15 @@ class Ending(NamedTuple):
 
 
 class Words(NamedTuple):
-    """Sentences of one reason, without and with the device's name, the placeholder `%(by)s`."""
+    """Sentences of one reason, without and with the device's name, the placeholder `%(by)s`.
+
+    `help` is for people who did not do it themselves: they change their password after a log-in,
+    or recover it by mail if theirs is no longer valid.
+    """
 
     plain: str
     named: str = ""
+    help: Literal["", "password", "recover"] = ""
 
 
 def of(principal: Principal) -> Ending | None:
@@ -72,6 +77,15 @@ def words(client: str) -> tuple[tuple[str, Words], ...]:
     return tuple(_words(get_language(), devices.per_device(), client).items())
 
 
+def ways() -> dict[str, str]:
+    """Return what helps (`Words.help`), each with the reasons that it is for."""
+    found: dict[str, list[str]] = {}
+    for reason, entry in words(""):
+        if entry.help:
+            found.setdefault(entry.help, []).append(reason)
+    return {help_: " ".join(reasons) for help_, reasons in found.items()}
+
+
 @functools.lru_cache(KEPT)
 def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str, Words]:
     return {
@@ -79,44 +93,47 @@ def _words(_language: str | None, _per_device: bool, client: str) -> Mapping[str
         "limit": Words(
             _("You signed in on too many devices. This one was unused the longest."),
             _("You signed in on too many devices (%(by)s). This one was unused the longest."),
+            help="password",
         ),
         "logout": Words(_("You logged out.")),
         "kicked": Words(
             _("You were signed out by another device of yours."),
             _("You were signed out by another device of yours: %(by)s."),
+            help="password",
         ),
         "password": Words(
             _("Your password was changed. Please log in with the new one."),
             _("Your password was changed on %(by)s. Please log in with the new one."),
+            help="recover",
         ),
         "forced": Words(_("An administrator signed you out on all devices.")),
         "ban": Words(_("This account is banned.")),
         "reuse": Words(
-            _(
-                "Your sign-in was used in two places at once, so it was ended. "
-                "If that was not you, please change your password."
-            )
+            _("Your sign-in was used in two places at once, so it was ended."), help="password"
         ),
         EXPIRED: Words(_("Your sign-in has expired.")),
-        REVOKED: Words(_("You were signed out of this device.")),
+        REVOKED: Words(_("You were signed out of this device."), help="password"),
     }
 
 
 def _login(client: str) -> Words:
     if devices.per_device() and devices.id_of(client):
-        return Words(_("You signed in again on this device."))
+        return Words(_("You signed in again on this device."), help="password")
     kind = devices.kind_of(client)
     if kind not in Client.values or kind == Client.OTHER:
-        return Words(_("You signed in on another device."))
+        return Words(_("You signed in on another device."), help="password")
     values = {"kind": str(Client(kind).label)}
     return Words(
         _("You signed in on another %(kind)s.") % values,
         _("You signed in on another %(kind)s (%(by)s).") % (values | {"by": "%(by)s"}),
+        help="password",
     )
 
 
-def sentence(ending: Ending, client: str) -> str:
-    """Return the sentence of one reason in the current language."""
+def words_of(ending: Ending, client: str) -> Words:
+    """Return the words of one reason in the current language, the sentence in `plain`."""
     known = dict(words(client))
-    plain, named = known.get(ending.reason) or known[REVOKED]
-    return named.replace("%(by)s", ending.by) if named and ending.by else plain
+    found = known.get(ending.reason) or known[REVOKED]
+    if found.named and ending.by:
+        return found._replace(plain=found.named.replace("%(by)s", ending.by))
+    return found

@@ -1,25 +1,24 @@
 """Tokens in mailed links: signed, bound to a purpose, valid for one use.
 
-- A link that confirms an address names the account, the address, and the password and address that
-  the account had before. It is void once either changes; its own use changes the address.
+- A link that confirms an address names the account and the address. It is valid for a day, while
+  the address waits for its confirmation: until a link was used, another address was entered, or the
+  account was recovered.
 - A recovery link is Django's own token: void once the password or the address changes, or an hour
   has passed.
 - Every invalid link raises WrongLink.
 """
 
-import secrets
 from typing import NamedTuple
 
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
-from django.utils.crypto import salted_hmac
 from django.utils.http import base36_to_int, int_to_base36
 
 from accounts.models import User
 from socialsite.core.http.errors import WrongLink
 
 EMAIL_SECONDS = 86_400
-EMAIL_SALT = "accounts.links.email"
+EMAIL_SALT = "accounts.links.waiting"
 
 
 class EmailLink(NamedTuple):
@@ -27,12 +26,11 @@ class EmailLink(NamedTuple):
 
     user_id: int
     address: str
-    state: str
 
 
 def for_email(user: User, address: str) -> str:
     """Return a token that confirms an address of an account."""
-    return signing.dumps([user.pk, address, _state(user)], salt=EMAIL_SALT)
+    return signing.dumps([user.pk, address], salt=EMAIL_SALT)
 
 
 def read_email(token: str) -> EmailLink:
@@ -53,12 +51,8 @@ def confirming(token: str) -> EmailLink:
 
 
 def fits(link: EmailLink, user: User) -> bool:
-    """Return whether the account has not changed since the link was created."""
-    return user.is_active and secrets.compare_digest(link.state, _state(user))
-
-
-def _state(user: User) -> str:
-    return salted_hmac(EMAIL_SALT, f"{user.password} {user.email}", algorithm="sha256").hexdigest()
+    """Return whether the address of the link still waits for its confirmation."""
+    return user.is_active and link.address == user.email_waiting
 
 
 def for_recovery(user: User) -> str:

@@ -81,7 +81,7 @@ def _may_send(kind: str, user_id: int, address: str, number: int) -> bool:
 
 def _confirm_email(user_id: int, address: str) -> list[EmailMessage]:
     user = User.objects.active().filter(pk=user_id).first()
-    if user is None:
+    if user is None or user.email_waiting != address:
         return []
     link = _address("email_link", links.for_email(user, address))
     subject = _("Confirm your e-mail address")

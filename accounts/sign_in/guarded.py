@@ -78,6 +78,12 @@ def change_email(request: HttpRequest, user: User, email: str, password: str) ->
             actions.remove_email(user, password, address=ip_addresses.address_of(request))
 
 
+def send_confirmation_again(request: HttpRequest, user: User) -> None:
+    """Send another link to the address that waits. Raises NotFound; RateLimited."""
+    with allowances.spent(request_budgets.of_mail(request, user)):
+        actions.send_confirmation_again(user)
+
+
 def request_recovery(request: HttpRequest, email: str) -> None:
     """Request password recovery links. Raises InvalidInput; RateLimited."""
     with allowances.spent(request_budgets.of_mail(request)):

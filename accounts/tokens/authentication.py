@@ -163,6 +163,8 @@ class Visitor:
     # Of dead cookies: whose they were, and whether their time was over.
     ended: Principal | None = None
     expired: bool = False
+    # What `notice` offers to people who did not do it themselves, see `sign_out_reasons.Words`.
+    help: str = ""
     _cards: queries.Cards | None = None
 
     @property
@@ -189,11 +191,11 @@ class Visitor:
         if self.expired:
             found = sign_out_reasons.Ending(sign_out_reasons.EXPIRED)
         self.told = found is not None
-        return (
-            sign_out_reasons.sentence(found, self.ended.client if self.ended else "")
-            if found
-            else ""
-        )
+        if found is None:
+            return ""
+        words = sign_out_reasons.words_of(found, self.ended.client if self.ended else "")
+        self.help = words.help
+        return words.plain
 
     @property
     def is_settled(self) -> bool:

@@ -1,5 +1,7 @@
 """Pages of the person's own e-mail address."""
 
+import contextlib
+
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -7,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from accounts import actions
 from accounts.api.serializers import EMAIL_MAX
 from accounts.mail import links
+from accounts.models import User
 from accounts.sign_in import guarded
 from accounts.tokens.authentication import signed_in
 from accounts.views import forms
@@ -22,27 +25,40 @@ PRIVATE = "strict-origin"
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(in_form=True, POST=(budgets.ACCOUNT,))
 def show(request: HttpRequest) -> HttpResponse:
-    """Show the address; POST sends a link to a new one, or removes it."""
+    """Show the address; POST sends a link to a new one or again, drops that one, or removes it."""
     user, _principal = signed_in(request)
+    wanted = next((name for name in ("again", "drop", "remove") if name in request.POST), "set")
     error = None
     if request.method == "POST":
-        removes = "remove" in request.POST
         try:
             request_budgets.spend(request)
-            names = ("password",) if removes else ("email", "password")
-            values = {"email": "", **forms.fields(request, *names, maximum=EMAIL_MAX)}
-            guarded.change_email(request, user, **values)
-            return forms.redirect(f"{reverse('email')}?{'removed' if removes else 'sent'}")
+            return forms.redirect(f"{reverse('email')}?{_change(request, user, wanted)}")
         except forms.SHOWN as found:
             error = found
     context = {
-        "form_errors": {"remove" if "remove" in request.POST else "set": forms.texts_of(error)},
+        "form_errors": {wanted: forms.texts_of(error)},
         "values": {"email": request.POST.get("email", "")[:EMAIL_MAX]},
         "email": user.email,
-        "sent": error is None and "sent" in request.GET,
+        "waiting": user.email_waiting,
+        "sent": error is None and "sent" in request.GET and bool(user.email_waiting),
         "removed": error is None and "removed" in request.GET and not user.email,
     }
     return forms.page(request, "accounts/email.html", context, error)
+
+
+def _change(request: HttpRequest, user: User, wanted: str) -> str:
+    """Do what a form of the page asks for; return the query of the page that reports it."""
+    if wanted == "again":
+        with contextlib.suppress(errors.NotFound):  # it was confirmed meanwhile: the page shows it
+            guarded.send_confirmation_again(request, user)
+        return "sent"
+    if wanted == "drop":
+        actions.drop_waiting_email(user)
+        return "dropped"
+    names = ("password",) if wanted == "remove" else ("email", "password")
+    values = {"email": "", **forms.fields(request, *names, maximum=EMAIL_MAX)}
+    guarded.change_email(request, user, **values)
+    return "removed" if wanted == "remove" else "sent"
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts import queries, tokens, validators
 from accounts.api.serializers import INPUT_MAX
+from accounts.live import sign_out_reasons
 from accounts.sign_in import devices, known_devices
 from accounts.tokens import TokenPair, cookies
 from socialsite.core.http import errors
@@ -71,11 +72,10 @@ def put_language(response: HttpResponse, language: str) -> None:
 
 def fields(request: HttpRequest, *names: str, maximum: int = INPUT_MAX) -> dict[str, str]:
     values = {name: request.POST.get(name, "") for name in names}
-    if any(len(value) > maximum for value in values.values()):
-        raise errors.InvalidInput(_("That is too long."))
-    missing = {name: [_("Please fill this in.")] for name, value in values.items() if not value}
-    if missing:
-        raise errors.InvalidInput(fields=missing)
+    wrong = {name: [_("That is too long.")] for name in names if len(values[name]) > maximum}
+    wrong |= {name: [_("Please fill this in.")] for name in names if not values[name]}
+    if wrong:
+        raise errors.InvalidInput(fields=wrong)
     return values
 
 
@@ -91,6 +91,7 @@ def form(
         "password_min": validators.password_min(),
         "name_lengths": validators.NAME_LENGTHS,
         "nickname_hint": validators.nickname_hint(),
+        "ways": sign_out_reasons.ways(),
     }
     return page(request, template, context, error)
 

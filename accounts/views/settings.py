@@ -48,6 +48,10 @@ def _change_password(request: HttpRequest, user: User, principal: Principal) -> 
         raise errors.InvalidInput(fields={"again": [_("The passwords do not match.")]})
     pair = guarded.change_password(request, user, principal, old, new)
     messages.success(request, _("Your password is changed, and all other devices were signed out."))
+    user.refresh_from_db(fields=["email_waiting"])
+    if user.email_waiting:
+        # Whoever knew the old password may have entered it.
+        messages.warning(request, user.email_waiting)
     response = forms.redirect(reverse("password"))
     cookies.put(response, pair)
     return response

@@ -12,7 +12,7 @@ from accounts.live import hints
 from interactions.cache import invalidate_unread
 from interactions.models import Notification, NotificationReader
 from interactions.notifying import fold
-from interactions.notifying.kinds import CHOICES, CHOOSABLE
+from interactions.notifying.kinds import CHOICES, CHOOSABLE, VALUES
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput
 
@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 @db.atomic
 def read_notifications(
-    user: "User", until_ms: int | None = None, ids: Collection[int] | None = None
+    user: "User",
+    until_ms: int | None = None,
+    ids: Collection[int] | None = None,
+    kind: str | None = None,
 ) -> None:
-    """Mark notifications as read: all, those up to `until_ms`, or those in `ids`.
+    """Mark notifications as read: all, those up to `until_ms`, those in `ids`, those of a kind.
 
     Read marks only rise, so two devices cannot undo each other's. They stay at or below the last
     assigned position: later notifications are unread, whatever time was given (T49, T50).
@@ -35,6 +38,8 @@ def read_notifications(
     unread = Notification.objects.filter(user_id=user.pk, is_unread=True, read_position__lt=until)
     if ids is not None:
         unread = unread.filter(pk__in=ids)
+    if kind is not None:
+        unread = unread.filter(kind__in=VALUES[kind])
     # Also groups above that time: if their newest actors leave, the others count as read.
     newer = Case(When(position__gt=until, then=True), default=False)
     if unread.update(read_position=until, is_unread=newer):

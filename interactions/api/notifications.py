@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -15,7 +16,9 @@ from interactions.api.serializers import (
     UnreadSerializer,
     notification_body,
 )
+from interactions.notifying.kinds import NAMES
 from socialsite.core.http import api
+from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
 
@@ -33,13 +36,21 @@ class Notifications(APIView):
     takes = {"GET": (budgets.POLL, budgets.DEEP_READ)}
 
     @extend_schema(
-        parameters=LIST_PAGE,
+        parameters=[
+            *LIST_PAGE,
+            OpenApiParameter(
+                "kind", str, enum=NAMES, description="only notifications of this kind"
+            ),
+        ],
         responses={200: NotificationPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: PersonRequest) -> Response:
-        """Return a page of notifications, the one with the newest actor first."""
+        """Return a page of notifications, or of those of one kind; the newest actor first."""
         cursor, size = api.page_params(request)
-        page = queries.notifications(request.user, cursor, size)
+        kind = request.query_params.get("kind")
+        if kind is not None and kind not in NAMES:
+            raise InvalidInput(fields={"kind": [_("There is no such kind of notification.")]})
+        page = queries.notifications(request.user, cursor, size, kind)
         items = [notification_body(item) for item in page.items]
         return Response({"items": items, "next": page.next})
 
@@ -56,8 +67,8 @@ class Read(APIView):
         """Mark notifications as read, and return how many are still unread.
 
         Without parameters all are marked. `until`, the `created_at` of the newest one shown, marks
-        those that existed then; `ids` marks only these. Newer ones stay unread, whatever time is
-        given.
+        those that existed then; `ids` marks only these, `kind` only those of a kind. Newer ones
+        stay unread, whatever time is given.
         """
         values = api.read(ReadSerializer, request.data)
         until, ids = values.get("until"), values.get("ids")
@@ -65,6 +76,7 @@ class Read(APIView):
             request.user,
             None if until is None else api.parse_time(until, "until"),
             None if ids is None else [api.parse_id(text, "ids") for text in ids],
+            values.get("kind"),
         )
         return _unread(request)
 

@@ -176,6 +176,7 @@ class ReadSerializer(serializers.Serializer[Any]):
 
     until = serializers.CharField(required=False, help_text="created_at of the newest one shown")
     ids = ShortListField(child=serializers.CharField(), required=False, max_length=100)
+    kind = serializers.ChoiceField(choices=list(NAMES), required=False)
 
 
 class UnreadSerializer(serializers.Serializer[Any]):

@@ -75,6 +75,7 @@ class Notification(models.Model):
         ]
         indexes = [
             models.Index(fields=["user", "position", "id"], name="ix_notified"),
+            models.Index(fields=["user", "kind", "position", "id"], name="ix_notified_kind"),
             models.Index(fields=["user", "is_unread", "position"], name="ix_unread"),
             models.Index(fields=["post_id", "subject_id"], name="ix_notified_about"),
             models.Index(fields=["is_unread", "touched_at"], name="ix_notified_old"),

@@ -44,6 +44,8 @@ KINDS = (
 )
 BY_VALUE = {kind.value: kind for kind in KINDS}
 NAMES = tuple(dict.fromkeys(kind.name for kind in KINDS))
+# The stored values of each name.
+VALUES = {name: tuple(kind.value for kind in KINDS if kind.name == name) for name in NAMES}
 
 # Kinds for which people may choose whose actions notify them.
 CHOOSABLE = tuple(dict.fromkeys(kind.name for kind in KINDS if not kind.official))

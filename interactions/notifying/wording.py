@@ -26,17 +26,17 @@ SENTENCES = {
 
 # The choices for each kind.
 CHOICES = {
-    "everyone": gettext_lazy("everyone"),
-    "following": gettext_lazy("people I follow"),
-    "nobody": gettext_lazy("nobody"),
+    "everyone": gettext_lazy("Always"),
+    "following": gettext_lazy("Only people I follow"),
+    "nobody": gettext_lazy("Never"),
 }
 TITLES = {
-    "liked": gettext_lazy("Likes"),
-    "commented": gettext_lazy("Comments on your posts"),
-    "replied": gettext_lazy("Replies to your comments"),
-    "reposted": gettext_lazy("Reposts"),
-    "mentioned": gettext_lazy("Mentions of you"),
-    "followed": gettext_lazy("New followers"),
+    "liked": gettext_lazy("Somebody likes a post or a comment of yours"),
+    "commented": gettext_lazy("Somebody comments on your post"),
+    "replied": gettext_lazy("Somebody replies to your comment"),
+    "reposted": gettext_lazy("Somebody reposts your post"),
+    "mentioned": gettext_lazy("Somebody mentions you with @"),
+    "followed": gettext_lazy("Somebody follows you"),
 }
 
 

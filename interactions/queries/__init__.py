@@ -28,6 +28,7 @@ from interactions.queries.notifications import (
     unread_count,
 )
 from interactions.queries.of_person import liked_posts, posts_and_replies
+from interactions.queries.reported import Reported, reported
 from interactions.queries.threads import Sort
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "CommentCard",
     "Decoration",
     "Item",
+    "Reported",
     "Sort",
     "Unread",
     "above",
@@ -51,6 +53,7 @@ __all__ = [
     "posts_and_replies",
     "preferences",
     "replies",
+    "reported",
     "thread_of",
     "unread_count",
     "visible_comment",

@@ -16,7 +16,7 @@ from accounts import queries as accounts_queries
 from feeds import queries as feeds_queries
 from interactions import cache
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
-from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, Choice
+from interactions.notifying.kinds import BY_VALUE, CHOOSABLE, DEFAULT, KINDS, VALUES, Choice
 from interactions.visibility import shown_to, visible_to
 from relations import queries as relations_queries
 from socialsite.core.cache import reads
@@ -51,9 +51,11 @@ class Item(TypedDict):
     post_id: str | None
 
 
-def notifications(viewer: "User", cursor: Position | None = None, size: int = 20) -> Page[Item]:
-    """Return a page of notifications, those with the newest actor first."""
-    groups = _Groups(viewer.pk, Q(position__gt=0))
+def notifications(
+    viewer: "User", cursor: Position | None = None, size: int = 20, kind: str | None = None
+) -> Page[Item]:
+    """Return a page of notifications, or of those of one kind; the newest actor first."""
+    groups = _Groups(viewer.pk, Q(position__gt=0), VALUES[kind] if kind else ())
     return page_filling.fill(groups.fetch, page_filling.walk(groups.run, cursor, size + 1), size)
 
 
@@ -112,16 +114,23 @@ def has_seen_subject(user_id: int, rows: Sequence[Notification]) -> bool:
 
 
 class _Groups:
-    """A reader's groups: `run` reads places after a cursor, `fetch` the visible items of these."""
+    """A reader's groups: `run` reads places after a cursor, `fetch` the visible items of these.
 
-    def __init__(self, user_id: int, which: Q) -> None:
+    With `kinds` only groups of these values: one query for each, since an index has the order of
+    one kind only.
+    """
+
+    def __init__(self, user_id: int, which: Q, kinds: Collection[int] = ()) -> None:
         self._id = user_id
-        rows = Notification.objects.filter(which, user_id=user_id)
-        self._rows = rows.order_by("-position", "-id")
+        rows = Notification.objects.filter(which, user_id=user_id).order_by("-position", "-id")
+        self._parts = [rows.filter(kind=kind) for kind in kinds] or [rows]
         self._read: dict[int, Notification] = {}
 
     def run(self, after: Position | None, limit: int) -> list[Position]:
-        found = list(self._rows.filter(before(after))[:limit])
+        found = [row for part in self._parts for row in part.filter(before(after))[:limit]]
+        if len(self._parts) > 1:
+            found.sort(key=lambda row: (row.position, row.pk), reverse=True)
+            del found[limit:]
         self._read = {row.pk: row for row in found}
         return [Position(row.position, row.pk) for row in found]
 

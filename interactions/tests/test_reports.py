@@ -164,6 +164,31 @@ def test_the_page_reports_without_javascript_and_loses_nothing_typed(me, things,
     assert "/login" in Client().get(f"/report/post/{things['post']}")["Location"]
 
 
+def test_the_page_names_what_is_reported_and_offers_a_block_afterwards(me, things, author) -> None:
+    browser = browser_of(me)
+    pages = {
+        "post": (f"/posts/{things['post']}", True),
+        "comment": (f"/comments/{things['comment']}/replies#comment-{things['comment']}", True),
+        "user": (f"/@{author.username}", False),
+    }
+    for kind, (page, has_words) in pages.items():
+        address = f"/report/{kind}/{things[kind]}"
+        for answer in (browser.get(address), browser.post(address, {"reason": ""})):
+            html = answer.content.decode()
+            quote = html.partition("<blockquote")[2].partition("</blockquote>")[0]
+            assert f"@{author.username}" in quote
+            assert ("reported-words" in quote) == has_words
+            assert f'href="{page}" data-testid="report-cancel"' in html
+        browser.post(address, {"reason": "abuse"})
+        sent = browser.get(f"{address}?sent").content.decode()
+        assert f'href="/@{author.username}/block?next=/"' in sent
+    browser.post(f"/@{author.username}/block", {"block": "1"})
+    for kind, ident in things.items():
+        sent = browser.get(f"/report/{kind}/{ident}?sent").content.decode()
+        assert "Thank you" in sent
+        assert author.username not in sent
+
+
 def test_the_reporter_is_never_revealed_to_the_reported(
     client, me, author, things, drain, api_for
 ) -> None:

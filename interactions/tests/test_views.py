@@ -155,6 +155,40 @@ def test_htmx_gets_the_section_with_the_new_count(browser, post) -> None:
     assert 'id="comment-count" hx-swap-oob="true">0<' in text_of(answer)
 
 
+def test_after_a_deletion_the_reader_is_on_the_same_page_again(browser, post, me, author) -> None:
+    """With its order and its cursor; on the page of a conversation that is gone, on the post's."""
+    page = f"/posts/{post.pk}?sort=new&cursor=x"
+    alone, root, reply = actions.comment(me, post.pk, "1"), actions.comment(me, post.pk, "2"), None
+    reply = actions.comment(author, post.pk, "3", root.pk)
+
+    def delete(ident: int, wanted: str) -> str:
+        form = {"sort": "new", "next": wanted}
+        return str(browser.post(f"/comments/{ident}/delete", form)["Location"])
+
+    assert delete(actions.comment(me, post.pk, "4").pk, page) == f"{page}#comments"
+    assert delete(actions.comment(me, post.pk, "5").pk, "https://evil.example/") == (
+        f"/posts/{post.pk}?sort=new#comments"
+    )
+    alone_page = f"/comments/{alone.pk}/replies"
+    assert delete(alone.pk, alone_page) == f"/posts/{post.pk}?sort=new#comments"
+    thread = f"/comments/{root.pk}/replies"
+    assert delete(root.pk, thread) == f"{thread}#comment-{root.pk}"
+    assert f'id="comment-{reply.pk}"' in text_of(browser.get(thread))
+
+
+def test_htmx_gets_only_what_is_left_of_a_deleted_comment(browser, post, me, author) -> None:
+    root, alone = actions.comment(me, post.pk, "1"), actions.comment(me, post.pk, "2")
+    actions.comment(author, post.pk, "3", root.pk)
+    answer = text_of(browser.post(f"/comments/{root.pk}/delete", headers=HTMX))
+    assert answer.strip().startswith(
+        f'<li class="comment comment-gone thread" id="comment-{root.pk}"'
+    )
+    assert "1 reply" in answer
+    answer = text_of(browser.post(f"/comments/{alone.pk}/delete", headers=HTMX))
+    assert "<li" not in answer
+    assert 'id="comments-total" hx-swap-oob="true">1<' in answer
+
+
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
 def test_a_refused_comment_shows_the_reason_and_the_input(browser, post, headers) -> None:
     typed = "typed " * 200

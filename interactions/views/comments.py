@@ -8,12 +8,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
+from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
+from feeds import queries as feeds_queries
 from interactions import actions, queries
-from interactions.views._answers import refused, see
+from interactions.models import Comment
+from interactions.views._answers import back, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core.http import api, errors
+from socialsite.core.http import api, errors, return_addresses
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -134,15 +137,48 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
 @require_POST
 @takes(POST=(budgets.DELETE,))
 def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
-    """Delete a comment; return the section, or for a reply the number of comments."""
+    """Delete a comment; the others stay where they are: the page, its order, its loaded parts.
+
+    htmx gets what is left of the comment, or the section if that is empty now.
+    """
     user = member(request)
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
     post_id = comment.subject.subj_id
     try:
-        if request.htmx and request.htmx.target != "comments" and comment.root_id is not None:
-            context = {"post": card_of(request, post_id)}
-            return render(request, "interactions/_count.html", context)
-        return changed(request, post_id, sort_of(request))
+        left = _left_of(user, comment)
+        if not request.htmx:
+            feeds_queries.visible_post(user, post_id)
+            return _page_without(request, comment, left)
+        card = card_of(request, post_id)
+        if not card["comment_count"]:
+            return retarget(changed(request, post_id, sort_of(request)), "#comments")
+        context = {"post": card, "comment": left, "sort": sort_of(request)}
+        context["status"] = queries.comment_status(user, post_id)
+        return render(request, "interactions/_removed.html", context)
     except errors.NotFound:  # one's own comment on a post that is now hidden
         home = reverse("home")
         return HttpResponseClientRedirect(home) if request.htmx else see(home)
+
+
+def _left_of(user: User, comment: Comment) -> queries.CommentCard | None:
+    """Return the tombstone of a deleted root that has replies."""
+    if comment.root_id is not None:
+        return None
+    try:
+        card = queries.comment(user, comment.pk)
+    except errors.NotFound:
+        return None
+    return card if card["reply_count"] else None
+
+
+def _page_without(
+    request: PageRequest, comment: Comment, left: queries.CommentCard | None
+) -> HttpResponse:
+    """Redirect to the page of the form; of a comment that is gone with its page to the post."""
+    post_page = reverse("post", args=[comment.subject.subj_id])
+    if sort_of(request) != "hot":
+        post_page += f"?sort={sort_of(request)}"
+    own = reverse("comment_replies", args=[comment.pk])
+    if left is None and return_addresses.own_path(request, request.POST.get("next", "")) == own:
+        return see(f"{post_page}#comments")
+    return back(request, post_page, f"#comment-{comment.pk}" if left else "#comments")

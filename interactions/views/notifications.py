@@ -1,13 +1,20 @@
 """One's notifications, marking them as read, and whose actions notify."""
 
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
@@ -16,29 +23,49 @@ from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import see
 from socialsite.core.http import api
+from socialsite.core.http.errors import Forbidden
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
+# The tabs of the page, and the kind of notification that each has.
+TAB_KINDS = {"all": None, "mentions": "mentioned", "follows": "followed"}
 
 
 @require_safe
 @takes(GET=(budgets.POLL, budgets.DEEP_READ))
 def notifications(request: PageRequest) -> HttpResponse:
-    """Show the notifications, newest first; reading them marks nothing."""
+    """Show the notifications, newest first, in tabs; what was seen is marked by a later request."""
     user = member(request)
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
-    page = queries.notifications(user, cursor, PAGE_SIZE)
+    tab = _tab(request.GET.get("tab", ""))
+    page = queries.notifications(user, cursor, PAGE_SIZE, TAB_KINDS[tab])
     card = request.visitor.card
     name = card["username"] if isinstance(card, dict) else card.username
     context = {
         "items": [_shown(item, name) for item in page.items],
         "next": page.next,
         "is_first_page": cursor is None,
+        "tab": tab,
+        "tabs": {"all": _("All"), "mentions": _("Mentions"), "follows": _("Follows")},
+        "seen": _unread_of(page.items),
     }
     partial = request.htmx and cursor is not None
     file = "_notification_page.html" if partial else "notifications.html"
     return render(request, f"interactions/{file}", context)
+
+
+def _tab(name: str) -> str:
+    return name if name in TAB_KINDS else "all"
+
+
+def _unread_of(items: Sequence[Item]) -> str:
+    """Return the query that marks the unread ones of these as read, as they are; or nothing."""
+    unread = [item for item in items if not item["read"]]
+    if not unread:
+        return ""
+    until = max(item["created_at"] for item in unread)
+    return urlencode({"until": until, "ids": ",".join(item["id"] for item in unread)})
 
 
 def _shown(item: Item, name: str) -> dict[str, Any]:
@@ -63,11 +90,29 @@ def _address(item: Item, name: str) -> str:
 @require_POST
 @takes(POST=(budgets.NOTIFICATION,))
 def notifications_read(request: PageRequest) -> HttpResponse:
-    """Mark as read the notifications of the loaded page: all up to the field `until`."""
+    """Mark as read the notifications of the loaded tab: all up to the field `until`."""
     user = member(request)
     until = api.parse_time(request.POST.get("until", ""), "until")
-    actions.read_notifications(user, until)
-    return see(reverse("notifications"))
+    tab = _tab(request.POST.get("tab", ""))
+    actions.read_notifications(user, until, kind=TAB_KINDS[tab])
+    return see(reverse("notifications") + ("" if tab == "all" else f"?tab={tab}"))
+
+
+@require_GET
+@takes(GET=(budgets.NOTIFICATION,))
+def notifications_seen(request: PageRequest) -> HttpResponse:
+    """Mark as read what a page without JavaScript shows, which loads this as a picture.
+
+    Only browsers without scripts load it, after they have shown the page. Other sites cannot: their
+    requests are not signed in (SameSite), and are refused here.
+    """
+    user = member(request)
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+        raise Forbidden
+    until = api.parse_time(request.GET.get("until", ""), "until")
+    ids = request.GET.get("ids", "").split(",")
+    actions.read_notifications(user, until, [api.parse_id(text, "ids") for text in ids[:PAGE_SIZE]])
+    return HttpResponse(status=204)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -32,6 +32,7 @@ SCHEMA: dict[str, Any] = {
     "ENUM_NAME_OVERRIDES": {
         "ClientEnum": "accounts.sign_in.devices.Client",  # fields client and kind
         "WhoseEnum": "interactions.notifying.kinds.CHOICES",
+        "NotificationKindEnum": "interactions.notifying.kinds.NAMES",
         "KindEnum": "feeds.models.Kind",
     },
 }

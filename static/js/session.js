@@ -105,17 +105,19 @@ function showUnread({ count, more }) {
 /** Who follows a notification has read it as it was shown; the way there does not wait for that. */
 function markRead(event) {
   const link = event.target.closest?.("a[data-notification]");
-  if (!link || !link.closest("[data-is-unread]")) return;
+  const note = link?.closest("[data-is-unread]");
+  if (!note) return;
   const { "X-CSRFToken": token } = JSON.parse(document.body.getAttribute("hx-headers"));
-  const { notification, until } = link.dataset;
+  const { id, until } = note.dataset;
   fetch(state.read, {
     method: "POST",
     keepalive: true,
     headers: { "Content-Type": "application/json", "X-CSRFToken": token },
-    body: JSON.stringify({ ids: [notification], until }),
+    body: JSON.stringify({ ids: [id], until }),
   }).catch(() => {}); // it stays unread
 }
 
+document.addEventListener("unread", ({ detail }) => showUnread(detail));
 document.addEventListener("click", markRead);
 document.addEventListener("auxclick", (event) => event.button === 1 && markRead(event));
 
@@ -131,19 +133,20 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 // --- the socket ---------------------------------------------------------------
 
-/** The sentence for a reason of the server's, in the page's language; a general one for a reason it does not have. */
+/** The sentence for a reason of the server's, in the page's language; the general one for an unknown reason. */
 function wordsFor({ reason, by }) {
   const known = [...session.querySelectorAll("[data-reason]")];
   const words = known.find((one) => one.dataset.reason === reason) || known.find((one) => one.dataset.reason === "revoked");
-  if (!words) return "";
-  return by && words.dataset.named ? words.dataset.named.replace("%(by)s", () => by) : words.textContent;
+  if (!words) return {};
+  const { named, reason: found } = words.dataset;
+  return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, reason: found };
 }
 
 function signedOut(kick) {
   if (leaving) return;
   leaving = true;
   try {
-    sessionStorage.setItem("notice", wordsFor(kick));
+    sessionStorage.setItem("notice", JSON.stringify(wordsFor(kick)));
   } catch {
     // the login page then says what it knows by itself
   }

@@ -107,12 +107,33 @@ document.addEventListener("click", (event) => {
     if (!menu.contains(event.target)) menu.open = false;
   }
 });
+// Whoever goes on with the keyboard leaves no open menu behind. A press of a mouse is the case above.
+document.addEventListener("focusout", ({ target, relatedTarget }) => {
+  const menu = target.closest("details.menu[open]");
+  if (menu && relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+});
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   const menu = document.querySelector("details.menu[open]");
   if (!menu) return;
   menu.open = false;
   menu.querySelector("summary").focus();
+});
+
+// --- passwords can be shown while one types them ------------------------------
+
+function reveal(button, isShown) {
+  button.setAttribute("aria-pressed", isShown);
+  document.getElementById(button.getAttribute("aria-controls")).type = isShown ? "text" : "password";
+}
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-reveal]");
+  if (button) reveal(button, button.getAttribute("aria-pressed") !== "true");
+});
+// Browsers know by its type that a field is a password, and do not keep it as a text.
+document.addEventListener("submit", ({ target }) => {
+  for (const button of target.querySelectorAll("[data-reveal]")) reveal(button, false);
 });
 
 // --- Ctrl+Enter sends the form one is writing in ----------------------------
@@ -177,11 +198,12 @@ document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 const notice = document.getElementById("notice");
 if (notice) {
   try {
-    const text = sessionStorage.getItem("notice");
+    const { text, reason } = JSON.parse(sessionStorage.getItem("notice")) ?? {};
+    sessionStorage.removeItem("notice");
     if (text) {
-      sessionStorage.removeItem("notice");
       notice.textContent = text;
       notice.hidden = false;
+      for (const way of document.querySelectorAll("[data-help]")) way.hidden = !way.dataset.help.split(" ").includes(reason);
     }
   } catch {
     // storage is blocked: no notice

@@ -122,9 +122,8 @@ def test_an_unknown_reason_is_explained_in_general_words(alice) -> None:
     assert "You were signed out of this device." in browser_with(pair).get("/").content.decode()
     principal = tokens.Principal(alice.pk + 1, "chrome", 1, 1, "x", 0)
     assert sign_out_reasons.of(principal) == Ending("revoked")
-    assert "signed out of this device" in sign_out_reasons.sentence(
-        Ending("of later times"), "chrome"
-    )
+    words = sign_out_reasons.words_of(Ending("of later times"), "chrome")
+    assert "signed out of this device" in words.plain
 
 
 @pytest.mark.parametrize("act", [lambda user: actions.promote(user, 3), lambda user: None])
@@ -187,13 +186,28 @@ def test_the_explanation_is_one_query_and_nobody_else_pays_it(
     ],
 )
 def test_another_sign_in_is_named_by_the_kind_of_the_device(client, by, words) -> None:
-    assert sign_out_reasons.sentence(Ending("login", by), client) == words
+    assert sign_out_reasons.words_of(Ending("login", by), client).plain == words
+
+
+def test_a_page_offers_help_to_those_who_did_not_end_the_sign_in(alice) -> None:
+    """A new password after a log-in, or by mail if theirs is no longer valid."""
+    pair = actions.sign_in(alice, "chrome")
+    again(alice)
+    page = browser_with(pair).get("/search").content.decode()
+    assert 'href="/login?next=/settings/password"' in page
+    pair = actions.sign_in(alice, "chrome")
+    actions.set_password(alice, OTHER)
+    page = browser_with(pair).get("/search").content.decode()
+    assert "Set a new password by e-mail" in page
+    pair = actions.sign_in(alice, "chrome")
+    actions.log_out(alice, "chrome")
+    assert "Was it not you" not in browser_with(pair).get("/search").content.decode()
 
 
 def test_with_one_sign_in_per_device_another_one_can_only_be_its_own(settings) -> None:
     settings.CLIENT_POLICY = "device"
-    words = sign_out_reasons.sentence(Ending("login", "Chrome, Windows"), "chrome:3f2a")
-    assert words == "You signed in again on this device."
+    words = sign_out_reasons.words_of(Ending("login", "Chrome, Windows"), "chrome:3f2a")
+    assert words.plain == "You signed in again on this device."
 
 
 @pytest.mark.parametrize(

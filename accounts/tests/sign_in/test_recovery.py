@@ -29,6 +29,7 @@ from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import (
     AppError,
     InvalidInput,
+    NotFound,
     PasswordNotCorrected,
     RegMatchError,
     WrongLink,
@@ -156,21 +157,53 @@ def test_a_link_to_confirm_works_once(make_user, deliver) -> None:
         actions.confirm_email(token)
 
 
-@pytest.mark.parametrize("change", ["password", "ban", "a day"])
+@pytest.mark.parametrize("change", ["recovery", "command", "ban", "another", "dropped", "a day"])
 def test_a_link_to_confirm_dies_with(change, make_user, deliver, monkeypatch) -> None:
-    user = make_user()
+    user = make_user(email="old@example.org")
     actions.change_email(user, ADDRESS, PASSWORD)
     token = link_in(deliver()[0])
-    if change == "password":
+    if change == "recovery":
+        actions.recover(links.for_recovery(user), NEW)
+    elif change == "command":
         actions.set_password(user, NEW)
     elif change == "ban":
         actions.ban(user)
+    elif change == "another":
+        actions.change_email(user, "new@example.org", PASSWORD)
+    elif change == "dropped":
+        actions.drop_waiting_email(user)
     else:
         let_pass(monkeypatch, hours=24, seconds=1)
     with pytest.raises(WrongLink):
         actions.confirm_email(token)
     user.refresh_from_db()
-    assert user.email == ""
+    assert user.email == "old@example.org"
+
+
+def test_a_link_to_confirm_survives_a_new_password(make_user, deliver) -> None:
+    """And the links that were sent before it was sent again."""
+    user = make_user()
+    actions.change_email(user, ADDRESS, PASSWORD)
+    token = link_in(deliver()[0])
+    actions.sign_in(user, "chrome")
+    actions.change_password(user, "chrome", PASSWORD, NEW)
+    actions.send_confirmation_again(user)
+    (message,) = deliver()
+    assert message.to == [ADDRESS]
+    actions.confirm_email(token)
+    with pytest.raises(WrongLink):
+        actions.confirm_email(link_in(message))
+    user.refresh_from_db()
+    assert (user.email, user.email_waiting) == (ADDRESS, "")
+    with pytest.raises(NotFound):
+        actions.send_confirmation_again(user)
+
+
+def test_no_mail_is_sent_for_an_address_that_waits_no_more(make_user, deliver) -> None:
+    user = make_user()
+    actions.change_email(user, ADDRESS, PASSWORD)
+    actions.drop_waiting_email(user)
+    assert deliver() == []
 
 
 def test_a_link_to_confirm_is_good_for_a_day(make_user, deliver, monkeypatch) -> None:
@@ -352,9 +385,10 @@ def test_one_of_many_uses_of_a_link_at_once_succeeds(make_user) -> None:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_two_addresses_confirmed_at_once_store_one(make_user) -> None:
+def test_links_of_one_address_opened_at_once_store_it_once(make_user) -> None:
     user = make_user()
-    tokens = [links.for_email(user, f"a{number}@example.org") for number in range(6)]
+    actions.change_email(user, "a0@example.org", PASSWORD)
+    tokens = [links.for_email(user, "a0@example.org") for _ in range(6)]
     results = at_once([lambda one=one: actions.confirm_email(one) for one in tokens])
     assert sum(isinstance(result, User) for result in results) == 1
 
@@ -539,17 +573,27 @@ def test_the_api_of_ones_address(make_user, api_for, api, deliver) -> None:
     user = make_user("alice1")
     mine = api_for(user)
     path = "/api/v1/auth/email"
-    assert mine.get(path).json() == {"email": ""}
+    assert mine.get(path).json() == {"email": "", "waiting": ""}
     answer = mine.post(path, {"email": ADDRESS, "password": PASSWORD}, format="json")
-    assert (answer.status_code, answer.json()) == (202, {"email": ""})
-    token = link_in(deliver()[0])
+    waits = {"email": "", "waiting": ADDRESS}
+    assert (answer.status_code, answer.json()) == (202, waits)
+    assert mine.delete(f"{path}/waiting").status_code == 204
+    assert mine.get(path).json() == {"email": "", "waiting": ""}
+    assert deliver() == []
+    assert mine.post(f"{path}/waiting").status_code == 404
+    mine.post(path, {"email": ADDRESS, "password": PASSWORD}, format="json")
+    answer = mine.post(f"{path}/waiting")
+    assert (answer.status_code, answer.json()) == (202, waits)
+    first, second = deliver()
+    assert first.to == second.to == [ADDRESS]
+    token = link_in(first)
     assert api.post(f"{path}/confirm", {"token": token}, format="json").status_code == 204
-    assert mine.get(path).json() == {"email": ADDRESS}
+    assert mine.get(path).json() == {"email": ADDRESS, "waiting": ""}
     answer = api.post(f"{path}/confirm", {"token": token}, format="json")
     assert (answer.status_code, answer.json()["code"]) == (400, 28)
     answer = mine.post(path, {"email": "", "password": PASSWORD}, format="json")
-    assert (answer.status_code, answer.json()) == (200, {"email": ""})
-    assert mine.get(path).json() == {"email": ""}
+    assert (answer.status_code, answer.json()) == (200, {"email": "", "waiting": ""})
+    assert mine.get(path).json() == {"email": "", "waiting": ""}
 
 
 @pytest.mark.parametrize(
@@ -623,6 +667,35 @@ def test_the_page_of_ones_address(browser, alice, deliver) -> None:
     assert "was removed" in browser.get("/settings/email?removed").content.decode()
 
 
+def test_an_address_of_the_sign_up_is_shown_and_its_link_sent_again(client, deliver) -> None:
+    body = {"username": "alice1", "nickname": "爱丽丝们", "password": PASSWORD, "email": ADDRESS}
+    client.post("/register", body)
+    deliver()
+    assert ADDRESS in client.get("/welcome").content.decode()
+    page = client.get("/settings/email").content.decode()
+    assert ADDRESS in page
+    assert "Waiting for confirmation" in page
+    assert client.post("/settings/email", {"again": "1"})["Location"] == "/settings/email?sent"
+    (message,) = deliver()
+    assert message.to == [ADDRESS]
+    form = {"old_password": PASSWORD, "new_password": NEW, "again": NEW}
+    changed = client.post("/settings/password", form, follow=True).content.decode()
+    assert f"{ADDRESS} still waits" in changed
+    assert client.post("/settings/email", {"drop": "1"})["Location"] == "/settings/email?dropped"
+    assert ADDRESS not in client.get("/settings/email").content.decode()
+    assert client.post("/settings/email", {"again": "1"}).status_code == 303
+    assert deliver() == []
+    assert client.post(f"/email/{link_in(message)}").status_code == 400
+
+
+def test_sending_again_has_the_budget_of_mails(client, alice, deliver) -> None:
+    client.post("/login", {"username": "alice1", "password": PASSWORD})
+    client.post("/settings/email", {"email": "new@example.org", "password": PASSWORD})
+    found = [client.post("/settings/email", {"again": "1"}).status_code for _ in range(22)]
+    assert found[0] == 303
+    assert found[-1] == 429
+
+
 @pytest.mark.parametrize(
     ("form", "status", "text"),
     [
@@ -670,6 +743,8 @@ def test_the_pages_of_the_recovery(client, alice) -> None:
 def test_a_link_redirects_to_a_page_without_the_secret_in_its_address(
     browser, alice, kind: str, page: str, form: dict[str, str]
 ) -> None:
+    if kind == "email":
+        actions.change_email(alice, "n@e.example", PASSWORD)
     token = (
         links.for_recovery(alice) if kind == "recover" else links.for_email(alice, "n@e.example")
     )
@@ -709,9 +784,10 @@ def test_the_form_of_one_link_does_not_affect_another_link(client, alice, make_u
     assert client.post("/recover/choose", form).status_code == 400
     assert client.post("/recover/choose", form | {"username": "other1"}).status_code == 303
     for address in ("a@e.example", "b@e.example"):
-        client.get(f"/email/{links.for_email(alice, address)}")
+        actions.change_email(other, address, NEW)
+        client.get(f"/email/{links.for_email(other, address)}")
     assert client.post("/email/confirm", {"address": "a@e.example"}).status_code == 400
-    client.get(f"/email/{links.for_email(alice, 'b@e.example')}")
+    client.get(f"/email/{links.for_email(other, 'b@e.example')}")
     assert client.post("/email/confirm", {"address": "b@e.example"}).status_code == 200
 
 

@@ -98,7 +98,7 @@ def storm(
     found = Findings(operations=operations)
     turns = iter(range(operations))
     lock, over = threading.Lock(), threading.Event()
-    pages: list[tuple[int, int]] = []  # (until, position of the talk on that page)
+    pages: list[tuple[int, int]] = []  # (read up to, position of the talk on that page)
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
@@ -142,13 +142,18 @@ def storm(
             time.sleep(0.02)
 
     def read() -> None:
+        dice = random.Random(seed)
         while not over.is_set():
-            items = queries.notifications(on.host, None, 100).items
+            kind = dice.choice([None, None, kinds.COMMENTED.name])
+            items = queries.notifications(on.host, None, 100, kind).items
             if items:
                 talk = [one for one in items if one["subject"]["id"] == str(on.talk)]
                 place = max([_ms(one) for one in talk if one["kind"] == "commented"], default=0)
-                pages.append((_ms(items[0]), place))
-                actions.read_notifications(on.host, _ms(items[0]))
+                time.sleep(dice.random() * 0.02)  # somebody else may join meanwhile
+                # All up to here, those of a tab, or those that were on the screen.
+                ids = [int(one["id"]) for one in items] if dice.random() < 0.5 else None
+                actions.read_notifications(on.host, _ms(items[0]), ids, kind)
+                pages.append((max(_ms(items[0]), _read_of(on)), place))
             found.looked += 1
             time.sleep(0.01)
 
@@ -162,6 +167,14 @@ def storm(
         found.told += len(queries.notifications(person, None, 100).items)
     found.unseen = _unseen(on, pages)
     return found
+
+
+def _read_of(on: Scene) -> int:
+    """Return the read mark of the comments of the talk."""
+    groups = Notification.objects.filter(
+        user=on.host.pk, subject_id=on.talk, kind=kinds.COMMENTED.value
+    )
+    return max(groups.values_list("read_position", flat=True), default=0)
 
 
 def _ms(item: Any) -> int:

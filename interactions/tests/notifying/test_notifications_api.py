@@ -4,11 +4,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from drf_spectacular.generators import SchemaGenerator
 
 from accounts import actions as accounts_actions
 from accounts.live import hints
-from interactions import actions
+from interactions import actions, queries
 from interactions.models import Notification, NotificationCause, SubjectType
 from interactions.notifying import cause_rows, fold, kinds
 from relations import actions as relations_actions
@@ -193,3 +195,62 @@ def test_the_responses_match_the_document(
         jsonschema.Draft202012Validator(schema).validate(answer.json())
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.Draft202012Validator(schema).validate({})
+
+
+def test_a_kind_has_its_own_exact_pages_and_its_own_read_mark(
+    make_user: Any, make_post: Any, api_for: Any, drain: Any
+) -> None:
+    """Mentions in posts and in comments are one list, in their order."""
+    me, anna, bert = make_user("reader2"), make_user(), make_user()
+    mine, post = api_for(me), make_post(me)
+    for number in range(7):
+        if number % 2:
+            make_post(anna, content=f"@reader2 {number}")
+        else:
+            actions.comment(anna, post.pk, f"@reader2 {number}")
+            actions.comment(bert, make_post(anna).pk, f"@reader2 {number}")
+        actions.like(bert, POST, make_post(me).pk)
+        drain()
+    relations_actions.follow(anna, me)
+    drain()
+    everything = mine.get(LIST, {"size": 100}).json()["items"]
+    for kind in ("mentioned", "followed", "liked", "replied"):
+        found, cursor = [], ""
+        while True:
+            part = mine.get(
+                LIST, {"kind": kind, "size": 2} | ({"cursor": cursor} if cursor else {})
+            )
+            found += part.json()["items"]
+            cursor = part.json()["next"]
+            if cursor is None:
+                break
+        assert found == [one for one in everything if one["kind"] == kind], kind
+    assert len([one for one in everything if one["kind"] == "mentioned"]) == 7
+    count = mine.get(COUNT).json()["count"]
+    answer = mine.post(READ, {"kind": "mentioned"}, format="json").json()
+    assert answer["count"] == count - 7
+    for answer in (mine.get(LIST, {"kind": "x"}), mine.post(READ, {"kind": "x"}, format="json")):
+        assert (answer.status_code, list(answer.json()["fields"])) == (400, ["kind"])
+
+
+def test_a_page_of_a_kind_costs_one_query_for_each_stored_kind(
+    make_user: Any,
+    make_post: Any,
+    api_for: Any,
+    drain: Any,
+    round_trips: list[int],
+) -> None:
+    me, anna = make_user("reader2"), make_user()
+    for number in range(6):
+        make_post(anna, content=f"@reader2 {number}")
+        actions.comment(anna, make_post(anna).pk, f"@reader2 {number}")
+    drain()
+    costs = []
+    for kind, size in ((None, 5), ("mentioned", 5), ("mentioned", 10)):
+        queries.notifications(me, None, size, kind)
+        round_trips.clear()
+        with CaptureQueriesContext(connection) as made:
+            queries.notifications(me, None, size, kind)
+        costs.append((len(made), len(round_trips)))
+    (every, trips), mentions, more = costs
+    assert mentions == more == (every + 1, trips)

@@ -231,3 +231,56 @@ def test_staff_see_them_read_only(make_user: Any, make_post: Any, drain: Any) ->
         for address in (f"{path}add/", one, f"{path}{model.objects.get().pk}/delete/"):
             assert client.post(address, {"post": "yes"}).status_code == 403
         assert model.objects.count() == 1
+
+
+def test_tabs_have_their_own_pages_forms_and_words(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    assert "Nobody has mentioned you yet" in page(browser, "/notifications?tab=mentions")
+    assert "Nobody follows you yet" in page(browser, "/notifications?tab=follows")
+    fan = make_user()
+    for number in range(3):
+        make_post(fan, content=f"@reader1 {number}")
+        actions.like(fan, POST, make_post(me).pk)
+    drain()
+    html = page(browser, "/notifications?tab=mentions")
+    assert html.count("mentioned you in a post") == 2
+    assert "liked" not in html.partition("<main")[2].partition("</main")[0].replace(
+        "note-liked", ""
+    )
+    more = html.partition('<a class="button" href="')[2].partition('"')[0].replace("&amp;", "&")
+    assert "mentioned you in a post" in page(browser, f"/notifications{more}")
+    assert page(browser, "/notifications?tab=nothing").count("data-is-unread") == 2
+    until = html.partition('name="until" value="')[2].partition('"')[0]
+    answer = browser.post("/notifications/read", {"until": until, "tab": "mentions"})
+    assert answer.headers["Location"] == "/notifications?tab=mentions"
+    assert badge(page(browser)) == "3"  # the likes were not on that page
+
+
+def test_a_page_without_scripts_counts_as_read_when_its_picture_is_loaded(
+    me: Any, browser: Client, make_user: Any, make_post: Any, drain: Any, monkeypatch: Any
+) -> None:
+    """What it does not show, and whoever arrives meanwhile, stays unread."""
+    monkeypatch.setattr("interactions.views.notifications.PAGE_SIZE", 2)
+    fan, posts = make_user(), [make_post(me) for _ in range(3)]
+    for post in posts:
+        actions.like(fan, POST, post.pk)
+        drain()
+    html = page(browser)
+    assert badge(html) == "3"
+    picture = html.partition('<noscript><img src="')[2].partition('"')[0].replace("&amp;", "&")
+    actions.like(make_user(), POST, posts[2].pk)
+    drain()
+    strange = browser.get(picture, headers={"Sec-Fetch-Site": "cross-site"})
+    assert strange.status_code == 403
+    assert browser.head(picture).status_code == 405
+    assert badge(page(browser)) == "3"
+    assert browser.get(picture).status_code == 204
+    html = page(browser)
+    assert badge(html) == "2"  # the one on the second page, and the one with a new like
+    assert html.count("data-is-unread") == 1
+    actions.read_notifications(me)
+    assert "<noscript>" not in page(browser)
+    for query in ("", "?until=x&ids=1", "?until=2026-01-01T00:00:00.000Z&ids=x"):
+        assert browser.get(f"/notifications/seen{query}").status_code == 400

@@ -112,7 +112,13 @@ NOBODY: dict[str, str] = {
     **dict.fromkeys(
         (
             *("auth/register", "auth/login", "auth/refresh", "auth/logout", "auth/password"),
-            *("auth/email", "auth/email/confirm", "auth/recover", "auth/recover/confirm"),
+            *(
+                "auth/email",
+                "auth/email/waiting",
+                "auth/email/confirm",
+                "auth/recover",
+                "auth/recover/confirm",
+            ),
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
             *("users/me", "users/me/notification-preferences", "media", "drafts"),
@@ -126,6 +132,7 @@ NOBODY: dict[str, str] = {
             *("settings/password", "settings/devices", "welcome/skip"),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
+            "notifications/seen",
         ),
         "one's own",
     ),

@@ -10,13 +10,15 @@ import urllib.request
 from collections.abc import Iterator
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from redis import Redis
 
 from deploy.stack import Stack
 
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 PASSWORD = "right.pass1"
+LUMINANCE = (0.2126, 0.7152, 0.0722)
 # Records when a page shows the sign-out reason, by the clock that this process shares (ms).
 WATCH = """
 new MutationObserver(() => {
@@ -32,6 +34,7 @@ class Member:
 
     def __init__(self, site: str, username: str) -> None:
         self.site, self.username = site, username
+        self.password = PASSWORD
         self.pair: dict[str, str] = {}
         self._post("register", nickname=f"{username}Nick"[:16])
 
@@ -41,7 +44,7 @@ class Member:
         return time.time()
 
     def _post(self, what: str, user_agent: str = WINDOWS, **extra: str) -> dict[str, str]:
-        body = {"username": self.username, "password": PASSWORD, **extra}
+        body = {"username": self.username, "password": self.password, **extra}
         request = urllib.request.Request(  # noqa: S310  (our own address)
             f"{self.site}/api/v1/auth/{what}",
             data=json.dumps(body).encode(),
@@ -81,6 +84,34 @@ def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
     while not (at := page.evaluate("window.noticeAt")):  # with the next frame
         time.sleep(0.01)
     return float(at) / 1000 - since
+
+
+def contrast(text: Locator) -> float:
+    """Return the contrast of an element's text with what is behind it, as WCAG computes it."""
+    colours = text.first.evaluate(
+        """element => {
+          const probe = new OffscreenCanvas(1, 1).getContext("2d");
+          const rgb = (colour, on) => {
+            probe.fillStyle = on ?? "#fff"; probe.fillRect(0, 0, 1, 1);
+            probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1);
+            return [...probe.getImageData(0, 0, 1, 1).data].slice(0, 3);
+          };
+          let behind = element;
+          while (getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)")
+            behind = behind.parentElement;
+          const style = getComputedStyle(element), under = getComputedStyle(behind);
+          return [rgb(style.color), rgb(under.backgroundColor)];
+        }"""
+    )
+    light = sorted(
+        sum(w * _linear(c) for w, c in zip(LUMINANCE, rgb, strict=True)) for rgb in colours
+    )
+    return float((light[1] + 0.05) / (light[0] + 0.05))
+
+
+def _linear(channel: int) -> float:
+    share = channel / 255
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
 
 def redis_of(stack: Stack) -> Redis:

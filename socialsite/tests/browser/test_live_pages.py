@@ -24,12 +24,11 @@ from deploy.services.service import Service
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking
-from socialsite.tests.browser.kicking import PASSWORD, Member, seconds_until_told
+from socialsite.tests.browser.kicking import FIREFOX, PASSWORD, Member, seconds_until_told
 
 pytestmark = pytest.mark.e2e
 
 ANOTHER_CHROME = "You signed in on another Chrome (Chrome, Windows)."
-FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 TRIALS = 6
 TRIALS_EMBEDDED = 3
 
