@@ -18,11 +18,12 @@ from django.template import engines
 from django.utils.translation import get_language
 from markupsafe import Markup, escape
 
+from feeds.home import originals
 from socialsite.pages.times import since, timesince_short
 
 _FACE = ("username", "nickname", "avatar")
 # The caches are bounded by bytes: people's texts can be large.
-CARDS_BYTES = 4 * 1024 * 1024
+CARDS_BYTES = 8 * 1024 * 1024
 MACROS_BYTES = 1024 * 1024
 _ENTRY_BYTES = 400
 # Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
@@ -31,31 +32,46 @@ _HIDDEN, _NEXT = secrets.token_hex(16), secrets.token_hex(16)
 
 
 def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
-    """Return a post as a card; `login` is where guests log in, "" for members.
-
-    A card is made once for each language and each state of the post: its words, counts, who it is
-    by and for, how long ago. Nothing in it belongs to one request: its buttons send a form that the
-    page has once.
-    """
+    """Return a post as a card; `login` is where guests log in, "" for members."""
     return post_cards([post], login, full)
 
 
 def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = False) -> Markup:
-    """Return posts as cards, one below the other."""
+    """Return posts as cards, one below the other; a post that some reposted is there once."""
+    return Markup("").join(cards_in_place(posts, login, full))
+
+
+def cards_in_place(
+    posts: Iterable[Mapping[str, Any] | None], login: str, full: bool = False
+) -> list[Markup]:
+    """Return a card for each post, empty for one that is shown already and for None.
+
+    A card is made once for each language and each state of the post: its words, counts, who it is
+    by and for, how long ago, who reposted it. Nothing in it belongs to one request: its buttons
+    send a form that the page has once.
+    """
     # Reading language and time for each post would take as long as everything else.
     language, now = get_language(), datetime.now(UTC)
-    cards = [
-        _post_card(
-            language,
-            login,
-            since(post["created_at"], now, language),
-            since(post["edited_at"], now, language) if post["edited_at"] else "",
-            full,
-            orjson.dumps(post),
-        )[1]
-        for post in posts
-    ]
-    return Markup("".join(cards))  # noqa: S704
+    made = []
+    for shown in originals.once(posts):
+        if shown is None:
+            made.append(Markup(""))
+            continue
+        post = shown.post
+        quoted = post["ref"] if post["kind"] == originals.REPOST else None
+        c = {
+            "login": login,
+            "full": full,
+            "when": since(post["created_at"], now, language),
+            "edited": since(post["edited_at"], now, language) if post["edited_at"] else "",
+            "quoted": since(quoted["created_at"], now, language) if quoted else "",
+            "by": [one["nickname"] or one["username"] for one in shown.reposters],
+            "by_username": shown.reposters[0]["username"] if shown.reposters else "",
+            "own": shown.is_own,
+        }
+        card = _part(language, "feeds/_card.html", "card", orjson.dumps(post), orjson.dumps(c))[1]
+        made.append(Markup(card))  # noqa: S704
+    return made
 
 
 def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
@@ -109,15 +125,6 @@ def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any
 def _together(*args: Hashable) -> Hashable:
     """Return the arguments as a cache key, faster than cachetools does."""
     return args
-
-
-@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
-def _post_card(
-    _language: str | None, login: str, when: str, edited: str, full: bool, post: bytes
-) -> tuple[int, str]:
-    """Return the size in bytes of the cache entry, and the card."""
-    card = str(_macro("feeds/_card.html", "card")(orjson.loads(post), when, edited, login, full))
-    return bytes_of(post, card), card
 
 
 @cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())

@@ -19,7 +19,7 @@ from django.middleware.csrf import get_token
 from django.templatetags.static import static
 from django.urls import get_urlconf, reverse
 from django.utils.safestring import mark_safe
-from django.utils.translation import get_language, ngettext
+from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
 from jinja2 import Environment, StrictUndefined
 from jinja2.ext import Extension
@@ -37,6 +37,7 @@ from socialsite.pages.fragments import (
     bytes_of,
     cached_form,
     cached_html,
+    cards_in_place,
     comment_item,
     comment_items,
     composer,
@@ -150,6 +151,42 @@ def replies(number: int) -> str:
     return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
 
 
+_ACTS = {
+    "like": gettext_noop("Like"),
+    "comments": gettext_noop("Comments"),
+    "repost": gettext_noop("Repost"),
+    "reposted": gettext_noop("Reposted by you"),
+    "bookmark": gettext_noop("Bookmark"),
+}
+
+
+# One text in each call: `makemessages` reads them there.
+_COUNTED: dict[str, Callable[[int], str]] = {
+    "like": lambda n: ngettext("Like, %(n)s like", "Like, %(n)s likes", n),
+    "comments": lambda n: ngettext("Comments, %(n)s comment", "Comments, %(n)s comments", n),
+    "repost": lambda n: ngettext("Repost, %(n)s repost", "Repost, %(n)s reposts", n),
+    "reposted": lambda n: ngettext(
+        "Reposted by you, %(n)s repost", "Reposted by you, %(n)s reposts", n
+    ),
+    "bookmark": lambda n: ngettext("Bookmark, %(n)s bookmark", "Bookmark, %(n)s bookmarks", n),
+}
+
+
+def act_label(act: str, number: int) -> str:
+    """Return the name of a button of a card with its number, or without it for 0."""
+    return _COUNTED[act](number) % {"n": number} if number else gettext(_ACTS[act])
+
+
+def reposted_by(name: Markup, others: int) -> Markup:
+    """Return by whom a post was reposted: a link with a name, and how many others."""
+    if not others:
+        return escape(gettext("Reposted by %(name)s")) % {"name": name}
+    text = ngettext(
+        "Reposted by %(name)s and %(n)s more", "Reposted by %(name)s and %(n)s more", others
+    )
+    return escape(text) % {"name": name, "n": others}
+
+
 class Unindented(Extension):
     """Removes the indentation of templates when they are compiled: pages do not send it."""
 
@@ -166,6 +203,7 @@ def environment(**options: Any) -> Environment:
         gettext=gettext,
         linked=linked,
         beginning=beginning,
+        cards_in_place=cards_in_place,
         post_card=post_card,
         post_cards=post_cards,
         person_rows=person_rows,
@@ -176,6 +214,8 @@ def environment(**options: Any) -> Environment:
         cached_form=cached_form,
         codes_left_text=codes_left,
         replies_text=replies,
+        act_label=act_label,
+        reposted_by_text=reposted_by,
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,

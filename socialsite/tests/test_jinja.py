@@ -21,12 +21,24 @@ def card(make_user, make_post) -> dict[str, Any]:
     return dict(feeds_queries.post(None, make_post(make_user()).pk))
 
 
+CARDS = {
+    "login": "",
+    "full": False,
+    "when": "now",
+    "edited": "",
+    "quoted": "",
+    "by": [],
+    "by_username": "",
+    "own": False,
+}
+
+
 @pytest.mark.django_db
 def test_a_cached_card_equals_the_template_s(card) -> None:
     engine: Any = engines["jinja2"]
     macro = engine.env.get_template("feeds/_card.html").module.card
     for _ in range(2):
-        assert fragments.post_card(card, "") == macro(card, "now", "", "", False)
+        assert fragments.post_card(card, "") == macro(card, CARDS)
 
 
 @pytest.mark.django_db
@@ -109,7 +121,7 @@ def test_a_long_text_is_parsed_once_and_the_cache_is_bounded_by_bytes(monkeypatc
 
 @pytest.mark.django_db
 def test_cards_of_long_posts_are_bounded_by_bytes(card) -> None:
-    cards: Any = fragments._post_card.cache
+    cards: Any = fragments._part.cache
     for number in range(150):
         fragments.post_card({**card, "content": f"{number} " + "&" * 50_000}, "", full=True)
     assert 0 < cards.currsize <= cards.maxsize == fragments.CARDS_BYTES
