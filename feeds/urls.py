@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.views import drafts, pages, welcome
+from feeds.views import drafts, menu, pages, welcome
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -13,6 +13,7 @@ urlpatterns = [
     path("posts/<str:post_id>", pages.post, name="post"),
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
+    path("posts/<str:post_id>/menu", menu.post_menu, name="post_menu"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),

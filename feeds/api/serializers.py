@@ -1,9 +1,11 @@
 """API shapes of feeds."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
 
+from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
 from socialsite.core.http.serializer_fields import ShortDictField, ShortListField
@@ -68,6 +70,10 @@ class PostSerializer(SourceSerializer):
     )
     ref_gone = serializers.BooleanField(
         help_text="a repost whose post is deleted or hidden from you; `ref` is null then"
+    )
+    repeats = serializers.BooleanField(
+        help_text="an earlier item of this page shows the same post: itself, or as the `ref` of a "
+        "repost without a text; pages of the site leave this item out"
     )
 
 
@@ -185,9 +191,16 @@ _HIDDEN = {"position", "mine"}
 _HIDDEN_OF_SOURCE = {*_HIDDEN, "ref", "ref_gone"}
 
 
-def body(card: Card) -> dict[str, Any]:
+def bodies(cards: Sequence[Card]) -> list[dict[str, Any]]:
+    """Return a page of posts as JSON for the API."""
+    repeats = originals.repeats(cards)
+    return [body(card, again) for card, again in zip(cards, repeats, strict=True)]
+
+
+def body(card: Card, repeats: bool = False) -> dict[str, Any]:
     """Return a card's post as JSON for the API."""
     shown: dict[str, Any] = {key: value for key, value in card.items() if key not in _HIDDEN}
+    shown["repeats"] = repeats
     source = card["ref"]
     if source is not None:
         shown["ref"] = {k: value for k, value in source.items() if k not in _HIDDEN_OF_SOURCE}

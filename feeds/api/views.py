@@ -24,6 +24,7 @@ from feeds.api.serializers import (
     NewPostSerializer,
     PostPageSerializer,
     PostSerializer,
+    bodies,
     body,
 )
 from feeds.home.hydration import Card
@@ -51,8 +52,7 @@ Errors = api.ErrorSerializer
 
 
 def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
-    items = interactions_queries.decorate(viewer, page.items)
-    return {"items": [body(card) for card in items], "next": page.next}
+    return {"items": bodies(interactions_queries.decorate(viewer, page.items)), "next": page.next}
 
 
 def one_post(request: Request, post_id: int) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class HomeFeed(APIView):
             page = reading.page()
             if cursor is None:
                 actions.mark_first_page_read(who.user_id, page.items, reading.known_mark)
-        answer = {"items": [body(card) for card in page.items], "next": page.next}
+        answer = {"items": bodies(page.items), "next": page.next}
         headers = grant.headers()
         return HttpResponse(dumps(answer), content_type="application/json", headers=headers)
 
@@ -238,8 +238,9 @@ class UserReplies(OfPerson):
         """Return a page of a person's posts and comments, newest first."""
         author, cursor, size = self.read(request, user_id)
         page = interactions_queries.posts_and_replies(request.user, author.pk, cursor, size)
+        shown = iter(bodies([one["post"] for one in page.items if one["post"] is not None]))
         items = [
-            {"post": None if one["post"] is None else body(one["post"]), "comment": one["comment"]}
+            {"post": None if one["post"] is None else next(shown), "comment": one["comment"]}
             for one in page.items
         ]
         return Response({"items": items, "next": page.next})
@@ -260,5 +261,4 @@ class UserLikes(OfPerson):
         if person.pk != request.user.pk and not person.likes_shown:
             raise errors.NotFound
         page = interactions_queries.liked_posts(request.user, person.pk, cursor, size)
-        items = [body(card) for card in page.items]
-        return Response({"items": items, "next": page.next})
+        return Response({"items": bodies(page.items), "next": page.next})

@@ -110,6 +110,7 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         "reposted": bool,
         "ref": type(None),
         "ref_gone": bool,
+        "repeats": bool,
     }
 
 

@@ -40,7 +40,7 @@ def images(author: Any, number: int) -> list[int]:
     return [item.pk for item in pictures.store_all(author.pk, files)]
 
 
-def publish_typical_posts(make_post: Any, authors: list[Any]) -> None:
+def publish_typical_posts(make_post: Any, authors: list[Any], stranger: Any) -> None:
     """Publish as many posts as a page has: of each kind, some with pictures, some reposts."""
     for number in range(PAGE_SIZE - 5):
         author = authors[number % len(authors)]
@@ -51,7 +51,9 @@ def publish_typical_posts(make_post: Any, authors: list[Any]) -> None:
     video = "https://videos.example/watch?v=abcdefg"
     make_post(authors[1], kind="video", title="The river", video_url=video, content=WORDS[0])
     make_post(authors[2], content=WORDS[0], visibility="followers")
-    actions.repost(authors[3], article.pk, "")
+    # Of a post that would not be on the page, and with words of one that is.
+    other = make_post(stranger, kind="article", title="Notes on the sea", content=long)
+    actions.repost(authors[3], other.pk, "")
     actions.repost(authors[4], article.pk, WORDS[0])
 
 
@@ -62,7 +64,7 @@ def test_a_home_page_of_typical_posts_has_at_most_60_kb_of_html(
     reader, *authors = (make_user(f"someone{n}", nickname=f"Somebody某人{n}") for n in range(8))
     for author in authors:
         relations_actions.follow(reader, author)
-    publish_typical_posts(make_post, [reader, *authors])
+    publish_typical_posts(make_post, [reader, *authors], make_user())
     browser = browser_of(reader)
     for post in queries.home_feed(reader, None, PAGE_SIZE).items[::3]:
         interactions_actions.like(reader, SubjectType.POST, int(post["id"]))

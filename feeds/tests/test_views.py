@@ -22,7 +22,7 @@ from feeds.views import pages
 from relations import actions as relations_actions
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Media
-from socialsite.pages.jinja import post_card
+from socialsite.pages.fragments import post_card
 
 pytestmark = pytest.mark.django_db
 

@@ -15,6 +15,7 @@ from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
 from feeds import actions, queries
+from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
 from feeds.models import Kind, Visibility
@@ -137,9 +138,12 @@ def _of_tab(viewer: Any, person_id: int, tab: str, cursor: Position | None) -> P
 @require_safe
 @takes(GET=READS)
 def post(request: PageRequest, post_id: str) -> HttpResponse:
-    """One post and its comments."""
+    """One post and its comments; a repost without words leads to its post, unless it has some."""
     ident = api.parse_id(post_id)
     card = interactions_queries.decorate(request.user, [queries.post(request.user, ident)])[0]
+    shown = originals.shown_by(card)
+    if shown is not card and not card["comment_count"]:
+        return HttpResponseRedirect(reverse("post", args=[shown["id"]]))
     cursor = _cursor(request)
     sort: interactions_queries.Sort = "new" if request.GET.get("sort") == "new" else "hot"
     found, status = interactions_queries.discussion(request.user, ident, cursor, PAGE_SIZE, sort)

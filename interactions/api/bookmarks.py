@@ -6,7 +6,7 @@ from rest_framework.views import APIView
 
 from accounts.tokens.requests import PersonRequest
 from feeds.api.serializers import PostPageSerializer
-from feeds.api.serializers import body as post_body
+from feeds.api.serializers import bodies as post_bodies
 from interactions import actions, queries
 from interactions.api.serializers import BookmarkSerializer
 from socialsite.core.http import api
@@ -51,4 +51,4 @@ class Bookmarks(APIView):
         """Return a page of the posts I bookmarked, the latest bookmark first."""
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
         page = queries.bookmarks(request.user, cursor, size)
-        return Response({"items": [post_body(card) for card in page.items], "next": page.next})
+        return Response({"items": post_bodies(page.items), "next": page.next})

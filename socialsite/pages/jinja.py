@@ -1,29 +1,23 @@
 """The Jinja2 environment of the pages.
 
-The process caches results that a page needs dozens of times:
-addresses, translations, texts with their links.
+The process caches results that a page needs dozens of times: addresses, texts with their links,
+and the parts of pages in `socialsite.pages.fragments`.
 """
 
 import functools
 import re
-import secrets
-import sys
 import zlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable
 from operator import itemgetter
 from threading import Lock
 from typing import Any
 
-import orjson
 from cachetools import LRUCache, cached
 from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
-from django.template import engines
 from django.templatetags.static import static
 from django.urls import get_urlconf, reverse
-from django.utils import translation
 from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
@@ -39,31 +33,26 @@ from socialsite.core.cache import reads
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
+from socialsite.pages.fragments import (
+    bytes_of,
+    cached_form,
+    cached_html,
+    cards_in_place,
+    comment_item,
+    comment_items,
+    composer,
+    person_rows,
+    post_card,
+    post_cards,
+)
 from socialsite.pages.profile_texts import initial, link_text, month_of
+from socialsite.pages.times import KEPT, timesince_short, translated
 
 AVATAR_HUES = 8
-_FACE = ("username", "nickname", "avatar")
-# Results of each kind that a process keeps. Results made of people's texts can be large, so those
-# caches are bounded by bytes: keys, values and an allowance for each entry.
-KEPT = 4096
+# Texts can be large, so their cache is bounded by bytes.
 LINKED_BYTES = 1024 * 1024
-CARDS_BYTES = 4 * 1024 * 1024
-MACROS_BYTES = 1024 * 1024
-_ENTRY_BYTES = 400
-# Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
-# them into a text.
-_HIDDEN, _NEXT = secrets.token_hex(16), secrets.token_hex(16)
 # The attributes of a link that leaves the site.
 _AWAY = 'rel="nofollow ugc noopener" target="_blank"'
-MINUTE, HOUR, DAY = 60, 3600, 86400
-_NOW = gettext_noop("now")
-# Words, the unit they count, and the seconds they are used up to.
-_SPANS = (
-    (gettext_noop("%(n)s min"), MINUTE, HOUR),
-    (gettext_noop("%(n)s h"), HOUR, DAY),
-    (gettext_noop("%(n)s d"), DAY, 7 * DAY),
-)
-
 
 # Maxima that forms pass to the browser, in characters or pictures.
 MAXIMA = {
@@ -95,12 +84,7 @@ def _reversed(urlconf: Any, name: str, args: tuple[Any, ...]) -> str:
 
 def gettext(text: str) -> str:
     """Return a text in the reader's language."""
-    return _translated(get_language(), text)
-
-
-@functools.lru_cache(KEPT)
-def _translated(_language: str | None, text: str) -> str:
-    return translation.gettext(text)
+    return translated(get_language(), text)
 
 
 def linked(text: str) -> str:
@@ -130,156 +114,7 @@ def _linked(text: str) -> tuple[int, Markup]:
                 made.append(f'<a href="{scheme}{shown}" {_AWAY}>{shown}</a>')
     made.append(escape(text[end:]))
     links = Markup("".join(made))  # noqa: S704  (escaped above, piece by piece)
-    return _bytes_of(text, links), links
-
-
-def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
-    """Return a post as a card; `login` is where guests log in, "" for members.
-
-    A card is made once for each language and each state of the post: its words, counts, who it is
-    by and for, how long ago. Nothing in it belongs to one request: its buttons send a form that the
-    page has once.
-    """
-    return post_cards([post], login, full)
-
-
-def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = False) -> Markup:
-    """Return posts as cards, one below the other."""
-    # Reading language and time for each post would take as long as everything else.
-    language, now = get_language(), datetime.now(UTC)
-    cards = [
-        _post_card(
-            language,
-            login,
-            _since(post["created_at"], now, language),
-            _since(post["edited_at"], now, language) if post["edited_at"] else "",
-            full,
-            orjson.dumps(post),
-        )[1]
-        for post in posts
-    ]
-    return Markup("".join(cards))  # noqa: S704
-
-
-def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
-    """Return the rows of a list of people; `c` is that of `relations/_relation.html`.
-
-    A row is made once for each language and each state of the person and the relation.
-    """
-    language = get_language()
-    shared = {"login": c["login"], "undo": c["undo"]}
-    rows = "".join(
-        _part(
-            *(language, "relations/_person.html", "row", orjson.dumps(person)),
-            orjson.dumps({**shared, "me": c["me"] if c["me"] == person["username"] else ""}),
-        )[1]
-        for person in people
-    )
-    rows = rows.replace(_HIDDEN, c["csrf"]).replace(_NEXT, escape(c["next"]))
-    return Markup(rows)  # noqa: S704
-
-
-def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
-    """Return comments, one below the other; `c` is that of `interactions/_comment_c.html`.
-
-    A comment is made once for each language and each state of it, except the one with an open form.
-    """
-    language, now = get_language(), datetime.now(UTC)
-    own = ("hidden", "reply", "content", "errors")
-    shared = {key: value for key, value in c.items() if key not in own}
-    shared |= {"reply": "", "content": "", "errors": []}
-    made = []
-    for comment in comments:
-        if comment["id"] == c["reply"]:
-            made.append(str(comment_item(comment, c)))
-            continue
-        times = {"when": _since(comment["created_at"], now, language), "edited": ""}
-        if comment["edited_at"]:
-            times["edited"] = _since(comment["edited_at"], now, language)
-        parts = (orjson.dumps(comment), orjson.dumps({**shared, **times}))
-        made.append(_part(language, "interactions/_comment.html", "item", *parts)[1])
-    return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
-
-
-def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any) -> Markup:
-    """Return one comment, with its replies if they are given."""
-    edited = comment["edited_at"]
-    times = {"when": timesince_short(comment["created_at"])}
-    c = {**c, **times, "edited": timesince_short(edited) if edited else ""}
-    return Markup(_macro("interactions/_comment.html", "item")(comment, c, *replies))  # noqa: S704
-
-
-def _together(*args: Hashable) -> Hashable:
-    """Return the arguments as a cache key, faster than cachetools does."""
-    return args
-
-
-@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
-def _post_card(
-    _language: str | None, login: str, when: str, edited: str, full: bool, post: bytes
-) -> tuple[int, str]:
-    """Return the size in bytes of the cache entry, and the card."""
-    card = str(_macro("feeds/_card.html", "card")(orjson.loads(post), when, edited, login, full))
-    return _bytes_of(post, card), card
-
-
-@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
-def _part(
-    _language: str | None, template: str, macro: str, subject: bytes, c: bytes
-) -> tuple[int, str]:
-    """Return the size in bytes of the cache entry, and what a macro makes of JSON values."""
-    hidden = Markup(_HIDDEN)  # noqa: S704
-    request = {"hidden": hidden, "csrf": hidden, "next": _NEXT}
-    made = str(_macro(template, macro)(orjson.loads(subject), orjson.loads(c) | request))
-    return _bytes_of(subject, c, made), made
-
-
-def _bytes_of(*kept: str | bytes) -> int:
-    """Return about how many bytes an entry of a bounded cache takes."""
-    return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
-
-
-def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
-    """Return the output of a macro, cached by language and arguments."""
-    return _cached_macro(get_language(), template, macro, args)[1]
-
-
-def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
-    """Do the same for a macro whose last argument is the hidden fields of its form.
-
-    The fields belong to one request and are inserted into the cached output.
-    """
-    made = cached_html(template, macro, *args, _HIDDEN)
-    return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
-
-
-@cached(LRUCache(MACROS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
-def _cached_macro(
-    _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
-) -> tuple[int, Markup]:
-    """Return the size in bytes of the cache entry, and what the macro makes."""
-    made = Markup(_macro(template, macro)(*args))  # noqa: S704
-    return _bytes_of(*(arg for arg in args if isinstance(arg, str)), made), made
-
-
-def _macro(template: str, name: str) -> Any:
-    module = engines["jinja2"].env.get_template(template).module  # type: ignore[attr-defined]
-    return getattr(module, name)
-
-
-def composer(
-    me: Any,
-    hidden: str,
-    values: Mapping[str, str] | None = None,
-    errors: Mapping[str, Sequence[str]] | None = None,
-) -> Markup:
-    """Return the form for a new post, for a Card or a User; the empty form is cached."""
-    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
-    face = [card[name] for name in _FACE]
-    if values or errors:
-        make = _macro("feeds/_composer.html", "composer")
-        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+    return bytes_of(text, links), links
 
 
 def unread(request: HttpRequest) -> int:
@@ -300,22 +135,6 @@ def avatar_hue(username: str) -> int:
     return zlib.crc32(username.encode()) % AVATAR_HUES
 
 
-def timesince_short(moment: str) -> str:
-    """Return how long ago an ISO time is, in a few characters; a date after a week."""
-    return _since(moment, datetime.now(UTC), get_language())
-
-
-def _since(moment: str, now: datetime, language: str | None) -> str:
-    then = datetime.fromisoformat(moment)
-    seconds = int((now - then).total_seconds())
-    if seconds < MINUTE:
-        return _translated(language, _NOW)
-    for words, unit, limit in _SPANS:
-        if seconds < limit:
-            return _translated(language, words) % {"n": seconds // unit}
-    return f"{then:%Y-%m-%d}"
-
-
 # Plural texts are here: `makemessages` does not find `ngettext` in these templates.
 def codes_left(number: int) -> str:
     """Return how many recovery codes are left, as a sentence."""
@@ -330,6 +149,42 @@ def codes_left(number: int) -> str:
 def replies(number: int) -> str:
     """Return the number of replies as the text of a link."""
     return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
+
+
+_ACTS = {
+    "like": gettext_noop("Like"),
+    "comments": gettext_noop("Comments"),
+    "repost": gettext_noop("Repost"),
+    "reposted": gettext_noop("Reposted by you"),
+    "bookmark": gettext_noop("Bookmark"),
+}
+
+
+# One text in each call: `makemessages` reads them there.
+_COUNTED: dict[str, Callable[[int], str]] = {
+    "like": lambda n: ngettext("Like, %(n)s like", "Like, %(n)s likes", n),
+    "comments": lambda n: ngettext("Comments, %(n)s comment", "Comments, %(n)s comments", n),
+    "repost": lambda n: ngettext("Repost, %(n)s repost", "Repost, %(n)s reposts", n),
+    "reposted": lambda n: ngettext(
+        "Reposted by you, %(n)s repost", "Reposted by you, %(n)s reposts", n
+    ),
+    "bookmark": lambda n: ngettext("Bookmark, %(n)s bookmark", "Bookmark, %(n)s bookmarks", n),
+}
+
+
+def act_label(act: str, number: int) -> str:
+    """Return the name of a button of a card with its number, or without it for 0."""
+    return _COUNTED[act](number) % {"n": number} if number else gettext(_ACTS[act])
+
+
+def reposted_by(name: Markup, others: int) -> Markup:
+    """Return by whom a post was reposted: a link with a name, and how many others."""
+    if not others:
+        return escape(gettext("Reposted by %(name)s")) % {"name": name}
+    text = ngettext(
+        "Reposted by %(name)s and %(n)s more", "Reposted by %(name)s and %(n)s more", others
+    )
+    return escape(text) % {"name": name, "n": others}
 
 
 class Unindented(Extension):
@@ -348,6 +203,7 @@ def environment(**options: Any) -> Environment:
         gettext=gettext,
         linked=linked,
         beginning=beginning,
+        cards_in_place=cards_in_place,
         post_card=post_card,
         post_cards=post_cards,
         person_rows=person_rows,
@@ -358,6 +214,8 @@ def environment(**options: Any) -> Environment:
         cached_form=cached_form,
         codes_left_text=codes_left,
         replies_text=replies,
+        act_label=act_label,
+        reposted_by_text=reposted_by,
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,

@@ -126,7 +126,8 @@ def test_the_button_and_the_page_work_without_javascript_and_in_place(
     )
     page = browser.get("/bookmarks").content.decode()
     assert "worth keeping" in page
-    assert f'id="bookmark-{post.pk}" data-testid="bookmark" aria-pressed="true"' in page
+    button = f'id="bookmark-{post.pk}" data-testid="bookmark" aria-label="Bookmark, 1 bookmark"'
+    assert f'{button} aria-pressed="true"' in page
     part = browser.post(address, {"bookmarked": "0"}, headers={"HX-Request": "true"})
     text = part.content.decode()
     assert 'aria-pressed="false"' in text

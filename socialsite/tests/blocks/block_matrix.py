@@ -321,6 +321,11 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "posts/{private_id}/history", sees=("private",), private=True),
         Shows("get", "posts/{quote_id}/history", sees=("look at this",), by=ALL),
     ],
+    "posts/<str:post_id>/menu": [
+        Of("get", "posts/{post_id}/menu", sees=("post", "nickname"), by=ALL),
+        Of("get", "posts/{post_id}/menu", sees=("username",), by=MEMBERS, htmx=True),
+        Of("get", "posts/{private_id}/menu", sees=("private",), private=True),
+    ],
     "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete", by=OWNER)],
     # --- pages: people --------------------------------------------------------------------------
     **{

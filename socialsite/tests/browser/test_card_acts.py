@@ -72,7 +72,7 @@ def test_posts_are_liked_kept_reposted_and_deleted(
         press(post.get_by_test_id(name), script)
         expect(post.get_by_test_id(f"{name}-count")).to_have_text("1")
         expect(page).to_have_url(re.compile("/$" if script else rf"/#{name}-\d+$"))
-    expect(post.get_by_role("button", name="Like 1")).to_be_visible()
+    expect(post.get_by_role("button", name="Like, 1 like")).to_be_visible()
 
     # The second post is as it was: each button sends its own address and value.
     other = page.get_by_test_id("post").filter(has_text="second words")
@@ -82,12 +82,22 @@ def test_posts_are_liked_kept_reposted_and_deleted(
     post.get_by_test_id("repost-send").click()
     expect(post.get_by_test_id("repost-count").last).to_have_text("1")
     page.reload()
-    expect(page.get_by_test_id("post")).to_have_count(3)
-    post = page.get_by_test_id("post").filter(has_text="first words").last
+    # The repost shows the post at its place, once.
+    expect(page.get_by_test_id("post")).to_have_count(2)
+    expect(page.get_by_test_id("post").first).to_contain_text("You reposted this")
+    post = page.get_by_test_id("post").filter(has_text="first words")
     expect(post.get_by_test_id("like")).to_have_attribute("aria-pressed", "true")
     post.get_by_test_id("repost").click()
     post.get_by_test_id("repost-undo").click()
-    expect(post.get_by_test_id("repost-count")).to_have_text("0")
+    expect(post.get_by_test_id("repost-count")).to_have_text("")
+    expect(post.get_by_test_id("own-repost")).to_have_count(0)
+    post.get_by_test_id("repost").click()
+    post.get_by_test_id("repost-send").click()
+    expect(post.get_by_test_id("repost-count").last).to_have_text("1")
+    page.reload()
+    post.get_by_test_id("own-repost").get_by_role("button", name="Undo").click()
+    expect(post.get_by_test_id("own-repost")).to_have_count(0)
+    expect(post.get_by_test_id("repost-count")).to_have_text("")
 
     for name in ("like", "bookmark"):
         post.get_by_test_id(name).click()
@@ -101,7 +111,7 @@ def test_posts_are_liked_kept_reposted_and_deleted(
             post.locator("a.post-time").click()
             post = page.get_by_test_id("post")
         post.get_by_label("Post menu").click()
-        post.get_by_test_id("delete-post").click()
+        page.get_by_test_id("delete-post").click()
         if script:
             dialog = page.get_by_role("dialog", name="Delete this post?")
             dialog.get_by_role("button", name="Delete").click()
@@ -139,10 +149,71 @@ def test_comments_are_liked_answered_pinned_and_deleted(
     expect(comment.get_by_text("This comment was deleted.")).to_be_visible()
 
 
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+def test_the_menu_of_a_post_follows_blocks_and_gives_the_link(
+    site: str, browser: Browser, script: bool
+) -> None:
+    kind = "js" if script else "plain"
+    sign_up(browser, site, f"mhost{kind}", script=True)
+    page = sign_up(browser, site, f"mguest{kind}", script=script)
+    if script:
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+
+    def open_menu(path: str) -> None:
+        page.goto(path)
+        post.get_by_label("Post menu").click()
+
+    name = f"@mhost{kind}"
+    post = page.get_by_test_id("post").filter(has_text=name).first
+    open_menu(f"/@mhost{kind}")
+    link = page.get_by_test_id("copy-link")
+    expect(link).to_have_attribute("href", re.compile(rf"^{site}/posts/\d+$"))
+    expect(page.locator("main a[href^='/report/post/']")).to_have_text("Report")
+    page.get_by_test_id("menu-follow").click()
+    if script:
+        expect(page.locator(".toast")).to_contain_text(f"You follow {name} now.")
+        expect(page.locator(".post-panel")).to_have_count(0)
+        open_menu("/")
+    expect(page.get_by_test_id("menu-follow")).to_have_text(f"Unfollow {name}")
+    if script:
+        address = link.get_attribute("href")
+        link.click()
+        expect(page.locator(".toast")).to_contain_text("Link copied.")
+        assert page.evaluate("navigator.clipboard.readText()") == address
+        # By keyboard: open, leave, and the focus is where it was.
+        opener = post.get_by_label("Post menu")
+        opener.press("Enter")
+        expect(opener).to_have_attribute("aria-expanded", "true")
+        page.get_by_test_id("copy-link").wait_for()
+        page.keyboard.press("Tab")
+        expect(page.get_by_test_id("menu-follow")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(opener).to_be_focused()
+        expect(page.locator(".post-panel")).to_have_count(0)
+        opener.press("Enter")
+    page.get_by_test_id("menu-block").click()
+    if script:
+        page.get_by_role("dialog").get_by_role("button", name="Block").click()
+        expect(page.get_by_test_id("post").filter(has_text=name)).to_have_count(0)
+    else:
+        page.get_by_test_id("confirm-block").click()
+        page.goto("/")
+    expect(page.get_by_test_id("post")).to_have_count(2)
+
+
+def test_the_time_of_a_post_is_a_target_of_24_pixels(site: str, browser: Browser) -> None:
+    page = sign_up(browser, site, "timetarget", script=True)
+    for link in page.locator("a.post-time").all():
+        box = link.bounding_box()
+        assert box is not None
+        assert box["height"] >= 24
+        assert box["width"] >= 24
+
+
 def test_a_guest_is_led_to_the_log_in(site: str, browser: Browser) -> None:
     sign_up(browser, site, "actshost", script=True)
     guest = browser.new_context(base_url=site, locale="en").new_page()
     guest.goto("/@actshost")
-    for name in ("Like 0", "Repost 0", "Bookmark 0"):
+    for name in ("Like", "Repost", "Bookmark"):
         link = guest.get_by_test_id("post").first.get_by_role("link", name=name)
         expect(link).to_have_attribute("href", "/login?next=/%40actshost")

@@ -8,7 +8,7 @@ from rest_framework.test import APIClient
 
 from feeds.models import Kind, PostContent
 from socialsite.core.text.spans import spans
-from socialsite.pages import jinja
+from socialsite.pages import fragments, jinja
 from socialsite.tests.hostile import linear
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -37,7 +37,7 @@ def publish(make_user, api_for) -> Callable[[str], str]:
 def clear_caches() -> None:
     """Empty the caches of the process."""
     jinja._linked.cache.clear()
-    jinja._post_card.cache.clear()
+    fragments._part.cache.clear()
 
 
 def view(address: str) -> str:
@@ -70,7 +70,7 @@ def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, mon
     clear_caches()
     for _ in range(3):
         view(address)
-        jinja._post_card.cache.clear()  # as when a minute has passed
+        fragments._part.cache.clear()  # as when a minute has passed
     assert read == [brackets(MOST)]
 
 

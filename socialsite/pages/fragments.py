@@ -1,0 +1,186 @@
+"""Parts of pages that the process caches as HTML, by what they are made of.
+
+Nothing in a cached part belongs to one request; where a part needs the reader's token or the
+address to return to, placeholders are replaced after the cache.
+"""
+
+import secrets
+import sys
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from operator import itemgetter
+from threading import Lock
+from typing import Any
+
+import orjson
+from cachetools import LRUCache, cached
+from django.template import engines
+from django.utils.translation import get_language
+from markupsafe import Markup, escape
+
+from feeds.home import originals
+from socialsite.pages.times import since, timesince_short
+
+_FACE = ("username", "nickname", "avatar")
+# The caches are bounded by bytes: people's texts can be large.
+CARDS_BYTES = 8 * 1024 * 1024
+MACROS_BYTES = 1024 * 1024
+_ENTRY_BYTES = 400
+# Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
+# them into a text.
+_HIDDEN, _NEXT = secrets.token_hex(16), secrets.token_hex(16)
+
+
+def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
+    """Return a post as a card; `login` is where guests log in, "" for members."""
+    return post_cards([post], login, full)
+
+
+def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = False) -> Markup:
+    """Return posts as cards, one below the other; a post that some reposted is there once."""
+    return Markup("").join(cards_in_place(posts, login, full))
+
+
+def cards_in_place(
+    posts: Iterable[Mapping[str, Any] | None], login: str, full: bool = False
+) -> list[Markup]:
+    """Return a card for each post, empty for one that is shown already and for None.
+
+    A card is made once for each language and each state of the post: its words, counts, who it is
+    by and for, how long ago, who reposted it. Nothing in it belongs to one request: its buttons
+    send a form that the page has once.
+    """
+    # Reading language and time for each post would take as long as everything else.
+    language, now = get_language(), datetime.now(UTC)
+    made = []
+    for shown in originals.once(posts):
+        if shown is None:
+            made.append(Markup(""))
+            continue
+        post = shown.post
+        quoted = post["ref"] if post["kind"] == originals.REPOST else None
+        c = {
+            "login": login,
+            "full": full,
+            "when": since(post["created_at"], now, language),
+            "edited": since(post["edited_at"], now, language) if post["edited_at"] else "",
+            "quoted": since(quoted["created_at"], now, language) if quoted else "",
+            "by": [one["nickname"] or one["username"] for one in shown.reposters],
+            "by_username": shown.reposters[0]["username"] if shown.reposters else "",
+            "own": shown.is_own,
+        }
+        card = _part(language, "feeds/_card.html", "card", orjson.dumps(post), orjson.dumps(c))[1]
+        made.append(Markup(card))  # noqa: S704
+    return made
+
+
+def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
+    """Return the rows of a list of people; `c` is that of `relations/_relation.html`.
+
+    A row is made once for each language and each state of the person and the relation.
+    """
+    language = get_language()
+    shared = {"login": c["login"], "undo": c["undo"]}
+    rows = "".join(
+        _part(
+            *(language, "relations/_person.html", "row", orjson.dumps(person)),
+            orjson.dumps({**shared, "me": c["me"] if c["me"] == person["username"] else ""}),
+        )[1]
+        for person in people
+    )
+    rows = rows.replace(_HIDDEN, c["csrf"]).replace(_NEXT, escape(c["next"]))
+    return Markup(rows)  # noqa: S704
+
+
+def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
+    """Return comments, one below the other; `c` is that of `interactions/_comment_c.html`.
+
+    A comment is made once for each language and each state of it, except the one with an open form.
+    """
+    language, now = get_language(), datetime.now(UTC)
+    own = ("hidden", "reply", "content", "errors")
+    shared = {key: value for key, value in c.items() if key not in own}
+    shared |= {"reply": "", "content": "", "errors": []}
+    made = []
+    for comment in comments:
+        if comment["id"] == c["reply"]:
+            made.append(str(comment_item(comment, c)))
+            continue
+        times = {"when": since(comment["created_at"], now, language), "edited": ""}
+        if comment["edited_at"]:
+            times["edited"] = since(comment["edited_at"], now, language)
+        parts = (orjson.dumps(comment), orjson.dumps({**shared, **times}))
+        made.append(_part(language, "interactions/_comment.html", "item", *parts)[1])
+    return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
+
+
+def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any) -> Markup:
+    """Return one comment, with its replies if they are given."""
+    edited = comment["edited_at"]
+    times = {"when": timesince_short(comment["created_at"])}
+    c = {**c, **times, "edited": timesince_short(edited) if edited else ""}
+    return Markup(_macro("interactions/_comment.html", "item")(comment, c, *replies))  # noqa: S704
+
+
+def _together(*args: Hashable) -> Hashable:
+    """Return the arguments as a cache key, faster than cachetools does."""
+    return args
+
+
+@cached(LRUCache(CARDS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
+def _part(
+    _language: str | None, template: str, macro: str, subject: bytes, c: bytes
+) -> tuple[int, str]:
+    """Return the size in bytes of the cache entry, and what a macro makes of JSON values."""
+    hidden = Markup(_HIDDEN)  # noqa: S704
+    request = {"hidden": hidden, "csrf": hidden, "next": _NEXT}
+    made = str(_macro(template, macro)(orjson.loads(subject), orjson.loads(c) | request))
+    return bytes_of(subject, c, made), made
+
+
+def bytes_of(*kept: str | bytes) -> int:
+    """Return about how many bytes an entry of a bounded cache takes."""
+    return _ENTRY_BYTES + sum(map(sys.getsizeof, kept))
+
+
+def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
+    """Return the output of a macro, cached by language and arguments."""
+    return _cached_macro(get_language(), template, macro, args)[1]
+
+
+def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
+    """Do the same for a macro whose last argument is the hidden fields of its form.
+
+    The fields belong to one request and are inserted into the cached output.
+    """
+    made = cached_html(template, macro, *args, _HIDDEN)
+    return Markup(made.replace(_HIDDEN, hidden))  # noqa: S704
+
+
+@cached(LRUCache(MACROS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
+def _cached_macro(
+    _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
+) -> tuple[int, Markup]:
+    """Return the size in bytes of the cache entry, and what the macro makes."""
+    made = Markup(_macro(template, macro)(*args))  # noqa: S704
+    return bytes_of(*(arg for arg in args if isinstance(arg, str)), made), made
+
+
+def _macro(template: str, name: str) -> Any:
+    module = engines["jinja2"].env.get_template(template).module  # type: ignore[attr-defined]
+    return getattr(module, name)
+
+
+def composer(
+    me: Any,
+    hidden: str,
+    values: Mapping[str, str] | None = None,
+    errors: Mapping[str, Sequence[str]] | None = None,
+) -> Markup:
+    """Return the form for a new post, for a Card or a User; the empty form is cached."""
+    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
+    face = [card[name] for name in _FACE]
+    if values or errors:
+        make = _macro("feeds/_composer.html", "composer")
+        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
+    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
