@@ -1,9 +1,13 @@
-"""The home page has at most 60 kB of HTML before pictures."""
+"""The home page has at most 60 kB of HTML before pictures; all scripts have 45 kB compressed."""
 
+import gzip
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+import django_htmx
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from PIL import Image
 
@@ -18,6 +22,7 @@ from socialsite.core.media import pictures
 pytestmark = pytest.mark.django_db
 
 HTML_BYTES = 60_000
+SCRIPT_BYTES = 45_000
 WORDS = (
     "Today the river stood still, and so did we. Thanks to @someone1 for the boat!",
     "春天来了,花都开了。今天和朋友去了公园,拍了很多照片,晚上回来整理。",
@@ -71,3 +76,10 @@ def test_a_home_page_of_typical_posts_has_at_most_60_kb_of_html(
     page = browser.get("/", headers={"accept-language": language}).content
     assert page.count(b"<article") == PAGE_SIZE
     assert len(page) <= HTML_BYTES
+
+
+def test_all_scripts_of_the_site_have_at_most_45_kb_compressed() -> None:
+    htmx = Path(django_htmx.__file__).parent / "static" / "django_htmx" / "htmx-2.min.js"
+    own = sorted((settings.BASE_DIR / "static" / "js").glob("*.js"))
+    assert len(own) > 5
+    assert sum(len(gzip.compress(path.read_bytes())) for path in [htmx, *own]) <= SCRIPT_BYTES

@@ -337,7 +337,8 @@ def test_words_are_shown_as_words(browser: Client, me: User, make_post: Make) ->
 def test_a_post_is_deleted_without_javascript(browser: Client, me: User, make_post: Make) -> None:
     post = make_post(me)
     address = f"/posts/{post.pk}"
-    assert f'action="{address}/delete"' in text_of(browser.get(address))
+    assert f'href="{address}/menu"' in text_of(browser.get(address))
+    assert f'action="{address}/delete"' in text_of(browser.get(f"{address}/menu"))
     answer = browser.post(f"{address}/delete")
     assert (answer.status_code, answer["Location"]) == (303, "/")
     assert shown(browser.get("/")) == []
@@ -358,6 +359,7 @@ def test_nobody_elses_post_is_deleted(
     own = make_post(me)
     page = text_of(browser.get(f"/posts/{post.pk}"))
     assert f"/posts/{post.pk}/delete" not in page
+    assert "/delete" not in text_of(browser.get(f"/posts/{post.pk}/menu"))
     for browsing, ident, status in (
         (browser, post.pk, 403),
         (browser, private.pk, 404),

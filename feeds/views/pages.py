@@ -49,7 +49,13 @@ def _cursor(request: PageRequest) -> Position | None:
 
 
 def _posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
-    return {"posts": interactions_queries.decorate(request.user, page.items), "next": page.next}
+    posts = interactions_queries.decorate(request.user, page.items)
+    return {"posts": posts, "next": page.next, "top": _top(posts)}
+
+
+def _top(posts: list[Card]) -> str:
+    """Return the cursor of the page that begins with these posts, also when newer ones exist."""
+    return Position(posts[0]["position"], int(posts[0]["id"]) + 1).encode() if posts else ""
 
 
 def _page(
@@ -75,7 +81,8 @@ def home(request: PageRequest) -> HttpResponseBase:
     page = reading.page()
     if cursor is None:
         actions.mark_first_page_read(request.user.pk, page.items, reading.known_mark)
-    context = {"posts": page.items, "next": page.next, "is_first_page": cursor is None}
+    context: dict[str, Any] = {"posts": page.items, "next": page.next, "top": _top(page.items)}
+    context["is_first_page"] = cursor is None
     context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
     if cursor is None and not page.items and not reading.reader.follows:
         suggested = queries.recommended(request.user, None, PAGE_SIZE)
@@ -112,6 +119,8 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
     person["counts"]["posts"] = queries.post_counts([user.pk]).get(user.pk, 0)
     context: dict[str, Any] = {"profile": person, "posts": page.items, "next": page.next}
     context |= {"tab": tab, "tabs": tabs}
+    if tab in ("posts", "media"):
+        context["top"] = _top(page.items)
     if tab != "posts":
         context["more"] = f"?tab={tab}&"
     if tab == "replies" and request.htmx and "cursor" in request.GET:

@@ -11,6 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts.tokens.requests import PageRequest, member
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
+from feeds.home import originals
 from interactions import queries
 from interactions.views._answers import back, refused, see
 from socialsite.core.http import api, errors
@@ -57,7 +58,7 @@ def _form(
     request: PageRequest, post_id: int, content: str = "", error: errors.AppError | None = None
 ) -> HttpResponse:
     context = {
-        "post": _source(request, post_id),
+        "post": _cards(request, post_id)[1],
         "values": {"content": content},
         "form_errors": {} if error is None else error.fields or {"content": [error.detail]},
     }
@@ -69,12 +70,14 @@ def _form(
 def _changed(request: PageRequest, post_id: int) -> HttpResponse:
     if not request.htmx:
         return back(request, reverse("post", args=[post_id]), f"#repost-{post_id}")
-    return render(request, "interactions/_repost.html", {"post": _source(request, post_id)})
+    card, source = _cards(request, post_id)
+    context = {"post": originals.shown_by(card), "source": source}
+    return render(request, "interactions/_repost.html", context)
 
 
-def _source(request: PageRequest, post_id: int) -> dict[str, Any]:
-    """Return the card of the original post; raises NotFound if the reader may not see it."""
+def _cards(request: PageRequest, post_id: int) -> tuple[Any, Any]:
+    """Return the cards of a post and of its original; NotFound if the reader may not see both."""
     card: Any = queries.decorate(request.user, [feeds_queries.post(request.user, post_id)])[0]
     if card["ref_gone"]:
         raise errors.NotFound
-    return card["ref"] or card
+    return card, card["ref"] or card

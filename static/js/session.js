@@ -83,7 +83,16 @@ function counter(url, show, wait) {
 
 const refreshCount = banner ? counter(state.newCount, showCount, 0) : () => {};
 
-function showCount({ count, more }) {
+let unseen = { count: 0, more: false }; // posts that the server has sent, and the page does not show (place.js)
+
+document.addEventListener("unseen", ({ detail }) => {
+  unseen = detail;
+  if (banner) showCount({ count: 0, more: false });
+});
+
+function showCount(told) {
+  const count = told.count + unseen.count;
+  const more = told.more || unseen.more;
   banner.hidden = !count;
   document.title = count ? `(${count}${more ? "+" : ""}) ${title}` : title;
   if (!count) return;
@@ -123,7 +132,8 @@ document.addEventListener("auxclick", (event) => event.button === 1 && markRead(
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (!banner || detail.requestConfig.elt !== banner) return; // htmx sends this event to the feed, not to the button
-  showCount({ count: 0 });
+  unseen = { count: 0, more: false };
+  showCount(unseen);
   refreshCount(true); // there may be more by now
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   scrollTo({ top: 0, behavior: still ? "auto" : "smooth" });

@@ -47,12 +47,17 @@ function reasonOf(xhr) {
   return page.querySelector("[data-error-detail]")?.textContent;
 }
 
-document.addEventListener("htmx:responseError", ({ detail: { xhr } }) => {
+// The loader of a list says itself that it failed, and tries again (lists.js).
+const isSilent = (event) => event.detail.elt.matches?.(".loader");
+const sayOffline = (event) => isSilent(event) || toast(toasts.dataset.offline);
+
+document.addEventListener("htmx:responseError", (event) => {
+  const { xhr } = event.detail;
   if (xhr.status === 401) goToLogin();
-  else toast(reasonOf(xhr) || (xhr.status === 429 ? toasts.dataset.busy : toasts.dataset.failed));
+  else if (!isSilent(event)) toast(reasonOf(xhr) || (xhr.status === 429 ? toasts.dataset.busy : toasts.dataset.failed));
 });
-document.addEventListener("htmx:sendError", () => toast(toasts.dataset.offline));
-document.addEventListener("htmx:timeout", () => toast(toasts.dataset.offline));
+document.addEventListener("htmx:sendError", sayOffline);
+document.addEventListener("htmx:timeout", sayOffline);
 document.addEventListener("htmx:beforeSwap", (event) => {
   // A redirect to the login page was followed: go there instead of drawing it inside a button.
   const address = event.detail.xhr.responseURL;

@@ -138,8 +138,13 @@ def test_a_repost_with_words_keeps_its_own_counters_and_shows_face_and_time(
     interactions_actions.like(reader, SubjectType.POST, quote.pk)
     cards = articles(browser_of(reader).get("/").content)
     assert [card.get("data-post-id") for card in cards] == [str(quote.pk), str(post.pk)]
-    likes = [card.xpath("string(.//*[@data-testid='like-count'])") for card in cards]
-    assert likes == ["1", ""]
+    for name, expected in (("like", ["1", ""]), ("repost", ["", "1"])):
+        counter = f"string(.//*[@data-testid='{name}-count'])"
+        assert [card.xpath(counter) for card in cards] == expected
+    # Each has a button of its own, also for what they repost alike.
+    answer = browser_of(reader).post(f"/posts/{quote.pk}/repost", headers={"hx-request": "true"})
+    assert f'id="repost-{quote.pk}"' in answer.content.decode()
+    assert queries.reposts_without_words(reader.pk).get().ref_post_id == post.pk
     [shown] = cards[0].xpath(".//a[@class='quote']")
     assert shown.xpath(".//*[contains(@class, 'avatar')]")
     assert len(shown.xpath(".//time/@datetime")) == 1
