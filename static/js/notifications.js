@@ -86,7 +86,9 @@ async function send() {
     failures = 0;
     for (const note of notes) delete note.dataset.isUnread; // its colour stays: the reader sees what is new
     document.dispatchEvent(new CustomEvent("unread", { detail: said }));
-    if (!said.count) document.querySelector("[data-read-all]")?.remove();
+    const button = document.querySelector("[data-read-all]");
+    const isTab = button?.elements.tab.value !== "all";
+    if (!said.count || (isTab && !document.querySelector("[data-is-unread]"))) button?.remove();
     if (seen.size) plan(BATCH_MS);
   } else if (!answer || answer.status === TOO_MANY || answer.status >= SERVER_ERROR) {
     failures += 1;

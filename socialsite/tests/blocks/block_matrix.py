@@ -275,7 +275,10 @@ MATRIX: dict[str, list[Call]] = {
         Of("get", "comments/{comment_id}/replies", sees=("me too",), by=ALL),
         Shows("get", "comments/{third_comment}/replies", sees=("reply", *NAMES), by=ALL),
     ],
-    "notifications": [Shows("get", "notifications", sees=("nickname",))],
+    "notifications": [
+        Shows("get", "notifications", sees=("nickname",)),
+        Shows("get", "notifications?kind=liked", sees=("nickname",)),
+    ],
     # `Walk.count` compares it with the list.
     "notifications/unread-count": [Shows("get", "notifications/unread-count", sees=('"count"',))],
     "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
@@ -415,7 +418,10 @@ PAGES: dict[str, list[Call]] = {
     "comments/<str:comment_id>/delete": [
         Of("post", "comments/{comment_id}/delete", by=("hidden", "third"))
     ],
-    "notifications": [Shows("get", "notifications", sees=("nickname",))],
+    "notifications": [
+        Shows("get", "notifications", sees=("nickname",)),
+        Shows("get", "notifications?tab=mentions", sees=("nickname",)),
+    ],
     "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
 }
 
