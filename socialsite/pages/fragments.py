@@ -61,7 +61,8 @@ def cards_in_place(
         quoted = post["ref"] if post["kind"] == originals.REPOST else None
         c = {
             "login": login,
-            "full": full,
+            # Below a repost may be its own comments, whose number is not that of the original.
+            "full": full and not shown.reposters and not shown.is_own,
             "when": since(post["created_at"], now, language),
             "edited": since(post["edited_at"], now, language) if post["edited_at"] else "",
             "quoted": since(quoted["created_at"], now, language) if quoted else "",

@@ -8,6 +8,7 @@ const ANSWER_MS = 20_000;
 const feed = document.getElementById("feed");
 let pages = []; // the addresses of the further pages, as their loaders have them
 let top = topOf(document);
+let isOnTheWay = false; // back to a place, which stays noted until it is reached
 
 function topOf(root) {
   return root.querySelector("[data-top]")?.dataset.top;
@@ -18,6 +19,7 @@ function articles(root = feed) {
 }
 
 function note() {
+  if (isOnTheWay) return;
   const shown = articles();
   const first = shown.findIndex((article) => article.getBoundingClientRect().bottom > 0);
   let place = null;
@@ -109,6 +111,7 @@ async function goBack({ ids, offset, pages: known, top: former }) {
   loader?.remove(); // it would load its page as well
   let isEmptied = isSame;
   feed.setAttribute("aria-busy", "true");
+  isOnTheWay = true;
 
   async function go() {
     while (wanted.length && !found) {
@@ -126,6 +129,7 @@ async function goBack({ ids, offset, pages: known, top: former }) {
       found = find(ids);
     }
     feed.removeAttribute("aria-busy");
+    isOnTheWay = false;
     if (loader) {
       feed.append(loader);
       htmx.process(loader);
@@ -143,6 +147,8 @@ async function goBack({ ids, offset, pages: known, top: former }) {
 if (feed) {
   history.scrollRestoration = "manual";
   addEventListener("pagehide", note);
+  // A phone may drop a page in the background without another word.
+  document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && note());
   document.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig, shouldSwap } }) => {
     if (shouldSwap && requestConfig.elt.matches(".loader")) pages.push(requestConfig.elt.getAttribute("hx-get"));
   });
