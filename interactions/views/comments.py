@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect, reswap, retarget
 
 from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
-from interactions.views._answers import refused, see
+from interactions.views._answers import accepted, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
 from socialsite.core.http import api, errors
@@ -77,7 +77,8 @@ def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) ->
     page = queries.replies(request.user, root_id, None, PAGE_SIZE)
     if not request.htmx:
         shown = root_id if page.next is None else reply_id
-        return see(reverse("comment_replies", args=[shown]) + f"#comment-{reply_id}")
+        address = reverse("comment_replies", args=[shown])
+        return accepted(request, f"{address}#comment-{reply_id}")
     replies: dict[str, Any] = {"items": page.items, "next": None}
     if page.next is not None:
         replies["items"] = [queries.comment(request.user, reply_id)]
@@ -128,7 +129,7 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
         }
         return refused(request, "interactions/edit.html", context, error)
     shown = comment["root_id"] or comment["id"]
-    return see(reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
+    return accepted(request, reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
 
 
 @require_POST

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.tokens.requests import PageRequest, member
 from interactions import actions
 from interactions.models import REPORTABLE, Reason
-from interactions.views._answers import refused, see
+from interactions.views._answers import accepted, refused
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -38,4 +38,4 @@ def report(request: PageRequest, kind: str, subject_id: str) -> HttpResponse:
     except (errors.InvalidInput, errors.RateLimited) as error:
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}
         return refused(request, "interactions/report.html", context, error)
-    return see(reverse("report", args=[kind, subject_id]) + "?sent")
+    return accepted(request, reverse("report", args=[kind, subject_id]) + "?sent")

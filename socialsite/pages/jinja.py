@@ -36,6 +36,7 @@ from feeds.models import PostContent, Visibility
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
+from socialsite.core.http import form_keys
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
@@ -274,12 +275,13 @@ def composer(
     errors: Mapping[str, Sequence[str]] | None = None,
 ) -> Markup:
     """Return the form for a new post, for a Card or a User; the empty form is cached."""
+    hidden = Markup(str(hidden)) + form_keys.hidden_input()  # noqa: S704
     card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
     face = [card[name] for name in _FACE]
     if values or errors:
         make = _macro("feeds/_composer.html", "composer")
-        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+        return Markup(make(*face, hidden, values or {}, errors or {}))  # noqa: S704
+    return cached_form(hidden, "feeds/_composer.html", "empty_composer", *face)
 
 
 def unread(request: HttpRequest) -> int:
@@ -361,6 +363,8 @@ def environment(**options: Any) -> Environment:
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,
+        form_key=form_keys.hidden_input,
+        last_accepted=form_keys.last_accepted,
         avatar_hue=avatar_hue,
         video_host=video_links.host_of,
         timesince_short=timesince_short,
