@@ -61,7 +61,7 @@ def text_of(answer: Any, status: int = 200) -> str:
 
 def shown(answer: Any, status: int = 200) -> list[str]:
     """Return the ids of a page's posts in order."""
-    return re.findall(r'<article [^>]*data-post-id="(\d+)"', text_of(answer, status))
+    return re.findall(r'<article [^>]*aria-labelledby="by-(\d+)"', text_of(answer, status))
 
 
 def names(posts: list[Post]) -> list[str]:

@@ -13,15 +13,14 @@ from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
-from feeds.home.hydration import Image
-from feeds.views import pages
-from socialsite.core.http import api, errors
+from feeds.views import composer, pages
+from socialsite.core.http import api, errors, form_keys, idempotency
 from socialsite.core.rate_limits import buckets, budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 # Minutes between local time and UTC, as JavaScript's `getTimezoneOffset` gives them.
 OFFSET_MAX = 15 * 60
-ERRORS = (*pages.COMPOSER_ERRORS, errors.QuotaExceeded)
+ERRORS = (*composer.ERRORS, errors.QuotaExceeded)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -59,7 +58,7 @@ def draft_publish(request: PageRequest, draft_id: str) -> HttpResponse:
         actions.publish(me, int(found["id"]))
     except errors.InvalidInput as error:
         values = {**found, "publish_at": (found["publish_at"] or "")[:16]}
-        return _form(request, found, values, pages.form_errors(error), error.status)
+        return _form(request, found, values, composer.form_errors(error), error.status)
     return HttpResponseRedirect(reverse("home"), status=303)
 
 
@@ -75,34 +74,43 @@ def draft_delete(request: PageRequest, draft_id: str) -> HttpResponse:
 
 def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpResponse:
     """Save what the composer sent; what is wrong is shown there, nothing typed is lost."""
-    values: dict[str, Any] = pages.composer_values(request)
+    values: dict[str, Any] = composer.texts(request)
     wants_post, was_there = request.POST.get("act") == "publish", found is not None
-    pictures = _kept(request, found)  # those that the form shows if it is refused
+    key = "" if found else form_keys.effect_of(request)
+    saved = idempotency.made_by(me.pk, key)
+    if saved is not None:
+        address = reverse("home") if wants_post else reverse("draft", args=[saved])
+        return form_keys.accepted(request, HttpResponseRedirect(address, status=303))
+    items = composer.kept(request, me)
+    pictures = composer.shown(items)  # those that the form shows if it is refused
     try:
         request_budgets.spend(request)
         time = _stored_time(found) if wants_post else _publish_time(request)
         if wants_post or time is not None:
             buckets.spend(budgets.PUBLISH, me.pk)
-        kept = [int(image["id"]) for image in pictures]
-        files = pages.chosen_files(request)
+        kept = [item.pk for item in items]
+        files = composer.chosen_files(request)
         new = {**values, "images": kept, "publish_at": time}
         actions.check(me, new, len(files), is_new=found is None)  # before a picture is kept
-        new["images"] = kept + pages.new_pictures(request, me, files)
-        made = actions.replace(me, int(found["id"]), new) if found else actions.create(me, new)
-        found = queries.draft(me, made.pk)
+        new["images"] = kept + composer.new_pictures(request, me, files)
+        if found:
+            ident = actions.replace(me, int(found["id"]), new).pk
+        else:
+            ident = idempotency.once(me.pk, key, lambda: actions.create(me, new).pk)
+        found = queries.draft(me, ident)
         pictures = found["images"]
         if wants_post:
-            actions.publish(me, made.pk)
+            actions.publish(me, ident)
     except ERRORS as error:
         typed = request.POST.get("publish_at", "")
         shown = {**values, "publish_at": typed, "images": pictures}
-        answer = _form(request, found, shown, pages.form_errors(error), error.status)
+        answer = _form(request, found, shown, composer.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:
-        return HttpResponseRedirect(reverse("home"), status=303)
+        return form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
     # A new draft is opened, where its time can be chosen.
     back = reverse("drafts") if was_there else reverse("draft", args=[found["id"]])
-    return HttpResponseRedirect(back, status=303)
+    return form_keys.accepted(request, HttpResponseRedirect(back, status=303))
 
 
 def _form(
@@ -111,12 +119,6 @@ def _form(
     shown = {**values, "draft": found["id"] if found else ""}
     context = {"draft": found, "values": shown, "form_errors": wrong}
     return render(request, "feeds/draft.html", context, status=status)
-
-
-def _kept(request: PageRequest, found: DraftCard | None) -> list[Image]:
-    """Return the draft's pictures that the form keeps."""
-    kept = request.POST.getlist("keep")
-    return [image for image in found["images"] if image["id"] in kept] if found else []
 
 
 def _publish_time(request: PageRequest) -> int | None:

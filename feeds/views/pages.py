@@ -1,6 +1,5 @@
 """Pages of feeds: home, recommended, profile, post, search, publish, edit and delete."""
 
-from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,30 +17,20 @@ from feeds import actions, queries
 from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
-from feeds.models import Kind, Visibility
+from feeds.models import Kind
+from feeds.views import composer
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
 from socialsite.core.cache import reads
-from socialsite.core.http import api, errors
+from socialsite.core.http import api, errors, form_keys, idempotency
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.pagination import Page, Position
-from socialsite.core.media import pictures
-from socialsite.core.models import Media
-from socialsite.core.rate_limits import buckets, budgets, request_budgets
+from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE = 20
 # Below this number of follows the home page asks whether to show the first steps.
 FEW_FOLLOWS = 5
-COMPOSER_FIELDS = ("kind", "title", "content", "video_url", "visibility")
-# These show the composer again.
-COMPOSER_ERRORS = (
-    errors.InvalidInput,
-    errors.UnsupportedMedia,
-    errors.PayloadTooLarge,
-    errors.RateLimited,
-    errors.Unavailable,
-)
 
 
 def _cursor(request: PageRequest) -> Position | None:
@@ -195,66 +184,44 @@ def search(request: PageRequest) -> HttpResponse:
 @require_POST
 @takes(in_form=True, POST=(budgets.PUBLISH,))
 def post_create(request: PageRequest) -> HttpResponse:
-    """Publish from the composer; what is wrong is shown at its field, nothing typed is lost."""
+    """Publish from the composer; what is wrong is shown at its field, nothing typed is lost.
+
+    A form that is sent again publishes once. htmx gets the card of the post.
+    """
     me = member(request)
-    values: dict[str, Any] = composer_values(request)
+    values: dict[str, Any] = composer.texts(request)
+    kept = composer.kept(request, me)
     try:
-        files = chosen_files(request)
-        actions.compose(images=len(files), **values)  # before a picture is kept for nothing
-        request_budgets.spend(request)
-        images = new_pictures(request, me, files)
-        actions.publish(me, images=images, **values)
-    except COMPOSER_ERRORS as error:
-        page = queries.home_feed(me, None, PAGE_SIZE)
-        context = _posts(request, page) | {
-            "is_first_page": True,
-            "form_errors": form_errors(error),
-            "values": values,
-        }
-        answer = render(request, "feeds/home.html", context, status=error.status)
-        return api.add_headers(answer, error)
-    return HttpResponseRedirect(reverse("home"), status=303)
+        made = _published(request, me, values, [item.pk for item in kept])
+    except composer.ERRORS as error:
+        shown = {**values, "images": composer.shown(kept)}
+        context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
+        name = "feeds/_composer_only.html"
+        if not request.htmx:
+            page = queries.home_feed(me, None, PAGE_SIZE)
+            context |= _posts(request, page) | {"is_first_page": True}
+            name = "feeds/home.html"
+        return api.add_headers(render(request, name, context, status=error.status), error)
+    if request.htmx:
+        card = interactions_queries.decorate(me, [queries.post(me, made)])[0]
+        return render(request, "feeds/_card.html", {"post": card})
+    return form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
 
 
-def composer_values(request: PageRequest) -> dict[str, str]:
-    """Return the texts and choices of the composer."""
-    values = {name: request.POST.get(name, "") for name in COMPOSER_FIELDS}
-    values["kind"] = values["kind"] or Kind.MICRO.value
-    values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
-    # Without JavaScript the fields of the other kinds are sent too.
-    if values["kind"] == Kind.MICRO:
-        values["title"] = ""
-    if values["kind"] != Kind.VIDEO:
-        values["video_url"] = ""
-    return values
-
-
-def chosen_files(request: PageRequest) -> list[Any]:
-    """Return the pictures that were chosen in the composer; a video has none."""
-    if request.POST.get("kind") == Kind.VIDEO:
-        return []
-    return [file for file in request.FILES.getlist("images") if file.size]
-
-
-def form_errors(error: errors.AppError) -> dict[str, Any]:
-    """Return what is wrong by the field of the form that shows it."""
-    general = (errors.RateLimited, errors.QuotaExceeded)
-    at = "__all__" if isinstance(error, general) else "images"
-    wrong = error.fields or {at: [error.detail]}
-    return {
-        (field if field in (*COMPOSER_FIELDS, "images", "publish_at") else "__all__"): texts
-        for field, texts in wrong.items()
-    }
-
-
-def new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[int]:
-    """Store the pictures of a form; return their ids."""
-    if not files:
-        return []
-    buckets.spend(budgets.UPLOAD, author.pk, cost=len(files))
-    texts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
-    uploads: Any = zip_longest(files, texts[: len(files)], fillvalue="")
-    return [item.pk for item in pictures.store_all(author.pk, list(uploads))]
+def _published(request: PageRequest, me: User, values: dict[str, Any], kept: list[int]) -> int:
+    """Publish what the composer sent, and return the id of the post; raises composer.ERRORS."""
+    key = form_keys.effect_of(request)
+    made = idempotency.made_by(me.pk, key)
+    if made is not None:
+        return made
+    files = composer.chosen_files(request)
+    if values["kind"] == Kind.VIDEO:
+        kept = []
+    # Before a picture is kept for nothing.
+    actions.compose(images=len(kept) + len(files), **values)
+    request_budgets.spend(request)
+    images = kept + composer.new_pictures(request, me, files)
+    return idempotency.once(me.pk, key, lambda: actions.publish(me, images=images, **values).pk)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -276,12 +243,13 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
         card = queries.post(me, int(card["id"]))
         context = _edit_context(card, request.POST) | {"present": card}
         return render(request, "feeds/edit.html", context, status=error.status)
-    except COMPOSER_ERRORS as error:
-        context = _edit_context(card, request.POST) | {"form_errors": form_errors(error)}
+    except composer.ERRORS as error:
+        context = _edit_context(card, request.POST) | {"form_errors": composer.form_errors(error)}
         context["version"] = request.POST.get("version", "")
         answer = render(request, "feeds/edit.html", context, status=error.status)
         return api.add_headers(answer, error)
-    return HttpResponseRedirect(reverse("post", args=[card["id"]]), status=303)
+    there = HttpResponseRedirect(reverse("post", args=[card["id"]]), status=303)
+    return form_keys.accepted(request, there)
 
 
 def _edit(request: PageRequest, author: User, card: Card) -> None:
@@ -296,7 +264,7 @@ def _edit(request: PageRequest, author: User, card: Card) -> None:
     count = len(kept) + len(files)
     actions.check_edit(author, ident, version, images=count, **values)
     request_budgets.spend(request)
-    images = kept + new_pictures(request, author, files)
+    images = kept + composer.new_pictures(request, author, files)
     actions.edit(author, ident, version, images=images, alts=alts, **values)
 
 

@@ -6,7 +6,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from accounts.tokens.requests import PageRequest
-from socialsite.core.http import api, errors, return_addresses
+from socialsite.core.http import api, errors, form_keys, return_addresses
 
 UNPROCESSABLE = 422
 
@@ -19,6 +19,11 @@ def back(request: PageRequest, fallback: str, anchor: str) -> HttpResponse:
 
 def see(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303)
+
+
+def accepted(request: PageRequest, address: str) -> HttpResponse:
+    """Redirect after a form in which the person wrote; the browser then drops its draft."""
+    return form_keys.accepted(request, see(address))
 
 
 def refused(

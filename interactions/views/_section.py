@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.tokens.requests import PageRequest
 from feeds import queries as feeds_queries
 from interactions import queries
-from interactions.views._answers import see
+from interactions.views._answers import accepted
 
 PAGE_SIZE = 20
 
@@ -38,4 +38,4 @@ def changed(request: PageRequest, post_id: int, sort: queries.Sort) -> HttpRespo
         return render(request, "interactions/_comments.html", section(request, post_id, sort))
     feeds_queries.visible_post(request.user, post_id)
     query = "" if sort == "hot" else f"?sort={sort}"
-    return see(reverse("post", args=[post_id]) + query + "#comments")
+    return accepted(request, reverse("post", args=[post_id]) + query + "#comments")

@@ -13,7 +13,7 @@ from accounts.tokens.requests import PageRequest, member
 from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import Comment
-from interactions.views._answers import back, refused, see
+from interactions.views._answers import accepted, back, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
 from socialsite.core.http import api, errors, return_addresses
@@ -80,7 +80,8 @@ def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) ->
     page = queries.replies(request.user, root_id, None, PAGE_SIZE)
     if not request.htmx:
         shown = root_id if page.next is None else reply_id
-        return see(reverse("comment_replies", args=[shown]) + f"#comment-{reply_id}")
+        address = reverse("comment_replies", args=[shown])
+        return accepted(request, f"{address}#comment-{reply_id}")
     replies: dict[str, Any] = {"items": page.items, "next": None}
     if page.next is not None:
         replies["items"] = [queries.comment(request.user, reply_id)]
@@ -131,7 +132,7 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
         }
         return refused(request, "interactions/edit.html", context, error)
     shown = comment["root_id"] or comment["id"]
-    return see(reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
+    return accepted(request, reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
 
 
 @require_POST

@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.models import REPORTABLE, Reason
-from interactions.views._answers import refused, see
+from interactions.views._answers import accepted, refused
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -41,7 +41,7 @@ def report(request: PageRequest, kind: str, subject_id: str) -> HttpResponse:
         context |= _shown(user, kind, ident)
         context |= {"values": values, "form_errors": error.fields or {"words": [error.detail]}}
         return refused(request, "interactions/report.html", context, error)
-    return see(reverse("report", args=[kind, subject_id]) + "?sent")
+    return accepted(request, reverse("report", args=[kind, subject_id]) + "?sent")
 
 
 def _shown(user: User, kind: str, ident: int) -> dict[str, Any]:

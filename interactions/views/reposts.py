@@ -13,7 +13,7 @@ from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.home import originals
 from interactions import queries
-from interactions.views._answers import back, refused, see
+from interactions.views._answers import accepted, back, refused
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -37,7 +37,7 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
     if content is not None:
-        return see(reverse("post", args=[made.pk]))
+        return accepted(request, reverse("post", args=[made.pk]))
     return _changed(request, ident)
 
 

@@ -19,6 +19,7 @@ from django.utils.translation import get_language
 from markupsafe import Markup, escape
 
 from feeds.home import originals
+from socialsite.core.http import form_keys
 from socialsite.pages.times import since, timesince_short
 
 _FACE = ("username", "nickname", "avatar")
@@ -179,9 +180,10 @@ def composer(
     errors: Mapping[str, Sequence[str]] | None = None,
 ) -> Markup:
     """Return the form for a new post, for a Card or a User; the empty form is cached."""
+    hidden = Markup(str(hidden)) + form_keys.hidden_input()  # noqa: S704
     card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
     face = [card[name] for name in _FACE]
     if values or errors:
         make = _macro("feeds/_composer.html", "composer")
-        return Markup(make(*face, Markup(str(hidden)), values or {}, errors or {}))  # noqa: S704
-    return cached_form(str(hidden), "feeds/_composer.html", "empty_composer", *face)
+        return Markup(make(*face, hidden, values or {}, errors or {}))  # noqa: S704
+    return cached_form(hidden, "feeds/_composer.html", "empty_composer", *face)

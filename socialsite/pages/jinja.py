@@ -30,6 +30,7 @@ from feeds.models import PostContent, Visibility
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
+from socialsite.core.http import form_keys
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
 from socialsite.core.text.spans import Kind, beginning, is_plain, spans
@@ -219,6 +220,8 @@ def environment(**options: Any) -> Environment:
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,
+        form_key=form_keys.hidden_input,
+        last_accepted=form_keys.last_accepted,
         avatar_hue=avatar_hue,
         video_host=video_links.host_of,
         timesince_short=timesince_short,

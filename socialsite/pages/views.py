@@ -55,8 +55,15 @@ def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> Ht
         "title": _title(error.status),
         "detail": " ".join(texts) or error.detail,
         "bare": bare,
+        "login": _login(request) if error.status == 401 else "",
     }
     return api.add_headers(render(request, "error.html", context, status=error.status), error)
+
+
+def _login(request: HttpRequest) -> str:
+    """Return the address to log in, which leads back to the page with the form that was sent."""
+    wanted = return_addresses.own_page(request, request.headers.get("referer"))
+    return return_addresses.leading_back(reverse("login"), wanted) if wanted else reverse("login")
 
 
 def _title(status: int) -> str:

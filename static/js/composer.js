@@ -1,4 +1,4 @@
-// The composer without JavaScript is a complete form; this adds the count, the previews and the draft.
+// The composer without JavaScript is a complete form; this adds the count, and publishes without leaving the page.
 
 const form = document.querySelector("[data-composer]");
 if (form) start();
@@ -9,12 +9,10 @@ function start() {
   const publish = form.querySelector("[data-testid=publish]");
   const input = form.elements.images;
   const previews = form.querySelector("[data-previews]");
-  const maxImages = Number(form.dataset.maxImages);
+  const feed = document.getElementById("feed");
+  const toasts = document.getElementById("toasts");
   const numbers = new Intl.NumberFormat(document.documentElement.lang);
-  const DRAFT = "draft";
-
-  // One alt field per picture replaces the plain one; a hidden field must not be sent.
-  form.querySelector("[data-alt-plain]").remove();
+  const UNAUTHORIZED = 401;
 
   // --- characters: code points, as the server counts ---
 
@@ -24,41 +22,20 @@ function start() {
     const used = [...text.value].length;
     count.textContent = used ? `${numbers.format(used)} / ${numbers.format(max)}` : "";
     count.toggleAttribute("data-over", used > max);
-    publish.disabled = used > max;
+    publish.disabled = used > max || "busy" in form.dataset;
     form.elements.title.required = kind === "article";
     form.elements.video_url.required = kind === "video";
     // What is hidden is not sent.
     form.elements.title.disabled = kind === "micro";
     form.elements.video_url.disabled = kind !== "video";
     input.disabled = kind === "video";
-    for (const alt of previews.querySelectorAll("input")) alt.disabled = kind === "video";
+    for (const field of previews.querySelectorAll("input")) field.disabled = kind === "video";
   }
 
-  // --- a draft survives a reload and a lost session, in this tab only ---
-
-  // A draft of the server is saved there alone.
-  const store = (act) => {
-    if (form.elements.publish_at) return null;
-    try {
-      return act(sessionStorage);
-    } catch {
-      return null; // storage is blocked: no drafts
-    }
-  };
-  if (!text.value) text.value = store((s) => s.getItem(DRAFT)) || "";
-  form.addEventListener("input", () => {
-    store((s) => s.setItem(DRAFT, text.value));
-    refresh();
-  });
-  form.addEventListener("submit", (event) => {
-    if (form.dataset.sent) {
-      event.preventDefault(); // a double click publishes once
-      return;
-    }
-    form.dataset.sent = "1";
-    store((s) => s.removeItem(DRAFT));
-  });
-  addEventListener("pageshow", () => delete form.dataset.sent);
+  form.addEventListener("input", refresh);
+  form.addEventListener("draft:restored", refresh);
+  form.addEventListener("draft:changed", refresh);
+  addEventListener("pageshow", () => setBusy(false)); // also back from the browser's page cache
 
   // --- a time is chosen in the reader's own zone; the form says which ---
 
@@ -77,73 +54,104 @@ function start() {
     });
   }
 
-  // --- pictures: drawn on a canvas, because the content policy allows no blob: images ---
+  // --- sending: once, when the pictures have arrived ---
 
-  let files = [];
+  const say = (words) => document.dispatchEvent(new CustomEvent("toast", { detail: words }));
 
-  function toInput() {
-    const list = new DataTransfer();
-    for (const { file } of files) list.items.add(file);
-    input.files = list.files;
-    previews.hidden = files.length === 0;
+  function setBusy(isBusy) {
+    if (isBusy) form.dataset.busy = "";
+    else delete form.dataset.busy;
+    form.setAttribute("aria-busy", isBusy);
+    refresh();
   }
 
-  async function draw(canvas, file) {
-    canvas.width = canvas.height = 256;
-    try {
-      const picture = await createImageBitmap(file);
-      const side = Math.min(picture.width, picture.height);
-      const [left, top] = [(picture.width - side) / 2, (picture.height - side) / 2];
-      canvas.getContext("2d").drawImage(picture, left, top, side, side, 0, 0, 256, 256);
-      picture.close();
-    } catch {
-      // not a picture the browser can read: the server will say so
+  /** Wait until no picture is on its way; return whether all arrived. */
+  async function arrived() {
+    while (previews.querySelector("progress")) {
+      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
     }
+    const failed = previews.querySelector("[data-failed] button");
+    failed?.focus();
+    return !failed;
   }
 
-  function add(file) {
-    const box = document.createElement("div");
-    box.className = "preview";
-    const canvas = document.createElement("canvas");
-    const alt = document.createElement("input");
-    alt.name = "alt";
-    alt.maxLength = Number(form.dataset.maxAlt);
-    alt.placeholder = form.dataset.altLabel;
-    alt.setAttribute("aria-label", `${form.dataset.altLabel} (${file.name})`);
-    const remove = document.createElement("button");
-    remove.type = "button";
-    remove.className = "icon i-close";
-    remove.setAttribute("aria-label", `${form.dataset.removeLabel} (${file.name})`);
-    box.append(canvas, alt, remove);
-    const entry = { file, box };
-    remove.addEventListener("click", () => {
-      files = files.filter((other) => other !== entry);
-      box.remove();
-      toInput();
-      input.focus();
-    });
-    files.push(entry);
-    previews.append(box);
-    draw(canvas, file);
-  }
-
-  function addAll(list) {
-    const pictures = [...list].filter((file) => file.type.startsWith("image/"));
-    const room = maxImages - files.length;
-    if (pictures.length > room) {
-      document.dispatchEvent(new CustomEvent("toast", { detail: form.dataset.tooMany }));
+  form.addEventListener("submit", async (event) => {
+    if ("busy" in form.dataset) {
+      event.preventDefault(); // a second press publishes nothing more
+      return;
     }
-    pictures.slice(0, room).forEach(add);
-    toInput();
-  }
-
-  input.addEventListener("change", () => addAll(input.files));
-  text.addEventListener("paste", (event) => {
-    if (event.clipboardData.files.length === 0) return;
+    const { submitter } = event;
+    const isHere = feed && !time && !submitter?.hasAttribute("formaction");
+    const isWaiting = previews.querySelector("progress, [data-failed]") && form.elements.kind.value !== "video";
+    if (!isHere && !isWaiting) {
+      form.dataset.busy = ""; // the page is left
+      return;
+    }
     event.preventDefault();
-    addAll(event.clipboardData.files);
+    setBusy(true);
+    const isComplete = !isWaiting || (await arrived());
+    if (!isComplete) setBusy(false);
+    else if (isHere) await send();
+    else {
+      setBusy(false);
+      form.requestSubmit(submitter);
+    }
   });
 
-  addAll(input.files); // the browser may keep the choice over a reload
+  async function send() {
+    let answer, page;
+    try {
+      answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
+      page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    } catch {
+      // offline: the text stays
+    }
+    setBusy(false);
+    clearErrors();
+    if (answer?.ok) published(page);
+    else if (answer?.status === UNAUTHORIZED) location.assign(`${toasts.dataset.login}?next=${encodeURIComponent(location.pathname)}`);
+    else refused(page);
+  }
+
+  function published(page) {
+    const post = page.querySelector("article");
+    form.dispatchEvent(new CustomEvent("draft:accepted", { bubbles: true }));
+    for (const field of [text, form.elements.title, form.elements.video_url]) field.value = field.defaultValue = "";
+    form.elements.kind.value = "micro";
+    form.elements.once.value = [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
+    form.dataset.keep = "";
+    form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
+    if (post) {
+      feed.querySelector(".empty")?.remove();
+      feed.prepend(post);
+      window.htmx.process(post);
+      post.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true }));
+    }
+    text.focus();
+    say(form.dataset.published);
+  }
+
+  // --- what was wrong, at its field ---
+
+  function clearErrors() {
+    for (const list of form.querySelectorAll(".errors")) list.remove();
+    for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  }
+
+  function refused(page) {
+    const lists = page ? [...page.querySelectorAll("[data-composer] .errors")] : [];
+    for (const list of lists) {
+      const field = form.elements[list.id.slice("err-".length)];
+      if (field?.type === "file") previews.after(list);
+      else if (field?.setAttribute) {
+        field.setAttribute("aria-invalid", "true");
+        field.setAttribute("aria-describedby", `${list.id} composer-count`);
+        field.after(list);
+      } else form.querySelector(".composer-main").before(list);
+    }
+    form.querySelector("[aria-invalid]")?.focus();
+    if (lists.length === 0) say(page?.querySelector("[data-error-detail]")?.textContent || toasts.dataset[page ? "failed" : "offline"]);
+  }
+
   refresh();
 }

@@ -91,21 +91,58 @@ def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Res
     return run
 
 
+def once(owner: int, key: str, act: Callable[[], int]) -> int:
+    """Run the effect of a page's form, which returns the id of what it creates.
+
+    A repeat with the same key (`form_keys.effect_of`) changes nothing and returns that id. Without
+    a key each request has its effect.
+    """
+    if not key:
+        return act()
+    made = made_by(owner, key)
+    if made is None:
+        try:
+            made = _recorded(owner, key, act)
+        except _KeyTaken:
+            made = made_by(owner, key)
+    if made is None:
+        raise IdempotencyConflict
+    return made
+
+
+def made_by(owner: int, key: str) -> int | None:
+    """Return the id of what a form with this key created, None if it did not arrive before."""
+    row = IdempotencyKey.objects.filter(user_id=owner, key=key).first() if key else None
+    return None if row is None else row.made_id
+
+
+@db.atomic
+def _recorded(owner: int, key: str, act: Callable[[], int]) -> int:
+    row = _new_row(owner, key, key.rpartition(":")[2])
+    row.made_id = act()
+    row.save(update_fields=["made_id"])
+    return row.made_id
+
+
 class _KeyTaken(Exception):
     """Another request committed the same key first."""
 
 
 @db.atomic
 def _first(owner: int, key: str, fingerprint: str, act: Callable[[], Created]) -> Response:
-    try:
-        with transaction.atomic():
-            row = IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
-    except IntegrityError:
-        raise _KeyTaken from None
+    row = _new_row(owner, key, fingerprint)
     made = act()
     row.status, row.made_id = made.response.status_code, made.ident
     row.save(update_fields=["status", "made_id"])
     return made.response
+
+
+def _new_row(owner: int, key: str, fingerprint: str) -> IdempotencyKey:
+    try:
+        with transaction.atomic():
+            return IdempotencyKey.objects.create(user_id=owner, key=key, fingerprint=fingerprint)
+    except IntegrityError:
+        raise _KeyTaken from None
 
 
 def _stored(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:

@@ -22,6 +22,12 @@ def own_path(request: HttpRequest, address: str | None) -> str:
     return urlsplit(own(request, address)).path
 
 
+def own_page(request: HttpRequest, address: str | None) -> str:
+    """Return path and query of an address of this site, or an empty string for any other text."""
+    page = urlsplit(own(request, address))
+    return f"{page.path}?{page.query}" if page.query else page.path
+
+
 def leading_back(address: str, wanted: str) -> str:
     """Return an address of this site that redirects back to `wanted` afterwards.
 

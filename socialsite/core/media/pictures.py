@@ -20,7 +20,7 @@ import secrets
 import threading
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import IO, NamedTuple
@@ -222,6 +222,22 @@ def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
     if any(ident not in found for ident in ids):
         raise InvalidInput(fields={"images": [_NO_SUCH]})
     return [found[ident] for ident in ids]
+
+
+def own(owner_id: int, ids: Sequence[int]) -> list[Media]:
+    """Return those of the pictures that are the person's, in the given order."""
+    found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids)) if ids else {}
+    return [found[ident] for ident in dict.fromkeys(ids) if ident in found]
+
+
+def describe(items: Iterable[Media], texts: Mapping[int, str]) -> None:
+    """Set the descriptions of pictures, by their ids; raises InvalidInput if one is too long."""
+    wanted = {ident: clean_alt(text) for ident, text in texts.items()}
+    for item in items:
+        alt = wanted.get(item.pk, item.alt)
+        if alt != item.alt:
+            item.alt = alt
+            item.save(update_fields=["alt"])
 
 
 def use(owner_id: int, ids: Collection[int]) -> None:

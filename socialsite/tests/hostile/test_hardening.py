@@ -86,8 +86,8 @@ def test_scripts_neither_evaluate_texts_nor_write_markup_nor_store_secrets() -> 
         assert re.findall(bad, text) == [], path.name
         assert "document.cookie" not in text, path.name
         kept |= {first or second for first, second in re.findall(stored, text)}
-    # The theme, whether keys are on, the sign-out reason, and an unsent text: no more.
-    assert kept == {'"theme"', '"keys"', '"notice"', "DRAFT"}
+    # The theme, whether keys are on, the sign-out reason, texts that are not accepted: no more.
+    assert kept == {'"theme"', '"keys"', '"notice"', "key"}
 
 
 def test_pages_load_scripts_and_styles_from_this_site_alone() -> None:
@@ -110,7 +110,7 @@ def test_password_managers_and_pasting_work_in_every_field_of_a_password() -> No
     for field in fields:
         assert re.search(r"autocomplete=\"(current|new)-password\"", field), field
     for path in (ROOT / "static" / "js").glob("*.js"):
-        if path.name != "composer.js":  # accepts pasted pictures
+        if path.name != "pictures.js":  # accepts pasted pictures
             assert not re.search(r"[\"'](paste|copy)[\"']", path.read_text()), path.name
 
 

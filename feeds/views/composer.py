@@ -1,0 +1,84 @@
+"""Read what the composer sent, for a new post and for a draft."""
+
+from itertools import zip_longest
+from typing import Any
+
+from accounts.models import User
+from accounts.tokens.requests import PageRequest
+from feeds.home.hydration import Image, shown_image
+from feeds.models import Kind, PostContent, Visibility
+from socialsite.core.http import api, errors
+from socialsite.core.media import pictures
+from socialsite.core.models import Media
+from socialsite.core.rate_limits import buckets, budgets
+
+FIELDS = ("kind", "title", "content", "video_url", "visibility")
+# These show the composer again.
+ERRORS = (
+    errors.InvalidInput,
+    errors.UnsupportedMedia,
+    errors.PayloadTooLarge,
+    errors.RateLimited,
+    errors.Unavailable,
+)
+
+
+def texts(request: PageRequest) -> dict[str, str]:
+    """Return the texts and choices of the composer."""
+    values = {name: request.POST.get(name, "") for name in FIELDS}
+    values["kind"] = values["kind"] or Kind.MICRO.value
+    values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
+    # Without JavaScript the fields of the other kinds are sent too.
+    if values["kind"] == Kind.MICRO:
+        values["title"] = ""
+    if values["kind"] != Kind.VIDEO:
+        values["video_url"] = ""
+    return values
+
+
+def kept(request: PageRequest, author: User) -> list[Media]:
+    """Return the author's stored pictures that the form keeps, in its order, as it describes them.
+
+    They were uploaded when they were chosen, or belong to the draft in the composer. Ids of other
+    pictures are left out. Raises InvalidInput.
+    """
+    # One more than allowed, so that too many are refused.
+    sent = request.POST.getlist("keep")[: PostContent.IMAGES_MAX + 1]
+    items = pictures.own(author.pk, [api.parse_id(ident, "images") for ident in sent])
+    given = {item.pk: request.POST.get(f"alt-{item.pk}") for item in items}
+    alts = {ident: text[: Media.ALT_MAX] for ident, text in given.items() if text is not None}
+    pictures.describe(items, alts)
+    return items
+
+
+def shown(items: list[Media]) -> list[Image]:
+    """Return stored pictures as the composer shows them."""
+    return [shown_image(PostContent.image_of(item)) for item in items]
+
+
+def chosen_files(request: PageRequest) -> list[Any]:
+    """Return the pictures that were chosen in the composer; a video has none."""
+    if request.POST.get("kind") == Kind.VIDEO:
+        return []
+    return [file for file in request.FILES.getlist("images") if file.size]
+
+
+def form_errors(error: errors.AppError) -> dict[str, Any]:
+    """Return what is wrong by the field of the form that shows it."""
+    general = (errors.RateLimited, errors.QuotaExceeded)
+    at = "__all__" if isinstance(error, general) else "images"
+    wrong = error.fields or {at: [error.detail]}
+    return {
+        (field if field in (*FIELDS, "images", "publish_at") else "__all__"): messages
+        for field, messages in wrong.items()
+    }
+
+
+def new_pictures(request: PageRequest, author: User, files: list[Any]) -> list[int]:
+    """Store the pictures of a form; return their ids."""
+    if not files:
+        return []
+    buckets.spend(budgets.UPLOAD, author.pk, cost=len(files))
+    alts = [text[: Media.ALT_MAX] for text in request.POST.getlist("alt")]
+    uploads: Any = zip_longest(files, alts[: len(files)], fillvalue="")
+    return [item.pk for item in pictures.store_all(author.pk, list(uploads))]

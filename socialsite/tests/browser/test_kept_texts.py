@@ -1,0 +1,263 @@
+"""A text that somebody typed stays in the browser until the server has accepted it."""
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Error, Locator, Page, expect
+
+from socialsite.tests import stacks
+from socialsite.tests.browser.test_story import PASSWORD, newcomer
+
+pytestmark = pytest.mark.e2e
+
+DRAFTS = "Object.keys(localStorage).filter((key) => key.startsWith('draft:')).length"
+WORDS = "typed with care 用心写的"
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with stacks.browser() as found:
+        yield found
+
+
+def stored(page: Page, number: int) -> None:
+    """Wait until so many drafts are in the browser."""
+    found = -1
+    for _ in range(100):
+        with contextlib.suppress(Error):  # the page changes
+            found = page.evaluate(DRAFTS)
+        if found == number:
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"{found} drafts instead of {number}")
+
+
+def composer(page: Page) -> Locator:
+    return page.get_by_test_id("composer").locator("textarea[name=content]")
+
+
+def with_post_and_comment(browser: Browser, site: str, name: str) -> tuple[Page, str]:
+    """Return the page of a new person with a post and a comment, and the address of the post."""
+    page = newcomer(browser, site, name, "Typist")
+    composer(page).fill("a first post")
+    page.get_by_test_id("publish").click()
+    page.get_by_test_id("post").first.locator("a.post-time").click()
+    page.get_by_test_id("comment-form").locator("textarea").fill("a first comment")
+    page.get_by_test_id("comment-send").click()
+    expect(page.get_by_test_id("comment")).to_contain_text("a first comment")
+    return page, page.url
+
+
+def open_comment(page: Page, post: str) -> Locator:
+    page.goto(post)
+    return page.get_by_test_id("comment-form").locator("textarea")
+
+
+def open_reply(page: Page, post: str) -> Locator:
+    page.goto(post)
+    page.get_by_test_id("reply-link").first.click()
+    return page.get_by_test_id("reply-form").locator("textarea")
+
+
+def open_quote(page: Page, post: str) -> Locator:
+    page.goto(post + "/repost")
+    return page.get_by_test_id("repost-form").locator("textarea")
+
+
+def open_edit(page: Page, post: str) -> Locator:
+    page.goto(post + "/edit")
+    return page.get_by_test_id("edit-form").locator("textarea")
+
+
+def open_comment_edit(page: Page, post: str) -> Locator:
+    page.goto(post)
+    page.get_by_test_id("edit-comment").click()
+    return page.get_by_test_id("edit-form").locator("textarea")
+
+
+def open_report(page: Page, post: str) -> Locator:
+    page.goto("/report/post/" + post.rpartition("/")[2])
+    page.get_by_role("radio").first.check()
+    return page.get_by_test_id("report-form").locator("textarea")
+
+
+def open_composer(page: Page, post: str) -> Locator:
+    page.goto("/")
+    return composer(page)
+
+
+def open_draft(page: Page, post: str) -> Locator:
+    page.goto("/drafts")
+    if page.get_by_test_id("edit-draft").count():
+        page.get_by_test_id("edit-draft").click()
+        return composer(page)
+    page.goto("/")
+    composer(page).fill("a first draft")
+    page.get_by_test_id("save-draft").click()
+    expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
+    return composer(page)
+
+
+FORMS: dict[str, Callable[[Page, str], Locator]] = {
+    "comment": open_comment,
+    "reply": open_reply,
+    "quote": open_quote,
+    "edit": open_edit,
+    "commentedit": open_comment_edit,
+    "composer": open_composer,
+    "draft": open_draft,
+}
+
+
+def send(text: Locator) -> None:
+    text.evaluate("(field) => field.form.requestSubmit()")
+
+
+def settle(page: Page) -> None:
+    """Let the answer to a form be shown, or the error of the browser."""
+    page.wait_for_timeout(300)
+    page.wait_for_load_state()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_refusals_and_losses_keep_the_text_of_every_form(
+    site: str, browser: Browser, form: str
+) -> None:
+    page, post = with_post_and_comment(browser, site, f"kept{form}")
+    text = FORMS[form](page, post)
+    text.fill(WORDS)
+    stored(page, 1)
+    for status in (400, 403, 413, 415, 429, 503) if form == "composer" else (429, 503):
+        page.route("**", refuse_posts(status))
+        send(text)
+        settle(page)
+        page.unroute("**")
+        text = FORMS[form](page, post)
+        expect(text).to_have_value(WORDS)
+    page.context.set_offline(True)
+    send(text)
+    settle(page)
+    page.context.set_offline(False)
+    text = FORMS[form](page, post)
+    expect(text).to_have_value(WORDS)
+    page.context.clear_cookies(name="csrf")
+    with page.expect_response(lambda answer: answer.request.method == "POST") as refused:
+        send(text)
+    assert refused.value.status == 403
+    settle(page)
+    text = FORMS[form](page, post)
+    expect(text).to_have_value(WORDS)
+    with page.expect_response(lambda answer: answer.request.method == "POST") as accepted:
+        send(text)
+    assert accepted.value.status < 400
+    stored(page, 0)
+    expect(page.get_by_text(WORDS).first).to_be_visible()
+
+
+def refuse_posts(status: int) -> Callable[..., None]:
+    def answer(route: object, request: object) -> None:
+        if request.method == "POST":  # type: ignore[attr-defined]
+            route.fulfill(status=status, body="refused", content_type="text/html")  # type: ignore[attr-defined]
+        else:
+            route.continue_()  # type: ignore[attr-defined]
+
+    return answer
+
+
+@pytest.mark.parametrize("form", ["edit", "comment", "composer", "report"])
+def test_a_text_survives_a_lost_session_and_is_sent_after_the_log_in(
+    site: str, browser: Browser, form: str
+) -> None:
+    name = f"lost{form}"
+    page, post = with_post_and_comment(browser, site, name)
+    if form == "report":  # one's own posts cannot be reported
+        post = page.url
+        page = newcomer(browser, site, f"{name}2", "Reporter")
+        name += "2"
+    opened = (FORMS | {"report": open_report})[form]
+    text = opened(page, post)
+    text.fill(WORDS)
+    stored(page, 1)
+    page.context.clear_cookies(name="access")
+    page.context.clear_cookies(name="refresh")
+    send(text)
+    login = page.locator("main a[href^='/login?next=']")
+    if form in ("edit", "report"):
+        login.click()
+    expect(page).to_have_url(re.compile("/login"))
+    page.fill("input[name=username]", name)
+    page.fill("input[name=password]", PASSWORD)
+    page.click("main form[method=post] button:not([type=button])")
+    text = page.locator("form[data-keep] textarea").first
+    expect(text).to_have_value(WORDS)
+    with page.expect_response(lambda answer: answer.request.method == "POST") as accepted:
+        send(text)
+    assert accepted.value.status < 400
+    stored(page, 0)
+
+
+def test_a_composer_keeps_every_field_over_a_reload_and_a_crash(
+    site: str, browser: Browser
+) -> None:
+    page = newcomer(browser, site, "kept1", "Kept1")
+    page.get_by_role("radio", name="Video").check(force=True)
+    page.fill("input[name=title]", "A title")
+    page.fill("input[name=video_url]", "https://videos.example/1")
+    page.select_option("select[name=visibility]", "followers")
+    composer(page).fill(WORDS)
+    stored(page, 1)
+    page.reload()
+    other = page.context.new_page()  # the tab is gone without a word
+    page.close()
+    other.goto("/")
+    expect(composer(other)).to_have_value(WORDS)
+    expect(other.locator("input[name=title]")).to_have_value("A title")
+    expect(other.locator("input[name=video_url]")).to_have_value("https://videos.example/1")
+    expect(other.locator("select[name=visibility]")).to_have_value("followers")
+    expect(other.get_by_role("radio", name="Video")).to_be_checked()
+    expect(other.locator("[data-count]")).to_contain_text("/ 2,000")
+    for field in ("textarea[name=content]", "input[name=title]", "input[name=video_url]"):
+        other.locator(f".composer {field}").fill("")
+    stored(other, 0)
+
+
+def test_drafts_are_for_one_person_and_end_with_a_log_out(site: str, browser: Browser) -> None:
+    page = newcomer(browser, site, "kept2", "Kept2")
+    composer(page).fill(WORDS)
+    stored(page, 1)
+    page.context.clear_cookies()
+    page.goto("/register")
+    for name, value in (("username", "kept3"), ("nickname", "Kept3"), ("password", PASSWORD)):
+        page.fill(f"input[name={name}]", value)
+    page.click("main form[method=post] button:not([type=button])")
+    expect(composer(page)).to_have_value("")
+    composer(page).fill("of another person")
+    stored(page, 2)
+    page.evaluate("document.querySelector('form[data-log-out]').requestSubmit()")
+    expect(page.locator("a[href^='/login']").first).to_be_visible()
+    stored(page, 1)
+    page.goto("/login")
+    page.fill("input[name=username]", "kept2")
+    page.fill("input[name=password]", PASSWORD)
+    page.click("main form[method=post] button:not([type=button])")
+    expect(composer(page)).to_have_value(WORDS)
+
+
+def test_old_and_too_many_drafts_are_deleted(site: str, browser: Browser) -> None:
+    page = newcomer(browser, site, "kept4", "Kept4")
+    page.evaluate(
+        """() => {
+          const keep = (key, at) => localStorage.setItem(key, JSON.stringify({at, values: {}}));
+          const day = 86400000;
+          for (let n = 0; n < 60; n += 1) keep(`draft:1:/posts/${n}/comments#`, Date.now() - n);
+          keep("draft:1:/old#", Date.now() - 31 * day);
+          localStorage.setItem("draft:1:/bad#", "{");
+        }"""
+    )
+    page.reload()
+    stored(page, 40)
+    assert page.evaluate("localStorage.getItem('draft:1:/posts/59/comments#')") is None
+    assert page.evaluate("localStorage.getItem('draft:1:/posts/0/comments#')") is not None

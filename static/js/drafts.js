@@ -1,0 +1,147 @@
+// Keeps what a person types in a form until the server has accepted it: a refusal, a lost session, a reload or a crash loses
+// nothing. The drafts belong to one person: nobody else who signs in with this browser is shown them, and a log-out deletes
+// them. A form with `data-keep` has a random key in its field `once`; the page that follows an accepted form names that key.
+
+const { me, sent } = document.body.dataset;
+const DRAFT = "draft:";
+const MINE = `${DRAFT}${me}:`;
+const DAY_MS = 86_400_000;
+const DAYS = 30;
+const MOST = 40; // drafts of all people of this browser
+const LONGEST = 120_000; // characters of one draft
+const WAIT_MS = 250;
+const CHOICES = ["radio", "checkbox"];
+
+const store = (act) => {
+  try {
+    return act(localStorage);
+  } catch {
+    return null; // storage is blocked or full: the text lasts as long as the page
+  }
+};
+const parsed = (text) => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+};
+const keys = () => store((s) => Object.keys(s).filter((key) => key.startsWith(DRAFT))) || [];
+const read = (key) => parsed(store((s) => s.getItem(key)));
+const remove = (key) => store((s) => s.removeItem(key));
+
+/** The place of a form: its address, and for a reply the comment. */
+const keyOf = (form) => `${MINE}${form.getAttribute("action")}#${form.elements.parent?.value || ""}`;
+const isHidden = ({ type, name }) => type === "hidden" && name !== "once" && name !== "version";
+const isKept = (field) => field.name && !["submit", "button", "file"].includes(field.type) && !isHidden(field);
+const isText = (field) => !CHOICES.includes(field.type) && field.type !== "hidden" && field.localName !== "select";
+
+function valuesOf(form) {
+  const values = {};
+  for (const field of [...form.elements].filter(isKept)) {
+    values[field.name] ||= [];
+    if (!CHOICES.includes(field.type) || field.checked) values[field.name].push(field.value);
+  }
+  return values;
+}
+
+/** Whether somebody wrote or chose something: an empty form, or one that is as the server knows it, is no draft. */
+function isWritten(form, pictures) {
+  const typed = form.dataset.keep === "typed"; // refused: these words are the person's
+  return [...form.elements].filter(isKept).some((field) => {
+    if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+    return isText(field) && (typed ? field.value.trim() : field.value !== field.defaultValue);
+  }) || pictures.length > 0;
+}
+
+const waiting = new Map();
+
+function save(form) {
+  clearTimeout(waiting.get(form));
+  waiting.delete(form);
+  const key = keyOf(form);
+  const pictures = [];
+  form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
+  const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
+  if (!isWritten(form, pictures)) remove(key);
+  else if (text.length <= LONGEST) {
+    store((s) => s.setItem(key, text));
+    tidy();
+  }
+}
+
+function saveAll() {
+  for (const form of [...waiting.keys()]) save(form);
+}
+
+/** Delete what is too old, and the oldest of too many. */
+function tidy() {
+  const ages = keys().map((key) => [read(key)?.at || 0, key]);
+  ages.sort(([one], [other]) => other - one);
+  ages.filter(([at], place) => place >= MOST || at < Date.now() - DAYS * DAY_MS).forEach(([, key]) => remove(key));
+}
+
+function forget(form) {
+  clearTimeout(waiting.get(form));
+  waiting.delete(form);
+  remove(keyOf(form));
+}
+
+const restored = new WeakSet();
+
+function restore(form) {
+  if (restored.has(form)) return;
+  restored.add(form);
+  if (form.dataset.keep === "typed") {
+    save(form); // the server shows what was typed
+    return;
+  }
+  const kept = read(keyOf(form));
+  if (!kept?.values) return;
+  // Saved on the server since then, maybe from elsewhere.
+  if (form.dataset.since && Date.parse(form.dataset.since) > kept.at) {
+    remove(keyOf(form));
+    return;
+  }
+  const left = structuredClone(kept.values);
+  for (const field of [...form.elements].filter(isKept)) {
+    const values = left[field.name];
+    if (!values) continue;
+    if (CHOICES.includes(field.type)) field.checked = values.includes(field.value);
+    else field.value = values.shift() ?? field.value;
+  }
+  form.dispatchEvent(new CustomEvent("draft:restored", { detail: kept.pictures || [] }));
+}
+
+const formsIn = (root) => [root, ...root.querySelectorAll("form[data-keep]")].filter((one) => one.matches("form[data-keep]"));
+
+function changed({ target }) {
+  const form = target.form || target;
+  if (!form.matches?.("form[data-keep]")) return;
+  clearTimeout(waiting.get(form));
+  waiting.set(form, setTimeout(save, WAIT_MS, form));
+}
+
+for (const name of ["input", "change", "draft:changed"]) document.addEventListener(name, changed);
+document.addEventListener("submit", saveAll, true);
+document.addEventListener("visibilitychange", saveAll);
+addEventListener("pagehide", saveAll);
+document.addEventListener("draft:accepted", ({ target }) => forget(target));
+
+// An answer of htmx that is neither a refusal nor the page to log in.
+document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, successful, xhr } }) => {
+  const { elt } = requestConfig; // by now it may have left the page, then the event has another element
+  const login = document.getElementById("toasts").dataset.login;
+  const isLogin = xhr.responseURL && new URL(xhr.responseURL).pathname === login;
+  if (elt.matches("form[data-keep]") && successful && !isLogin) forget(elt);
+});
+document.addEventListener("htmx:load", ({ target }) => formsIn(target).forEach(restore));
+
+document.addEventListener("submit", ({ target }) => {
+  if (target.matches("[data-log-out]")) keys().filter((key) => key.startsWith(MINE)).forEach(remove);
+});
+
+for (const key of keys()) if (sent && read(key)?.values?.once?.includes(sent)) remove(key);
+tidy();
+// After the module of the composer, which shows the pictures of a draft.
+addEventListener("DOMContentLoaded", () => formsIn(document.body).forEach(restore));
