@@ -14,6 +14,7 @@ urlpatterns = [
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
+    path("posts/<str:post_id>/rewrite", pages.post_rewrite, name="post_rewrite"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),
     path("drafts", drafts.drafts, name="drafts"),

@@ -132,11 +132,16 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
     return accepted(request, reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
 
 
-@require_POST
-@takes(POST=(budgets.DELETE,))
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.DELETE,))
 def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
-    """Delete a comment; return the section, or for a reply the number of comments."""
+    """Ask whether to delete a comment; POST deletes it.
+
+    htmx gets the section, or for a reply the number of comments.
+    """
     user = member(request)
+    if request.method != "POST":
+        return _ask(request, api.parse_id(comment_id))
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
     post_id = comment.subject.subj_id
     try:
@@ -147,3 +152,14 @@ def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
     except errors.NotFound:  # one's own comment on a post that is now hidden
         home = reverse("home")
         return HttpResponseClientRedirect(home) if request.htmx else see(home)
+
+
+def _ask(request: PageRequest, comment_id: int) -> HttpResponse:
+    """Render the question before a comment is deleted; with a script a dialog asks it."""
+    _found, post = queries.visible_comment(request.user, comment_id)
+    comment = queries.comment(request.user, comment_id)
+    if comment["deleted"]:
+        raise errors.NotFound
+    if not comment["mine"] and post.author_id != request.user.pk:
+        raise errors.Forbidden
+    return render(request, "interactions/delete.html", {"comment": comment})

@@ -314,7 +314,14 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "posts/{private_id}/history", sees=("private",), private=True),
         Shows("get", "posts/{quote_id}/history", sees=("look at this",), by=ALL),
     ],
-    "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete", by=OWNER)],
+    "posts/<str:post_id>/delete": [
+        Of("get", "posts/{post_id}/delete", sees=("post",), by=OWNER),
+        Of("post", "posts/{post_id}/delete", by=OWNER),
+    ],
+    "posts/<str:post_id>/rewrite": [
+        Of("get", "posts/{post_id}/rewrite", sees=("post",), by=OWNER),
+        Of("post", "posts/{post_id}/rewrite", by=OWNER),
+    ],
     # --- pages: people --------------------------------------------------------------------------
     **{
         f"@<str:username>/{kind}": [
@@ -401,7 +408,8 @@ PAGES: dict[str, list[Call]] = {
         Of("post", "comments/{comment_id}/edit", {"content": "hm", "version": "2"}, by=OWNER),
     ],
     "comments/<str:comment_id>/delete": [
-        Of("post", "comments/{comment_id}/delete", by=("hidden", "third"))
+        Of("get", "comments/{comment_id}/delete", sees=("comment",), by=("hidden", "third")),
+        Of("post", "comments/{comment_id}/delete", by=("hidden", "third")),
     ],
     "notifications": [Shows("get", "notifications", sees=("nickname",))],
     "notifications/read": [Shows("post", "notifications/read", UNTIL, by=MEMBERS)],
