@@ -15,6 +15,7 @@ urlpatterns = [
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
     path("posts/<str:post_id>/menu", menu.post_menu, name="post_menu"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
+    path("posts/<str:post_id>/rewrite", pages.post_rewrite, name="post_rewrite"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),
     path("drafts", drafts.drafts, name="drafts"),

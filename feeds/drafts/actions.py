@@ -14,10 +14,10 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import queries as accounts_queries
 from feeds import actions
-from feeds.actions.words import limits
-from feeds.models import Draft, DraftImage, Post
+from feeds.actions.words import WRITTEN, limits
+from feeds.models import Draft, DraftImage, Post, PostContent
 from socialsite.core import db
-from socialsite.core.http.errors import AppError, InvalidInput, NotFound, QuotaExceeded
+from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
 from socialsite.core.text import clean
 
@@ -81,6 +81,26 @@ def publish(author: "User", draft_id: int) -> Post:
     Raises NotFound, and InvalidInput for what a post may not be; the draft stays then.
     """
     return _publish(author, _locked(author.pk, draft_id))
+
+
+@db.atomic
+def rewrite(author: "User", post_id: int) -> Draft:
+    """Delete one's own post and save its words and pictures as a draft, both or neither.
+
+    Raises NotFound if the author has no such post, Forbidden for a repost, QuotaExceeded.
+    """
+    post = Post.objects.select_for_update().filter(pk=post_id, author_id=author.pk).first()
+    if post is None or post.is_deleted:
+        raise NotFound
+    if post.kind not in WRITTEN:
+        raise Forbidden
+    words = PostContent.objects.get(pk=post_id)
+    kept = pictures.own(author.pk, words.picture_ids())
+    pictures.describe(kept, {int(image["id"]): image["alt"] for image in words.images})
+    actions.delete(author, post_id)
+    values = {name: getattr(words, name) for name in ("title", "content", "video_url")}
+    values |= {"kind": post.kind, "visibility": post.visibility}
+    return create(author, {**values, "images": [item.pk for item in kept]})
 
 
 def publish_due() -> int:

@@ -14,6 +14,7 @@ from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
 from feeds import actions, queries
+from feeds.drafts import actions as draft_actions
 from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
@@ -302,12 +303,33 @@ def post_history(request: PageRequest, post_id: str) -> HttpResponse:
     return render(request, "feeds/history.html", context)
 
 
-@require_POST
-@takes(POST=(budgets.DELETE,))
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.DELETE,))
 def post_delete(request: PageRequest, post_id: str) -> HttpResponse:
-    """Delete one's own post."""
-    me = member(request)
-    actions.delete(me, api.parse_id(post_id), address_of(request))
+    """Ask whether to delete one's own post; POST deletes it."""
+    me, ident = member(request), api.parse_id(post_id)
+    if request.method != "POST":
+        return _ask(request, me, ident, "delete")
+    actions.delete(me, ident, address_of(request))
     if request.htmx:
         return HttpResponse()
     return HttpResponseRedirect(reverse("home"), status=303)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.DELETE, budgets.DRAFT))
+def post_rewrite(request: PageRequest, post_id: str) -> HttpResponse:
+    """Ask whether to delete one's own post and write it again; POST opens it as a draft."""
+    me, ident = member(request), api.parse_id(post_id)
+    if request.method != "POST":
+        return _ask(request, me, ident, "rewrite")
+    draft = draft_actions.rewrite(me, ident)
+    return HttpResponseRedirect(reverse("draft", args=[draft.pk]), status=303)
+
+
+def _ask(request: PageRequest, author: User, post_id: int, act: str) -> HttpResponse:
+    """Render the question before an act that ends a post; with a script a dialog asks it."""
+    card = queries.post(author, post_id)
+    if not card["mine"] or (act == "rewrite" and card["kind"] == Kind.REPOST):
+        raise errors.Forbidden
+    return render(request, "feeds/delete.html", {"post": card, "act": act})

@@ -107,7 +107,7 @@ def test_garbage_is_answered_with_the_error_page(browser, path, form, status, he
 
 
 def test_guests_are_asked_to_log_in_and_a_get_marks_nothing_as_read(client, browser, post) -> None:
-    paths = [f"/posts/{post.pk}/like", f"/posts/{post.pk}/comments", "/comments/5/delete"]
+    paths = [f"/posts/{post.pk}/like", f"/posts/{post.pk}/comments", "/comments/5/pin"]
     for path in paths:
         assert client.post(path, {"liked": "1", "content": "x"}).status_code == 401
         assert browser.get(path).status_code == 405

@@ -135,14 +135,17 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
     return accepted(request, reverse("comment_replies", args=[shown]) + f"#comment-{ident}")
 
 
-@require_POST
-@takes(POST=(budgets.DELETE,))
+@require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.DELETE,))
 def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
-    """Delete a comment; the others stay where they are: the page, its order, its loaded parts.
+    """Ask whether to delete a comment; POST deletes it.
 
-    htmx gets what is left of the comment, or the section if that is empty now.
+    The others stay where they are: the page, its order, its loaded parts. htmx gets what is left of
+    the comment, or the section if that is empty now.
     """
     user = member(request)
+    if request.method != "POST":
+        return _ask(request, api.parse_id(comment_id))
     comment = actions.delete_comment(user, api.parse_id(comment_id), address_of(request))
     post_id = comment.subject.subj_id
     try:
@@ -183,3 +186,17 @@ def _page_without(
     if left is None and return_addresses.own_path(request, request.POST.get("next", "")) == own:
         return see(f"{post_page}#comments")
     return back(request, post_page, f"#comment-{comment.pk}" if left else "#comments")
+
+
+def _ask(request: PageRequest, comment_id: int) -> HttpResponse:
+    """Render the question before a comment is deleted; with a script a dialog asks it."""
+    _found, post = queries.visible_comment(request.user, comment_id)
+    comment = queries.comment(request.user, comment_id)
+    if comment["deleted"]:
+        raise errors.NotFound
+    if not comment["mine"] and post.author_id != request.user.pk:
+        raise errors.Forbidden
+    thread = reverse("comment_replies", args=[comment["root_id"] or comment["id"]])
+    back_to = return_addresses.own(request, request.GET.get("next")) or thread
+    context = {"comment": comment, "back_to": back_to}
+    return render(request, "interactions/delete.html", context)

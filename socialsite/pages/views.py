@@ -1,9 +1,18 @@
 """Pages of the whole site that belong to no app: errors, health."""
 
+import contextlib
 from typing import Any
 
+from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, connection
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    JsonResponse,
+    UnreadablePostError,
+)
+from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -11,6 +20,10 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from socialsite.core.http import api, errors, return_addresses
+
+# Fields in which people write.
+WORDS = ("title", "content", "words")
+UNREADABLE = (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError)
 
 
 def wants_json(request: HttpRequest) -> bool:
@@ -56,8 +69,23 @@ def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> Ht
         "detail": " ".join(texts) or error.detail,
         "bare": bare,
         "login": _login(request) if error.status == 401 else "",
+        "words": _words(request),
     }
     return api.add_headers(render(request, "error.html", context, status=error.status), error)
+
+
+def _words(request: HttpRequest) -> str:
+    """Return what a person wrote in a form of this site that was refused, to show it to them.
+
+    Nothing is returned if the body was not read, for instance since it is too large, or if another
+    site sent the form.
+    """
+    form: Any = getattr(request, "_post", None)
+    sender = request.headers.get("origin") or request.headers.get("referer") or ""
+    is_ours = "//" in sender and return_addresses.own(request, sender)  # not "null"
+    if request.method != "POST" or not form or not is_ours:
+        return ""
+    return "\n\n".join(form[name] for name in WORDS if form.get(name))
 
 
 def _login(request: HttpRequest) -> str:
@@ -104,6 +132,9 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     """Django's CSRF_FAILURE_VIEW."""
+    # Without a cookie Django did not read the form; the page shows what was typed.
+    with contextlib.suppress(*UNREADABLE):
+        request.POST.get("content")
     return error_answer(request, errors.CsrfFailed())
 
 

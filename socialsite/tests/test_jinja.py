@@ -219,6 +219,7 @@ COMMENT = {
     "edited_at": None,
 }
 COMMENTS = {
+    "sort": "hot",
     "hidden": Markup("<input>"),
     "member": True,
     "login": "",

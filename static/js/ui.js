@@ -22,10 +22,10 @@ document.addEventListener("toast", (event) => toast(event.detail));
 
 // --- htmx -----------------------------------------------------------------
 
-// `hx-post` has no value: the address is that to which the form or the button sends without script.
+// `hx-post` has no value: the address is that to which the form, the button or the link leads without script.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
   const { elt } = detail;
-  if (elt.hasAttribute("hx-post")) detail.path = elt.getAttribute("formaction") ?? elt.getAttribute("action");
+  if (elt.hasAttribute("hx-post")) detail.path = elt.getAttribute("formaction") ?? elt.getAttribute("action") ?? elt.getAttribute("href");
 });
 
 function goToLogin() {
@@ -71,11 +71,11 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 const dialog = document.getElementById("confirm");
 
-/** Put the question of an element: `data-confirm`, and what else it has to say about it. */
+/** Put the question of an element: `data-confirm`, or the text that the dialog has by that name, and what else it says. */
 function ask({ confirm, confirmMore, confirmYes }, onYes) {
   const yes = dialog.querySelector("[value=yes]");
   const more = dialog.querySelector("#confirm-more");
-  dialog.querySelector("#confirm-text").textContent = confirm;
+  dialog.querySelector("#confirm-text").textContent = dialog.dataset[confirm] || confirm;
   more.textContent = confirmMore || "";
   more.hidden = !confirmMore;
   yes.textContent = confirmYes || yes.dataset.default;
@@ -89,6 +89,33 @@ document.addEventListener("htmx:confirm", (event) => {
   if (!dataset?.confirm) return;
   event.preventDefault();
   ask(dataset, () => event.detail.issueRequest(true));
+});
+
+// A link to a page that asks: the dialog asks instead.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-confirm]");
+  if (!link || link.hasAttribute("hx-post") || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  ask(link.dataset, () => {
+    const acts = document.getElementById("acts");
+    acts.action = link.href;
+    acts.submit();
+  });
+});
+
+// What is deleted takes the focus along: it moves on to what is beside it.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  const { elt } = detail.requestConfig;
+  if (!elt.dataset.confirm || detail.requestConfig.verb !== "post" || detail.isError) return;
+  const gone = elt.closest("article, li");
+  const near = gone?.nextElementSibling || gone?.previousElementSibling || document.getElementById("main");
+  setTimeout(() => {
+    if (!near.isConnected || document.activeElement !== document.body) return;
+    (near.querySelector("a[href]") || near).focus();
+  });
+});
+document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, successful } }) => {
+  if (successful && requestConfig.elt.localName === "a" && requestConfig.elt.dataset.confirm) toast(toasts.dataset.deleted);
 });
 
 let confirmed = null; // the button or form that sends after a yes

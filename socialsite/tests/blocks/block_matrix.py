@@ -329,7 +329,14 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "posts/{post_id}/menu", sees=("username",), by=MEMBERS, htmx=True),
         Of("get", "posts/{private_id}/menu", sees=("private",), private=True),
     ],
-    "posts/<str:post_id>/delete": [Of("post", "posts/{post_id}/delete", by=OWNER)],
+    "posts/<str:post_id>/delete": [
+        Of("get", "posts/{post_id}/delete", sees=("post",), by=OWNER),
+        Of("post", "posts/{post_id}/delete", by=OWNER),
+    ],
+    "posts/<str:post_id>/rewrite": [
+        Of("get", "posts/{post_id}/rewrite", sees=("post",), by=OWNER),
+        Of("post", "posts/{post_id}/rewrite", by=OWNER),
+    ],
     # --- pages: people --------------------------------------------------------------------------
     **{
         f"@<str:username>/{kind}": [
@@ -416,7 +423,8 @@ PAGES: dict[str, list[Call]] = {
         Of("post", "comments/{comment_id}/edit", {"content": "hm", "version": "2"}, by=OWNER),
     ],
     "comments/<str:comment_id>/delete": [
-        Of("post", "comments/{comment_id}/delete", by=("hidden", "third"))
+        Of("get", "comments/{comment_id}/delete", sees=("comment",), by=("hidden", "third")),
+        Of("post", "comments/{comment_id}/delete", by=("hidden", "third")),
     ],
     "notifications": [
         Shows("get", "notifications", sees=("nickname",)),

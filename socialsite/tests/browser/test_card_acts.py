@@ -115,8 +115,33 @@ def test_posts_are_liked_kept_reposted_and_deleted(
         if script:
             dialog = page.get_by_role("dialog", name="Delete this post?")
             dialog.get_by_role("button", name="Delete").click()
+        else:
+            page.get_by_test_id("confirm-delete").click()
         expect(page.get_by_test_id("post").filter(has_text=text)).to_have_count(0)
+        if script and text == "second words":
+            expect(page.locator("#toasts")).to_contain_text("Deleted.")
+            expect(page.locator("article:focus-within")).to_contain_text("first words")
     expect(page.get_by_test_id("composer")).to_be_visible()
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+def test_a_post_is_deleted_and_written_again(site: str, browser: Browser, script: bool) -> None:
+    page = sign_up(browser, site, f"again{'js' if script else 'plain'}", script=script)
+    post = page.get_by_test_id("post").filter(has_text="first words")
+    post.get_by_label("Post menu").click()
+    post.get_by_test_id("rewrite-post").press("Enter")
+    if script:
+        dialog = page.get_by_role("dialog", name="Delete this post and write it again?")
+        dialog.get_by_role("button", name="Delete").click()
+    else:
+        page.get_by_test_id("confirm-delete").click()
+    expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
+    text = page.get_by_test_id("composer").locator("textarea[name=content]")
+    expect(text).to_have_value("first words")
+    text.fill("better words")
+    page.get_by_test_id("publish").click()
+    expect(page.get_by_test_id("post").filter(has_text="better words")).to_have_count(1)
+    expect(page.get_by_test_id("post").filter(has_text="first words")).to_have_count(0)
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
@@ -146,6 +171,8 @@ def test_comments_are_liked_answered_pinned_and_deleted(
     if script:
         dialog = page.get_by_role("dialog", name="Delete this comment?")
         dialog.get_by_role("button", name="Delete").click()
+    else:
+        page.get_by_test_id("confirm-delete").click()
     expect(comment.get_by_text("This comment was deleted.")).to_be_visible()
 
 

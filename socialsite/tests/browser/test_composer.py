@@ -153,7 +153,7 @@ def test_a_post_is_published_once_in_place_and_announced(site: str, browser: Bro
     assert len(held) == 1
     held[0].continue_()
     page.unroute("**/posts")
-    expect(page.get_by_test_id("post")).to_have_count(1)
+    expect(page.locator("#feed").get_by_test_id("post")).to_have_count(1)
     expect(page.locator("#toasts")).to_contain_text("Your post was published.")
     expect(composer(page)).to_be_focused()
     expect(composer(page)).to_have_value("")
@@ -183,7 +183,7 @@ def test_an_answer_that_is_lost_makes_no_second_post(site: str, browser: Browser
     page.get_by_test_id("publish").click()
     expect(composer(page)).to_have_value("")
     page.reload()
-    expect(page.get_by_test_id("post")).to_have_count(1)
+    expect(page.locator("#feed").get_by_test_id("post")).to_have_count(1)
 
 
 def test_what_is_wrong_is_shown_at_its_field(site: str, browser: Browser) -> None:
