@@ -261,6 +261,7 @@ def test_the_language_is_that_of_mails_and_of_each_log_in(browser: Client, user:
 def test_mails_are_in_the_language_of_the_account(user: User) -> None:
     from accounts.mail import messages
 
+    actions.change_email(user, "a@example.org", "right.pass1")
     messages.send("confirm_email", user.pk, "a@example.org", "en")
     actions.edit_profile(user, language="zh-hans")
     messages.send("confirm_email", user.pk, "a@example.org", "en")
