@@ -16,7 +16,7 @@ from interactions.models import Comment
 from interactions.views._answers import accepted, back, refused, see
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core.http import api, errors, return_addresses
+from socialsite.core.http import api, errors, form_keys, idempotency, return_addresses
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -36,13 +36,26 @@ def comment_create(request: PageRequest, post_id: str) -> HttpResponse:
     parent_id = None
     try:
         parent_id = api.parse_id(parent, "parent") if parent else None
-        request_budgets.spend(request)
-        made = actions.comment(user, ident, request.POST.get("content", ""), parent_id)
+        made = _commented(request, user, ident, parent_id)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
         return _refused(request, ident, parent_id, error)
-    if made.root_id is None:
+    root_id = queries.comment(user, made)["root_id"] if parent_id is not None else None
+    if root_id is None:
         return changed(request, ident, "new")
-    return _replied(request, ident, made.pk, made.root_id)
+    return _replied(request, ident, made, int(root_id))
+
+
+def _commented(request: PageRequest, user: User, post_id: int, parent_id: int | None) -> int:
+    """Write a comment and return its id; a form that arrives twice writes one."""
+    key = form_keys.effect_of(request)
+    made = idempotency.made_by(user.pk, key)
+    if made is not None:
+        return made
+    request_budgets.spend(request)
+    content = request.POST.get("content", "")
+    return idempotency.once(
+        user.pk, key, lambda: actions.comment(user, post_id, content, parent_id).pk
+    )
 
 
 def _refused(

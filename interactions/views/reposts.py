@@ -14,7 +14,7 @@ from feeds import queries as feeds_queries
 from feeds.home import originals
 from interactions import queries
 from interactions.views._answers import accepted, back, refused
-from socialsite.core.http import api, errors
+from socialsite.core.http import api, errors, form_keys, idempotency
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -32,12 +32,17 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
         return _form(request, ident)
     content = request.POST.get("content")
     try:
-        request_budgets.spend(request)
-        made, _is_new = feeds_actions.repost(user, ident, content or "")
+        key = form_keys.effect_of(request) if content else ""
+        made = idempotency.made_by(user.pk, key)
+        if made is None:
+            request_budgets.spend(request)
+            made = idempotency.once(
+                user.pk, key, lambda: feeds_actions.repost(user, ident, content or "")[0].pk
+            )
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)
     if content is not None:
-        return accepted(request, reverse("post", args=[made.pk]))
+        return accepted(request, reverse("post", args=[made]))
     return _changed(request, ident)
 
 
