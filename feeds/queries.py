@@ -264,6 +264,11 @@ def texts(post_ids: Collection[int]) -> dict[int, PostText]:
     return _texts(Post.objects.filter(pk__in=post_ids))
 
 
+def is_there(post_id: int) -> bool:
+    """Whether a post exists and is not deleted."""
+    return Post.objects.filter(pk=post_id, is_deleted=False).exists()
+
+
 def deleted_among(post_ids: Collection[int]) -> set[int]:
     """Return the ids of those of these posts that are deleted."""
     if not post_ids:

@@ -53,6 +53,11 @@ def draft(author: "User", draft_id: int) -> DraftCard:
     return _cards([row])[0]
 
 
+def is_there(draft_id: int) -> bool:
+    """Whether a draft exists: it ends when it is published or deleted."""
+    return Draft.objects.filter(pk=draft_id).exists()
+
+
 def _cards(rows: list[Draft]) -> list[DraftCard]:
     links = list(DraftImage.objects.filter(draft__in=rows).order_by("number"))
     media = Media.objects.in_bulk([link.media_id for link in links])

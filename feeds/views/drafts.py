@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
+from feeds import queries as posts
 from feeds.drafts import actions, queries
 from feeds.drafts.queries import DraftCard
 from feeds.views import composer, pages
@@ -20,6 +21,8 @@ from socialsite.core.rate_limits.request_budgets import READS, takes
 
 # Minutes between local time and UTC, as JavaScript's `getTimezoneOffset` gives them.
 OFFSET_MAX = 15 * 60
+# The effect of a form that publishes a draft, besides saving it.
+PUBLICATION = "publish"
 ERRORS = (*composer.ERRORS, errors.QuotaExceeded)
 
 
@@ -41,10 +44,15 @@ def drafts(request: PageRequest) -> HttpResponse:
 @takes(in_form=True, GET=READS, POST=(budgets.DRAFT,))
 def draft(request: PageRequest, draft_id: str) -> HttpResponse:
     """Show a draft in the composer; POST saves it, and publishes it with `act=publish`."""
-    me = member(request)
-    found = queries.draft(me, api.parse_id(draft_id))
+    me, ident = member(request), api.parse_id(draft_id)
     if request.method == "POST":
-        return _saved(request, me, found)
+        try:
+            return _saved(request, me, queries.draft(me, ident))
+        except errors.NotFound:
+            if _was_published(request, me):
+                return _home(request)
+            raise
+    found = queries.draft(me, ident)
     return _form(request, found, {**found, "publish_at": (found["publish_at"] or "")[:16]}, {}, 200)
 
 
@@ -52,14 +60,17 @@ def draft(request: PageRequest, draft_id: str) -> HttpResponse:
 @takes(POST=(budgets.PUBLISH,))
 def draft_publish(request: PageRequest, draft_id: str) -> HttpResponse:
     """Publish a draft as it is; if it cannot be a post, the composer says why."""
-    me = member(request)
-    found = queries.draft(me, api.parse_id(draft_id))
+    me, ident = member(request), api.parse_id(draft_id)
     try:
-        actions.publish(me, int(found["id"]))
+        found = queries.draft(me, ident)
+        _publish(request, me, ident)
+    except errors.NotFound:
+        if not _was_published(request, me):
+            raise
     except errors.InvalidInput as error:
         values = {**found, "publish_at": (found["publish_at"] or "")[:16]}
         return _form(request, found, values, composer.form_errors(error), error.status)
-    return HttpResponseRedirect(reverse("home"), status=303)
+    return _home(request)
 
 
 @require_POST
@@ -77,10 +88,12 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
     values: dict[str, Any] = composer.texts(request)
     wants_post, was_there = request.POST.get("act") == "publish", found is not None
     key = "" if found else form_keys.effect_of(request)
-    saved = idempotency.made_by(me.pk, key)
-    if saved is not None:
-        address = reverse("home") if wants_post else reverse("draft", args=[saved])
-        return form_keys.accepted(request, HttpResponseRedirect(address, status=303))
+    if key and wants_post and _was_published(request, me):
+        return _home(request)
+    saved = idempotency.made_by(me.pk, key, queries.is_there)
+    if saved is not None and not wants_post:
+        there = HttpResponseRedirect(reverse("draft", args=[saved]), status=303)
+        return form_keys.accepted(request, there)
     items = composer.kept(request, me)
     pictures = composer.shown(items)  # those that the form shows if it is refused
     try:
@@ -96,21 +109,40 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
         if found:
             ident = actions.replace(me, int(found["id"]), new).pk
         else:
-            ident = idempotency.once(me.pk, key, lambda: actions.create(me, new).pk)
+            ident = idempotency.once(
+                me.pk, key, lambda: actions.create(me, new).pk, queries.is_there
+            )
         found = queries.draft(me, ident)
         pictures = found["images"]
         if wants_post:
-            actions.publish(me, ident)
+            _publish(request, me, ident)
     except ERRORS as error:
         typed = request.POST.get("publish_at", "")
         shown = {**values, "publish_at": typed, "images": pictures}
         answer = _form(request, found, shown, composer.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:
-        return form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
+        return _home(request)
     # A new draft is opened, where its time can be chosen.
     back = reverse("drafts") if was_there else reverse("draft", args=[found["id"]])
     return form_keys.accepted(request, HttpResponseRedirect(back, status=303))
+
+
+def _publish(request: PageRequest, author: User, draft_id: int) -> None:
+    """Publish a draft; the form that did so is known when it arrives again."""
+    key = form_keys.effect_of(request, PUBLICATION)
+    idempotency.once(author.pk, key, lambda: actions.publish(author, draft_id).pk, posts.is_there)
+
+
+def _was_published(request: PageRequest, author: User) -> bool:
+    """Whether this form published its draft before: that draft is gone."""
+    key = form_keys.effect_of(request, PUBLICATION)
+    return idempotency.made_by(author.pk, key, posts.is_there) is not None
+
+
+def _home(request: PageRequest) -> HttpResponse:
+    there = HttpResponseRedirect(reverse("home"), status=303)
+    return form_keys.accepted(request, there)
 
 
 def _form(

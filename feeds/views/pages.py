@@ -212,7 +212,7 @@ def post_create(request: PageRequest) -> HttpResponse:
 def _published(request: PageRequest, me: User, values: dict[str, Any], kept: list[int]) -> int:
     """Publish what the composer sent, and return the id of the post; raises composer.ERRORS."""
     key = form_keys.effect_of(request)
-    made = idempotency.made_by(me.pk, key)
+    made = idempotency.made_by(me.pk, key, queries.is_there)
     if made is not None:
         return made
     files = composer.chosen_files(request)
@@ -222,7 +222,9 @@ def _published(request: PageRequest, me: User, values: dict[str, Any], kept: lis
     actions.compose(images=len(kept) + len(files), **values)
     request_budgets.spend(request)
     images = kept + composer.new_pictures(request, me, files)
-    return idempotency.once(me.pk, key, lambda: actions.publish(me, images=images, **values).pk)
+    return idempotency.once(
+        me.pk, key, lambda: actions.publish(me, images=images, **values).pk, queries.is_there
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

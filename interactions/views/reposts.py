@@ -33,11 +33,14 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
     content = request.POST.get("content")
     try:
         key = form_keys.effect_of(request) if content else ""
-        made = idempotency.made_by(user.pk, key)
+        made = idempotency.made_by(user.pk, key, feeds_queries.is_there)
         if made is None:
             request_budgets.spend(request)
             made = idempotency.once(
-                user.pk, key, lambda: feeds_actions.repost(user, ident, content or "")[0].pk
+                user.pk,
+                key,
+                lambda: feeds_actions.repost(user, ident, content or "")[0].pk,
+                feeds_queries.is_there,
             )
     except (errors.InvalidInput, errors.RateLimited) as error:
         return _form(request, ident, content or "", error)

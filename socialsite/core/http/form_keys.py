@@ -37,10 +37,11 @@ def of(request: HttpRequest) -> str:
     return _checked(request.POST.get(FIELD, ""))
 
 
-def effect_of(request: HttpRequest) -> str:
+def effect_of(request: HttpRequest, effect: str = "form") -> str:
     """Return a key of this form with this content, for `idempotency.once`; "" without a form key.
 
-    The same form with other words is another effect: a browser may show it again after Back.
+    The same form with other words is another effect: a browser may show it again after Back. A form
+    with two effects, such as to save a draft and to publish it, has a key for each.
     """
     key = of(request)
     if not key:
@@ -54,7 +55,7 @@ def effect_of(request: HttpRequest) -> str:
             for chunk in file.chunks():
                 content.update(chunk)
             file.seek(0)
-    return f"form:{content.hexdigest()}"
+    return f"{effect}:{content.hexdigest()}"
 
 
 def accepted(request: HttpRequest, response: Response) -> Response:

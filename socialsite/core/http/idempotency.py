@@ -91,33 +91,50 @@ def _wrapped(show: Show, budget: Budget | None, view: View) -> Callable[..., Res
     return run
 
 
-def once(owner: int, key: str, act: Callable[[], int]) -> int:
+def _always(_ident: int) -> bool:
+    return True
+
+
+def once(
+    owner: int, key: str, act: Callable[[], int], is_there: Callable[[int], bool] = _always
+) -> int:
     """Run the effect of a page's form, which returns the id of what it creates.
 
-    A repeat with the same key (`form_keys.effect_of`) changes nothing and returns that id. Without
-    a key each request has its effect.
+    A repeat with the same key (`form_keys.effect_of`) changes nothing and returns that id, while
+    `is_there` says that the object exists: who deletes it and sends the form again wants it anew.
+    Without a key each request has its effect.
     """
     if not key:
         return act()
-    made = made_by(owner, key)
-    if made is None:
-        try:
-            made = _recorded(owner, key, act)
-        except _KeyTaken:
-            made = made_by(owner, key)
+    row = _row_of(owner, key)
+    if row is not None and is_there(row.made_id):
+        return row.made_id
+    try:
+        return _recorded(owner, key, act, row)
+    except _KeyTaken:
+        made = made_by(owner, key, is_there)
     if made is None:
         raise IdempotencyConflict
     return made
 
 
-def made_by(owner: int, key: str) -> int | None:
-    """Return the id of what a form with this key created, None if it did not arrive before."""
-    row = IdempotencyKey.objects.filter(user_id=owner, key=key).first() if key else None
-    return None if row is None else row.made_id
+def made_by(owner: int, key: str, is_there: Callable[[int], bool] = _always) -> int | None:
+    """Return the id of what a form with this key created.
+
+    None if the form did not arrive before, or if the object is gone.
+    """
+    row = _row_of(owner, key) if key else None
+    return row.made_id if row is not None and is_there(row.made_id) else None
+
+
+def _row_of(owner: int, key: str) -> IdempotencyKey | None:
+    return IdempotencyKey.objects.filter(user_id=owner, key=key).first()
 
 
 @db.atomic
-def _recorded(owner: int, key: str, act: Callable[[], int]) -> int:
+def _recorded(owner: int, key: str, act: Callable[[], int], stale: IdempotencyKey | None) -> int:
+    if stale is not None:
+        IdempotencyKey.objects.filter(pk=stale.pk).delete()
     row = _new_row(owner, key, key.rpartition(":")[2])
     row.made_id = act()
     row.save(update_fields=["made_id"])
