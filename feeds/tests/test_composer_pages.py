@@ -90,18 +90,39 @@ def test_the_page_after_an_accepted_form_names_its_key(browser: Client, me: User
 
 
 def test_pictures_that_were_uploaded_before_are_published_in_order(
-    browser: Client, me: User, make_user: Make
+    browser: Client, me: User
 ) -> None:
     one, two = make_picture(me, "one"), make_picture(me, "two")
-    foreign = make_picture(make_user(), "foreign")
-    form = {"keep": [str(two.pk), str(foreign.pk), str(one.pk)], f"alt-{two.pk}": " The  second\n"}
-    assert browser.post("/posts", form | {f"alt-{foreign.pk}": "mine"}).status_code == 303
+    form = {"keep": [str(two.pk), str(one.pk)], f"alt-{two.pk}": " The  second\n"}
+    assert browser.post("/posts", form).status_code == 303
     images = Post.objects.get().content_row.images
     assert [(image["id"], image["alt"]) for image in images] == [
         (str(two.pk), "The second"),
         (str(one.pk), ""),
     ]
+
+
+@pytest.mark.parametrize("path", ["/posts", "/drafts"])
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain", "htmx"])
+def test_nothing_is_published_without_a_picture_that_is_gone(
+    browser: Client, me: User, make_user: Make, path: str, headers: dict[str, str]
+) -> None:
+    mine, foreign = make_picture(me, "mine"), make_picture(make_user(), "foreign")
+    form = {"content": "look", f"alt-{foreign.pk}": "mine"}
+    for gone in (str(foreign.pk), "17"):
+        sent = {**form, "keep": [gone, str(mine.pk)]}
+        answer = browser.post(path, sent, headers=headers)
+        page = answer.content.decode()
+        assert answer.status_code == 400
+        assert "Some pictures are no longer stored" in page
+        assert f'name="keep" value="{mine.pk}" checked' in page
+        assert f'value="{gone}"' not in page
     assert Media.objects.get(pk=foreign.pk).alt == ""
+    assert not Post.objects.exists()
+    assert not Draft.objects.exists()
+    # A video has no pictures.
+    video = {**sent, "kind": "video", "video_url": "https://videos.example/1"}
+    assert browser.post("/posts", video).status_code == 303
 
 
 def test_a_refused_form_keeps_its_pictures(browser: Client, me: User) -> None:

@@ -3,6 +3,8 @@
 from itertools import zip_longest
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from accounts.models import User
 from accounts.tokens.requests import PageRequest
 from feeds.home.hydration import Image, shown_image
@@ -39,16 +41,27 @@ def texts(request: PageRequest) -> dict[str, str]:
 def kept(request: PageRequest, author: User) -> list[Media]:
     """Return the author's stored pictures that the form keeps, in its order, as it describes them.
 
-    They were uploaded when they were chosen, or belong to the draft in the composer. Ids of other
-    pictures are left out. Raises InvalidInput.
+    They were uploaded when they were chosen, or belong to the draft in the composer. Those that
+    are no longer stored are left out; `check_kept` says so. Raises InvalidInput.
     """
-    # One more than allowed, so that too many are refused.
-    sent = request.POST.getlist("keep")[: PostContent.IMAGES_MAX + 1]
-    items = pictures.own(author.pk, [api.parse_id(ident, "images") for ident in sent])
+    items = pictures.own(author.pk, _sent_ids(request))
     given = {item.pk: request.POST.get(f"alt-{item.pk}") for item in items}
     alts = {ident: text[: Media.ALT_MAX] for ident, text in given.items() if text is not None}
     pictures.describe(items, alts)
     return items
+
+
+def check_kept(request: PageRequest, items: list[Media]) -> None:
+    """Raise InvalidInput if the form keeps a picture that is not among these, its author's."""
+    if set(_sent_ids(request)) - {item.pk for item in items}:
+        message = _("Some pictures are no longer stored. Add them again, or go on without them.")
+        raise errors.InvalidInput(fields={"images": [message]})
+
+
+def _sent_ids(request: PageRequest) -> list[int]:
+    # One more than allowed, so that too many are refused.
+    sent = request.POST.getlist("keep")[: PostContent.IMAGES_MAX + 1]
+    return [api.parse_id(ident, "images") for ident in sent]
 
 
 def shown(items: list[Media]) -> list[Image]:

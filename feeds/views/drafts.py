@@ -97,6 +97,7 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
     items = composer.kept(request, me)
     pictures = composer.shown(items)  # those that the form shows if it is refused
     try:
+        composer.check_kept(request, items)
         request_budgets.spend(request)
         time = _stored_time(found) if wants_post else _publish_time(request)
         if wants_post or time is not None:
@@ -149,6 +150,8 @@ def _form(
     request: PageRequest, found: DraftCard | None, values: Any, wrong: Any, status: int
 ) -> HttpResponse:
     shown = {**values, "draft": found["id"] if found else ""}
+    if found:
+        shown["updated_at"] = found["updated_at"]
     context = {"draft": found, "values": shown, "form_errors": wrong}
     return render(request, "feeds/draft.html", context, status=status)
 

@@ -26,6 +26,7 @@ from socialsite.core.cache import reads
 from socialsite.core.http import api, errors, form_keys, idempotency
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.pagination import Page, Position
+from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -193,7 +194,7 @@ def post_create(request: PageRequest) -> HttpResponse:
     values: dict[str, Any] = composer.texts(request)
     kept = composer.kept(request, me)
     try:
-        made = _published(request, me, values, [item.pk for item in kept])
+        made = _published(request, me, values, kept)
     except composer.ERRORS as error:
         shown = {**values, "images": composer.shown(kept)}
         context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
@@ -209,15 +210,16 @@ def post_create(request: PageRequest) -> HttpResponse:
     return form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
 
 
-def _published(request: PageRequest, me: User, values: dict[str, Any], kept: list[int]) -> int:
+def _published(request: PageRequest, me: User, values: dict[str, Any], items: list[Media]) -> int:
     """Publish what the composer sent, and return the id of the post; raises composer.ERRORS."""
     key = form_keys.effect_of(request)
     made = idempotency.made_by(me.pk, key, queries.is_there)
     if made is not None:
         return made
-    files = composer.chosen_files(request)
-    if values["kind"] == Kind.VIDEO:
-        kept = []
+    files, kept = composer.chosen_files(request), []
+    if values["kind"] != Kind.VIDEO:
+        composer.check_kept(request, items)
+        kept = [item.pk for item in items]
     # Before a picture is kept for nothing.
     actions.compose(images=len(kept) + len(files), **values)
     request_budgets.spend(request)
