@@ -52,6 +52,7 @@ class Matrix:
     state: str = "open"
     cells: Counter[str] = field(default_factory=Counter)
     proven: set[int] = field(default_factory=set)
+    spent: set[tuple[str, str, str]] = field(default_factory=set)
     nothing: dict[tuple[str, int], tuple[int, str]] = field(default_factory=dict)
     cold: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -297,7 +298,12 @@ class Matrix:
 
     def _is_spent(self, viewer: str, call: Call, is_api: bool) -> bool:
         """Return True for actions possible only once after a block: undoing an earlier action."""
-        return call.by == APART and is_api == (viewer == "both")
+        if call.by != APART:
+            return False
+        with self._lock:
+            done = (viewer, call.method, call.path) in self.spent
+            self.spent.add((viewer, call.method, call.path))
+        return done or is_api == (viewer == "both")
 
     def _make_anew(self) -> None:
         """Create posts and a comment of Hidden's that may be edited or deleted."""
