@@ -1,0 +1,110 @@
+"""Kept texts and pictures in doubtful cases: wrong clocks, two tabs, pictures that do not load."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from socialsite.tests import stacks
+from socialsite.tests.browser.test_composer import at_home, choose, picture, uploaded
+from socialsite.tests.browser.test_kept_texts import WORDS, composer, open_draft, send, stored
+
+pytestmark = pytest.mark.e2e
+
+THUMBS = re.compile(r"/media/.*\.(webp|jpe?g|png)$")
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    with stacks.browser() as found:
+        yield found
+
+
+def test_a_clock_that_is_slow_loses_no_words(site: str, browser: Browser) -> None:
+    page = at_home(browser, site, "doubt1")
+    page.add_init_script("const now = Date.now; Date.now = () => now() - 3600000;")
+    text = open_draft(page, "/")
+    text.fill(WORDS)
+    stored(page, 1)
+    page.reload()
+    expect(composer(page)).to_have_value(WORDS)
+    composer(page).fill("x" * 2001)  # refused: these words are kept too
+    page.get_by_test_id("save-draft").click()
+    expect(page.locator("#err-content")).to_be_visible()
+    stored(page, 1)
+    page.goto(page.url)
+    expect(composer(page)).to_have_value("x" * 2001)
+
+
+def test_a_draft_that_was_saved_elsewhere_is_shown(site: str, browser: Browser) -> None:
+    page = at_home(browser, site, "doubt2")
+    text = open_draft(page, "/")
+    text.fill("older words")
+    stored(page, 1)
+    elsewhere = browser.new_context(
+        base_url=site,
+        storage_state={
+            "cookies": page.context.storage_state()["cookies"],
+            "origins": [],
+        },
+    ).new_page()
+    elsewhere.goto(page.url)
+    composer(elsewhere).fill("newer words")
+    send(composer(elsewhere))
+    expect(elsewhere).to_have_url(re.compile("/drafts$"))
+    page.reload()
+    expect(composer(page)).to_have_value("newer words")
+    stored(page, 0)
+
+
+@pytest.mark.parametrize("end", ["published", "emptied"])
+def test_a_tab_removes_no_words_of_another(site: str, browser: Browser, end: str) -> None:
+    page = at_home(browser, site, f"doubt{end}")
+    other = page.context.new_page()
+    other.goto("/")
+    composer(page).fill("of the first tab")
+    stored(page, 1)
+    composer(other).fill(WORDS)
+    other.wait_for_timeout(500)
+    if end == "published":
+        page.get_by_test_id("publish").click()
+        expect(page.get_by_test_id("post").first).to_contain_text("of the first tab")
+    else:
+        composer(page).fill("")
+    page.wait_for_timeout(500)
+    other.reload()
+    expect(composer(other)).to_have_value(WORDS)
+
+
+def test_pictures_that_do_not_load_stay_until_the_person_removes_them(
+    site: str, browser: Browser
+) -> None:
+    page = at_home(browser, site, "doubt3")
+    choose(page, picture("a.jpg"))
+    uploaded(page, 1)
+    page.get_by_label("Describe this picture (a.jpg)").fill("A red one")
+    composer(page).fill("with a picture")
+    stored(page, 1)
+    page.wait_for_timeout(500)
+    for status, words in ((503, "could not be shown"), (404, "no longer stored")):
+        page.route(THUMBS, lambda route, code=status: route.fulfill(status=code))
+        page.reload()
+        alert = page.locator(".preview [role=alert]")
+        expect(alert).to_contain_text(words)
+        uploaded(page, 1)
+        expect(page.locator("input[name=images]")).not_to_be_focused()
+        page.unroute(THUMBS)
+        if status == 503:
+            alert.get_by_role("button", name="Try again").click()
+            expect(alert).to_have_count(0)
+            expect(page.locator(".preview img")).to_have_js_property("naturalWidth", 40)
+    # The post waits until the person removes it.
+    page.get_by_test_id("publish").click()
+    remove = alert.get_by_role("button", name="Remove this picture")
+    expect(remove).to_be_focused()
+    remove.click()
+    expect(page.locator(".preview")).to_have_count(0)
+    page.get_by_test_id("publish").click()
+    expect(page.get_by_test_id("post").first).to_contain_text("with a picture")
