@@ -1,8 +1,8 @@
 """Tokens in mailed links: signed, bound to a purpose, valid for one use.
 
 - A link that confirms an address names the account and the address. It is valid for a day, while
-  the address waits for its confirmation: until a link was used, another address was entered, or the
-  account was recovered.
+  the address waits for its confirmation, and void once the password changes: whoever knew the old
+  one may have entered the address. The account then shows it as waiting, and sends a new link.
 - A recovery link is Django's own token: void once the password or the address changes, or an hour
   has passed.
 - Every invalid link raises WrongLink.
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from django.contrib.auth.tokens import default_token_generator
 from django.core import signing
+from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.http import base36_to_int, int_to_base36
 
 from accounts.models import User
@@ -26,11 +27,12 @@ class EmailLink(NamedTuple):
 
     user_id: int
     address: str
+    password: str
 
 
 def for_email(user: User, address: str) -> str:
     """Return a token that confirms an address of an account."""
-    return signing.dumps([user.pk, address], salt=EMAIL_SALT)
+    return signing.dumps([user.pk, address, _password_of(user)], salt=EMAIL_SALT)
 
 
 def read_email(token: str) -> EmailLink:
@@ -51,8 +53,14 @@ def confirming(token: str) -> EmailLink:
 
 
 def fits(link: EmailLink, user: User) -> bool:
-    """Return whether the address of the link still waits for its confirmation."""
-    return user.is_active and link.address == user.email_waiting
+    """Return whether the address still waits, and the password is that of the link."""
+    same = constant_time_compare(link.password, _password_of(user))
+    return user.is_active and link.address == user.email_waiting and same
+
+
+def _password_of(user: User) -> str:
+    """Return what changes with the password, and tells nothing about it."""
+    return salted_hmac(EMAIL_SALT, user.password).hexdigest()[:32]
 
 
 def for_recovery(user: User) -> str:

@@ -73,9 +73,8 @@ def test_the_form_has_the_present_words_and_saves_others(
     browser: Client, me: User, make_post: Make
 ) -> None:
     post = make_post(me, "first <b>", kind="article", title="Title")
-    page = text_of(browser.get(f"/posts/{post.pk}"))
-    assert f'href="/posts/{post.pk}/edit"' in page
-    assert 'data-testid="edited"' not in page
+    assert f'href="/posts/{post.pk}/edit"' in text_of(browser.get(f"/posts/{post.pk}/menu"))
+    assert 'data-testid="edited"' not in text_of(browser.get(f"/posts/{post.pk}"))
     form = fields(text_of(browser.get(f"/posts/{post.pk}/edit")))
     assert form["content"] == "first &lt;b&gt;"
     assert (form["title"], form["version"]) == ("Title", "1")
@@ -177,7 +176,17 @@ def test_only_the_author_gets_the_form(browser: Client, make_user: Make, make_po
 def test_a_repost_without_words_has_no_form(browser: Client, me: User, make_post: Make) -> None:
     plain = actions.repost(me, make_post(me).pk)[0]
     text_of(browser.get(f"/posts/{plain.pk}/edit"), 403)
-    assert f"/posts/{plain.pk}/edit" not in text_of(browser.get(f"/posts/{plain.pk}"))
+    assert f"/posts/{plain.pk}/edit" not in text_of(browser.get(f"/posts/{plain.pk}/menu"))
+
+
+def test_the_form_of_a_quote_shows_the_post_in_it(
+    browser: Client, me: User, make_user: Make, make_post: Make
+) -> None:
+    shown = make_post(make_user(), "what is quoted")
+    quote = actions.repost(me, shown.pk, content="my words")[0]
+    assert "what is quoted" in text_of(browser.get(f"/posts/{quote.pk}/edit"))
+    actions.delete(shown.author, shown.pk)
+    assert "no longer available" in text_of(browser.get(f"/posts/{quote.pk}/edit"))
 
 
 def test_the_history_page_has_all_versions(browser: Client, me: User, make_post: Make) -> None:

@@ -155,10 +155,13 @@ def test_the_page_reports_without_javascript_and_loses_nothing_typed(me, things,
         assert (answer.status_code, answer["Location"]) == (303, f"{address}?sent")
         assert "Thank you" in browser.get(answer["Location"]).content.decode()
     assert {report.words for report in Report.objects.all()} == {"my words"}
-    page = browser.get(f"/posts/{things['post']}").content.decode()
-    assert f"/report/post/{things['post']}" in page
+    menu = browser.get(f"/posts/{things['post']}/menu").content.decode()
+    assert f"/report/post/{things['post']}" in menu
     assert f"/report/user/{author.pk}" in browser.get(f"/@{author.username}").content.decode()
-    assert f"/report/post/{things['post']}" not in browser_of(author).get("/").content.decode()
+    assert (
+        f"/report/post/{things['post']}"
+        not in browser_of(author).get(f"/posts/{things['post']}/menu").content.decode()
+    )
     for address in (f"/report/post/{12345}", "/report/message/1"):
         assert browser.get(address).status_code == 404
     assert "/login" in Client().get(f"/report/post/{things['post']}")["Location"]

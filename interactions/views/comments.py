@@ -153,7 +153,7 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
 def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
     """Ask whether to delete a comment; POST deletes it.
 
-    The others stay where they are: the page, its order, its loaded parts. htmx gets what is left of
+    The others stay where they are: the page, its order, its loaded pages. htmx gets what is left of
     the comment, or the section if that is empty now.
     """
     user = member(request)
@@ -168,6 +168,9 @@ def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
             return _page_without(request, comment, left)
         card = card_of(request, post_id)
         if not card["comment_count"]:
+            page = reverse("post", args=[post_id])
+            if (request.htmx.current_url_abs_path or page).partition("?")[0] != page:
+                return HttpResponseClientRedirect(f"{page}#comments")  # this page is gone
             return retarget(changed(request, post_id, sort_of(request)), "#comments")
         context = {"post": card, "comment": left, "sort": sort_of(request)}
         context["status"] = queries.comment_status(user, post_id)

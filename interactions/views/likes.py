@@ -70,16 +70,16 @@ def post_likes(request: PageRequest, post_id: str) -> HttpResponse:
 def comment_likes(request: PageRequest, comment_id: str) -> HttpResponse:
     """Show the people who like a comment."""
     ident = api.parse_id(comment_id)
-    way_back = reverse("comment_replies", args=[ident])
-    return _likers(request, SubjectType.COMMENT, ident, way_back)
+    subject_page = reverse("comment_replies", args=[ident])
+    return _likers(request, SubjectType.COMMENT, ident, subject_page)
 
 
 def _likers(
-    request: PageRequest, subj_type: SubjectType, ident: int, way_back: str
+    request: PageRequest, subj_type: SubjectType, ident: int, subject_page: str
 ) -> HttpResponse:
     cursor = api.page_params(request, default=PAGE_SIZE)[0]
     page = queries.likers(request.user, subj_type, ident, cursor, PAGE_SIZE)
-    context = {"people": page.items, "next": page.next, "way_back": way_back}
+    context = {"people": page.items, "next": page.next, "subject_page": subject_page}
     partial = request.htmx and cursor is not None
     name = "relations/_page.html" if partial else "interactions/likers.html"
     return render(request, name, context)

@@ -22,7 +22,7 @@ from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import see
-from socialsite.core.http import api
+from socialsite.core.http import api, return_addresses
 from socialsite.core.http.errors import Forbidden
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -103,11 +103,17 @@ def notifications_read(request: PageRequest) -> HttpResponse:
 def notifications_seen(request: PageRequest) -> HttpResponse:
     """Mark as read what a page without JavaScript shows, which loads this as a picture.
 
-    Only browsers without scripts load it, after they have shown the page. Other sites cannot: their
-    requests are not signed in (SameSite), and are refused here.
+    Only browsers without scripts load it, after they have shown the page. A link or a picture of
+    another site is refused: by the headers with which the browser says where a request comes from,
+    or without them by the referring page.
     """
     user = member(request)
-    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin":
+    headers = request.headers
+    if "Sec-Fetch-Site" in headers:
+        source = headers["Sec-Fetch-Site"], headers.get("Sec-Fetch-Dest", "image")
+        if source != ("same-origin", "image"):
+            raise Forbidden
+    elif not return_addresses.own(request, headers.get("Referer")):
         raise Forbidden
     until = api.parse_time(request.GET.get("until", ""), "until")
     ids = request.GET.get("ids", "").split(",")

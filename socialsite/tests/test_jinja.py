@@ -1,9 +1,12 @@
 """Rendered parts that the process caches equal freshly rendered ones, and reach no other reader."""
 
+import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.template import engines
 from django.test import Client
 from django.utils import translation
@@ -260,3 +263,14 @@ def test_a_cached_comment_equals_the_template_s(change) -> None:
             assert fragments.comment_items([comment], c) == made
         assert fragments.comment_item(comment, c) == made
         assert fragments._HIDDEN not in made
+
+
+def test_no_view_passes_a_name_that_the_base_template_sets() -> None:
+    """The base template would replace its value: Jinja gives blocks the variables of the base."""
+    root = Path(settings.BASE_DIR)
+    base = Path(root, "templates/base.html").read_text()
+    taken = set(re.findall(r"{%-? set (\w+)", base)) - {"user"}
+    for app in ("accounts", "feeds", "interactions", "relations"):
+        for path in root.glob(f"{app}/views*/**/*.py"):
+            passed = set(re.findall(r'"(\w+)":', path.read_text()))
+            assert passed & taken == set(), path

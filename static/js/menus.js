@@ -81,4 +81,7 @@ document.addEventListener("htmx:afterRequest", ({ detail: { elt, successful } })
   for (const author of document.querySelectorAll(".post .post-author")) {
     if (author.getAttribute("href") === gone) author.closest("article").remove();
   }
+  for (const link of document.querySelectorAll(".post-verb a")) {
+    if (link.getAttribute("href") === gone) link.closest(".post-verb").remove();
+  }
 });

@@ -272,15 +272,23 @@ def test_a_page_without_scripts_counts_as_read_when_its_picture_is_loaded(
     picture = html.partition('<noscript><img src="')[2].partition('"')[0].replace("&amp;", "&")
     actions.like(make_user(), POST, posts[2].pk)
     drain()
-    strange = browser.get(picture, headers={"Sec-Fetch-Site": "cross-site"})
-    assert strange.status_code == 403
+    for strange in (
+        {},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "image"},
+        {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "document"},
+        {"Referer": "https://elsewhere.example/"},
+    ):
+        assert browser.get(picture, headers=strange).status_code == 403
     assert browser.head(picture).status_code == 405
     assert badge(page(browser)) == "3"
-    assert browser.get(picture).status_code == 204
+    image = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "image"}
+    assert browser.get(picture, headers=image).status_code == 204
+    assert browser.get(picture, headers={"Referer": "http://testserver/"}).status_code == 204
     html = page(browser)
     assert badge(html) == "2"  # the one on the second page, and the one with a new like
     assert html.count("data-is-unread") == 1
     actions.read_notifications(me)
     assert "<noscript>" not in page(browser)
     for query in ("", "?until=x&ids=1", "?until=2026-01-01T00:00:00.000Z&ids=x"):
-        assert browser.get(f"/notifications/seen{query}").status_code == 400
+        seen = browser.get(f"/notifications/seen{query}", headers=image)
+        assert seen.status_code == 400
