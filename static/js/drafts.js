@@ -10,6 +10,7 @@ const DAYS = 30;
 const MOST = 40; // drafts of all people of this browser
 const LONGEST = 120_000; // characters of one draft
 const WAIT_MS = 250;
+const CLOCKS_MS = 300_000; // by which the clocks of browser and server may differ
 const CHOICES = ["radio", "checkbox"];
 
 const store = (act) => {
@@ -67,7 +68,7 @@ function save(form) {
   const key = keyOf(form);
   const pictures = [];
   form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
-  const text = JSON.stringify({ at: Date.now(), since: form.dataset.since, values: valuesOf(form), pictures });
+  const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
   if (!isWritten(form, pictures)) removeOf(form);
   else if (text.length <= LONGEST) {
     store((s) => s.setItem(key, text));
@@ -103,8 +104,8 @@ function restore(form) {
   }
   const kept = read(keyOf(form));
   if (!kept?.values) return;
-  // Saved on the server since then, maybe from elsewhere. The clocks of browser and server may differ.
-  if (form.dataset.since && kept.since && form.dataset.since !== kept.since) {
+  // Saved on the server long after that, maybe from elsewhere. In doubt the words are kept: clocks differ.
+  if (form.dataset.since && Date.parse(form.dataset.since) > kept.at + CLOCKS_MS) {
     remove(keyOf(form));
     return;
   }
