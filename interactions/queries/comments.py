@@ -162,6 +162,11 @@ def written(author: "User", made: Comment) -> CommentCard:
     return _hydrated(author.pk, [row], None, None)[0]
 
 
+def comment_is_there(comment_id: int) -> bool:
+    """Return True unless the comment is deleted."""
+    return Comment.objects.filter(pk=comment_id, deleted=False).exists()
+
+
 def visible_comment(viewer: "Viewer", comment_id: int) -> "tuple[Comment, Post]":
     """Return the rows of a comment, or tombstone, that the reader may see, and of its post.
 

@@ -39,3 +39,13 @@ def test_a_comment_a_reply_and_a_quote_are_written_once(
     assert Post.objects.filter(author=me).count() == 1
     browser.post(f"/posts/{post.pk}/comments", {"content": "hm", "once": "d"})
     assert Comment.objects.filter(author=me).count() == 3
+
+
+def test_a_comment_is_written_again_after_it_was_deleted(make_user: Make) -> None:
+    me = make_user()
+    post = feeds_actions.publish(me, content="x")
+    form = {"content": "hm", "once": "a"}
+    for _ in range(2):
+        assert browser_of(me).post(f"/posts/{post.pk}/comments", form).status_code == 303
+        actions.delete_comment(me, Comment.objects.filter(deleted=False).get().pk)
+    assert Comment.objects.filter(author=me).count() == 2

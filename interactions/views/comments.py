@@ -48,13 +48,16 @@ def comment_create(request: PageRequest, post_id: str) -> HttpResponse:
 def _commented(request: PageRequest, user: User, post_id: int, parent_id: int | None) -> int:
     """Write a comment and return its id; a form that arrives twice writes one."""
     key = form_keys.effect_of(request)
-    made = idempotency.made_by(user.pk, key)
+    made = idempotency.made_by(user.pk, key, queries.comment_is_there)
     if made is not None:
         return made
     request_budgets.spend(request)
     content = request.POST.get("content", "")
     return idempotency.once(
-        user.pk, key, lambda: actions.comment(user, post_id, content, parent_id).pk
+        user.pk,
+        key,
+        lambda: actions.comment(user, post_id, content, parent_id).pk,
+        queries.comment_is_there,
     )
 
 

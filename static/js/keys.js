@@ -16,7 +16,7 @@ function isOn() {
 }
 
 function posts() {
-  return [...document.querySelectorAll("article.post")];
+  return [...document.querySelectorAll("article.post:not([hidden])")];
 }
 
 /** The post that has the focus, or else undefined. */

@@ -67,6 +67,8 @@ document.addEventListener("click", (event) => {
   if (panel && !panel.contains(event.target) && !event.target.closest("dialog")) close();
 });
 
+document.addEventListener("deletion", (event) => event.defaultPrevented && close()); // it waits (undo.js)
+
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && panel && !document.querySelector("dialog[open]")) close(true);
 });

@@ -14,7 +14,8 @@ function toast(text) {
   close.setAttribute("aria-label", toasts.dataset.close);
   close.addEventListener("click", () => box.remove());
   box.append(words, close);
-  toasts.replaceChildren(box);
+  toasts.querySelector(".toast:not(.toast-undo)")?.remove();
+  toasts.append(box);
   setTimeout(() => box.remove(), TOAST_MS);
 }
 
@@ -84,11 +85,16 @@ function ask({ confirm, confirmMore, confirmYes }, onYes) {
   dialog.showModal();
 }
 
+/** Do what was asked for, unless it waits for an undo (undo.js). */
+function doAsked(link, act) {
+  if (link.dispatchEvent(new CustomEvent("deletion", { bubbles: true, cancelable: true }))) act();
+}
+
 document.addEventListener("htmx:confirm", (event) => {
-  const { dataset } = event.detail.elt;
-  if (!dataset?.confirm) return;
+  const { elt, issueRequest } = event.detail;
+  if (!elt.dataset?.confirm) return;
   event.preventDefault();
-  ask(dataset, () => event.detail.issueRequest(true));
+  ask(elt.dataset, () => doAsked(elt, () => issueRequest(true)));
 });
 
 // A link to a page that asks: the dialog asks instead.
@@ -96,11 +102,11 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-confirm]");
   if (!link || link.hasAttribute("hx-post") || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  ask(link.dataset, () => {
-    const acts = document.getElementById("acts");
+  const acts = document.getElementById("acts");
+  ask(link.dataset, () => doAsked(link, () => {
     acts.action = link.href;
     acts.submit();
-  });
+  }));
 });
 
 // What is deleted takes the focus along: it moves on to what is beside it.
@@ -113,9 +119,6 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     if (!near.isConnected || document.activeElement !== document.body) return;
     (near.querySelector("a[href]") || near).focus();
   });
-});
-document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, successful } }) => {
-  if (successful && requestConfig.elt.localName === "a" && requestConfig.elt.dataset.confirm) toast(toasts.dataset.deleted);
 });
 
 let confirmed = null; // the button or form that sends after a yes

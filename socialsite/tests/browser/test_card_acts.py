@@ -11,6 +11,7 @@ from socialsite.tests import stacks
 pytestmark = pytest.mark.e2e
 
 PASSWORD = "right.pass1"
+UNDO_MS = 20_000  # a deletion waits five seconds for an undo
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_posts_are_liked_kept_reposted_and_deleted(
             dialog.get_by_role("button", name="Delete").click()
         else:
             page.get_by_test_id("confirm-delete").click()
-        expect(page.get_by_test_id("post").filter(has_text=text)).to_have_count(0)
+        expect(page.get_by_test_id("post").filter(has_text=text)).to_have_count(0, timeout=UNDO_MS)
         if script and text == "second words":
             expect(page.locator("#toasts")).to_contain_text("Deleted.")
             expect(page.locator("article:focus-within")).to_contain_text("first words")
@@ -173,7 +174,7 @@ def test_comments_are_liked_answered_pinned_and_deleted(
         dialog.get_by_role("button", name="Delete").click()
     else:
         page.get_by_test_id("confirm-delete").click()
-    expect(comment.get_by_text("This comment was deleted.")).to_be_visible()
+    expect(comment.get_by_text("This comment was deleted.")).to_be_visible(timeout=UNDO_MS)
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])

@@ -86,7 +86,8 @@ def test_scripts_neither_evaluate_texts_nor_write_markup_nor_store_secrets() -> 
         assert re.findall(bad, text) == [], path.name
         assert "document.cookie" not in text, path.name
         kept |= {first or second for first, second in re.findall(stored, text)}
-    # The theme, whether keys are on, the sign-out reason, texts that are not accepted: no more.
+    # The theme, whether keys are on, the sign-out reason, texts that are not accepted yet,
+    # deletions that wait: no more.
     assert kept == {'"theme"', '"keys"', '"notice"', "key"}
 
 
