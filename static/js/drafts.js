@@ -10,6 +10,7 @@ const DAYS = 30;
 const MOST = 40; // drafts of all people of this browser
 const LONGEST = 120_000; // characters of one draft
 const WAIT_MS = 250;
+const CLOCKS_MS = 300_000; // by which the clocks of browser and server may differ
 const CHOICES = ["radio", "checkbox"];
 
 const store = (act) => {
@@ -29,6 +30,11 @@ const parsed = (text) => {
 const keys = () => store((s) => Object.keys(s).filter((key) => key.startsWith(DRAFT))) || [];
 const read = (key) => parsed(store((s) => s.getItem(key)));
 const remove = (key) => store((s) => s.removeItem(key));
+/** Remove the draft of this form; one that another tab wrote has another key. */
+const removeOf = (form) => {
+  const key = keyOf(form);
+  if (read(key)?.values?.once?.includes(form.elements.once?.value) ?? true) remove(key);
+};
 
 /** The place of a form: its address, and for a reply the comment. */
 const keyOf = (form) => `${MINE}${form.getAttribute("action")}#${form.elements.parent?.value || ""}`;
@@ -63,7 +69,7 @@ function save(form) {
   const pictures = [];
   form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
   const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
-  if (!isWritten(form, pictures)) remove(key);
+  if (!isWritten(form, pictures)) removeOf(form);
   else if (text.length <= LONGEST) {
     store((s) => s.setItem(key, text));
     tidy();
@@ -84,7 +90,7 @@ function tidy() {
 function forget(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
-  remove(keyOf(form));
+  removeOf(form);
 }
 
 const restored = new WeakSet();
@@ -98,8 +104,8 @@ function restore(form) {
   }
   const kept = read(keyOf(form));
   if (!kept?.values) return;
-  // Saved on the server since then, maybe from elsewhere.
-  if (form.dataset.since && Date.parse(form.dataset.since) > kept.at) {
+  // Saved on the server long after that, maybe from elsewhere. In doubt the words are kept: clocks differ.
+  if (form.dataset.since && Date.parse(form.dataset.since) > kept.at + CLOCKS_MS) {
     remove(keyOf(form));
     return;
   }

@@ -5,7 +5,7 @@ const form = document.querySelector("[data-composer]");
 if (form) start();
 
 function start() {
-  const { maxImages, maxAlt, altLabel, removeLabel, forwardLabel, retryLabel, tooMany, tooLarge, notPicture } = form.dataset;
+  const { maxImages, maxAlt, altLabel, removeLabel, forwardLabel, retryLabel, gone, unseen, tooMany, tooLarge, notPicture } = form.dataset;
   const input = form.elements.images;
   const previews = form.querySelector("[data-previews]");
   const toasts = document.getElementById("toasts").dataset;
@@ -16,6 +16,7 @@ function start() {
   const SIDE = 2048; // of what the site keeps
   const THUMB = 256;
   const QUALITY = 0.9;
+  const NOT_FOUND = 404;
 
   let entries = [];
   let queue = Promise.resolve();
@@ -61,7 +62,7 @@ function start() {
     );
     if (!file) {
       shown.alt = "";
-      shown.addEventListener("error", () => drop(entry)); // the site no longer has it
+      shown.addEventListener("error", () => missing(entry, shown));
       shown.src = thumb;
     } else draw(shown, file);
     box.append(shown, acts, words, kept);
@@ -69,6 +70,22 @@ function start() {
     previews.append(box);
     if (id) named(entry);
     else upload(entry);
+  }
+
+  /** Say why a stored picture is not shown; only the person removes it. */
+  async function missing(entry, image) {
+    let status = 0;
+    try {
+      ({ status } = await fetch(entry.thumb, { method: "HEAD", cache: "no-store" }));
+    } catch {
+      // no connection
+    }
+    if (!entries.includes(entry)) return;
+    const isGone = status === NOT_FOUND;
+    const act = isGone ? () => drop(entry) : () => (image.src = entry.thumb);
+    const note = noted(entry, isGone ? gone : unseen, isGone ? removeLabel : retryLabel, act);
+    if (isGone) note.dataset.failed = ""; // the post waits for the person's decision
+    changed();
   }
 
   function named({ id, words, kept }) {
@@ -177,19 +194,24 @@ function start() {
   }
 
   function failed(entry, words) {
+    noted(entry, `${entry.file.name}: ${words}`, retryLabel, () => upload(entry)).dataset.failed = "";
+  }
+
+  /** Show words about a picture, and a button which ends them. */
+  function noted(entry, words, label, act) {
     const note = document.createElement("p");
     note.className = "errors";
     note.setAttribute("role", "alert");
-    note.dataset.failed = "";
-    const again = document.createElement("button");
-    again.type = "button";
-    again.textContent = retryLabel;
-    again.addEventListener("click", () => {
+    const pressed = document.createElement("button");
+    pressed.type = "button";
+    pressed.textContent = label;
+    pressed.addEventListener("click", () => {
       note.remove();
-      upload(entry);
+      act();
     });
-    note.append(`${entry.file.name}: ${words} `, again);
+    note.append(`${words} `, pressed);
     entry.box.append(note);
+    return note;
   }
 
   // --- choosing ---
