@@ -93,6 +93,8 @@ def test_an_undone_post_is_where_it_was_and_nothing_is_sent(
     delete_post(page, post)
     expect(card(page, post)).to_be_hidden()
     expect(page.locator("#toasts[role=status]")).to_contain_text("Deleting…Undo")
+    colour = page.locator(".toast").evaluate("toast => getComputedStyle(toast).color")
+    expect(page.locator(".toast button").first).to_have_css("color", colour)
     expect(page.locator("article:focus-within")).to_contain_text("words 0")
     assert page.evaluate(f"{NOTES}.length") == 1
     if by == "button":
