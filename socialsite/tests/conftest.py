@@ -15,11 +15,15 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield running
 
 
-@pytest.fixture(scope="package", params=["full", "embedded"])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="package")
+def embedded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the site in one process; for what no service makes a difference to."""
+    with stacks.embedded(tmp_path_factory.mktemp("embedded")) as url:
+        yield url
+
+
+@pytest.fixture(scope="package", params=["stack", "embedded_site"], ids=["full", "embedded"])
+def site(request: pytest.FixtureRequest) -> str:
     """The address of a running site; each test signs up new people."""
-    if request.param == "full":
-        yield request.getfixturevalue("stack").url
-    else:
-        with stacks.embedded(tmp_path_factory.mktemp("embedded")) as url:
-            yield url
+    found = request.getfixturevalue(request.param)
+    return found if isinstance(found, str) else found.url

@@ -16,6 +16,12 @@ THUMBS = re.compile(r"/media/.*\.(webp|jpe?g|png)$")
 
 
 @pytest.fixture
+def site(embedded_site: str) -> str:
+    """The site in one process: all of it is in the browser."""
+    return embedded_site
+
+
+@pytest.fixture
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     with stacks.browser() as found:

@@ -17,6 +17,12 @@ WORDS = "typed with care 用心写的"
 
 
 @pytest.fixture
+def site(embedded_site: str) -> str:
+    """The site in one process: all of it is in the browser."""
+    return embedded_site
+
+
+@pytest.fixture
 def browser() -> Iterator[Browser]:
     """Debian's Chromium."""
     with stacks.browser() as found:

@@ -19,6 +19,12 @@ LATER_MS = 1500  # longer than the page needs to do at once what it does not put
 HOUR_MS = 3_600_000
 
 
+@pytest.fixture
+def site(embedded_site: str) -> str:
+    """The site in one process: all of it is in the browser."""
+    return embedded_site
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with stacks.browser() as found:
