@@ -130,7 +130,7 @@ def test_a_post_is_deleted_and_written_again(site: str, browser: Browser, script
     page = sign_up(browser, site, f"again{'js' if script else 'plain'}", script=script)
     post = page.get_by_test_id("post").filter(has_text="first words")
     post.get_by_label("Post menu").click()
-    post.get_by_test_id("rewrite-post").press("Enter")
+    page.get_by_test_id("rewrite-post").press("Enter")
     if script:
         dialog = page.get_by_role("dialog", name="Delete this post and write it again?")
         dialog.get_by_role("button", name="Delete").click()

@@ -420,6 +420,9 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "socialsite/demo/people.py": OURS,
     "socialsite/demo/words.py": OURS,
     "socialsite/env.py": OURS,
-    "socialsite/pages/jinja.py": OURS,
+    **dict.fromkeys(
+        ("socialsite/pages/jinja.py", "socialsite/pages/fragments.py", "socialsite/pages/times.py"),
+        OURS,
+    ),
     "socialsite/settings.py": OURS,
 }
