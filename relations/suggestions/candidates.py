@@ -22,6 +22,8 @@ FRESH_MS = timedelta(days=1) // timedelta(milliseconds=1)
 HALF_LIFE_DAYS = 30
 # The list of the whole site: the people with the most followers.
 SITE = 0
+# A shorter list of the site is that of a young site: it costs little, and grows by the hour.
+YOUNG = 20
 # People refreshed in one go.
 STEP = 100
 
@@ -31,11 +33,11 @@ def of(user_id: int) -> list[int]:
     kept = SuggestionList.objects.filter(user_id=user_id).first()
     if kept is None or kept.computed_at <= db.now_ms() - FRESH_MS:
         return refresh(user_id)
-    if kept.candidates:
+    if len(kept.candidates) >= (YOUNG if user_id == SITE else 1):
         return list(kept.candidates)
-    # An empty list costs little to compute, and fills with the person's first follows.
+    # Such a list costs little to compute, and fills with the first follows.
     found = _compute(user_id)
-    return _store(user_id, found) if found else found
+    return found if found == kept.candidates else _store(user_id, found)
 
 
 def refresh(user_id: int) -> list[int]:

@@ -168,6 +168,19 @@ def test_first_follows_show_at_once(people: list[User]) -> None:
     assert suggested(me) == [x.pk]
 
 
+def test_a_young_site_shows_whom_many_follow_at_once(
+    people: list[User], make_user: Make, drain: Callable[[], None]
+) -> None:
+    _me, a, b, *_ = people
+    reader = make_user()
+    follow(b, a)
+    drain()
+    assert suggested(reader) == [a.pk]
+    follow(a, b)
+    drain()
+    assert set(suggested(reader)) == {a.pk, b.pk}
+
+
 def test_reading_an_empty_list_again_writes_nothing(people: list[User]) -> None:
     assert suggested(people[0]) == []
     with CaptureQueriesContext(connection) as found:
