@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import Browser
 
-from socialsite.tests import stacks
 from socialsite.tests.browser import accessibility
 from socialsite.tests.browser.catalogue import LOOKS, VIEWS, Catalogue, Look, demo_site
 
@@ -15,8 +15,8 @@ NOT_OURS = ("api", "admin", "admin-people")
 
 
 @pytest.fixture(scope="module")
-def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalogue]:
-    with demo_site(tmp_path_factory.mktemp("demo"), 30, 60) as site, stacks.browser() as browser:
+def catalogue(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator[Catalogue]:
+    with demo_site(tmp_path_factory.mktemp("demo"), 30, 60) as site:
         yield Catalogue(site, browser)
 
 

@@ -1,24 +1,14 @@
 """The buttons of cards and comments in a real browser, with and without JavaScript."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-
-from socialsite.tests import stacks
 
 pytestmark = pytest.mark.e2e
 
 PASSWORD = "right.pass1"
 UNDO_MS = 20_000  # a deletion waits five seconds for an undo
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def sign_up(browser: Browser, site: str, name: str, *, script: bool) -> Page:

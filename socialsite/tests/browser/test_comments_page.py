@@ -1,7 +1,5 @@
 """A deleted comment leaves the others where they are, with and without scripts."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -11,12 +9,6 @@ from socialsite.tests.browser.kicking import Member
 pytestmark = pytest.mark.e2e
 
 COMMENTS = 24
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
 
 
 def order(page: Page) -> list[str]:

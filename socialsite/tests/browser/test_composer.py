@@ -2,13 +2,11 @@
 
 import io
 import re
-from collections.abc import Iterator
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.browser.test_kept_texts import composer, stored
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 
@@ -21,13 +19,6 @@ MEDIA = "**/api/v1/media"
 def site(embedded_site: str) -> str:
     """The site in one process: all of it is in the browser."""
     return embedded_site
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def at_home(browser: Browser, site: str, name: str) -> Page:

@@ -1,25 +1,16 @@
 """The pictures of a profile, turned and moved in a real browser before they are sent."""
 
 import io
-from collections.abc import Iterator
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.browser.test_story import newcomer
 
 pytestmark = pytest.mark.e2e
 
 RED, BLUE = (220, 20, 20), (20, 20, 220)
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def halves() -> FilePayload:

@@ -1,7 +1,6 @@
 """The first visit of a person, from the front page to the first answer, without a dead end."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -12,13 +11,6 @@ from socialsite.tests.browser.test_composer import choose, picture, uploaded
 from socialsite.tests.browser.test_story import PASSWORD
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def test_the_first_visit_leads_to_an_answer(stack: Stack, browser: Browser) -> None:

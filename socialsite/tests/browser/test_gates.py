@@ -17,12 +17,6 @@ PHONE: Any = {"width": 390, "height": 760}
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with stacks.embedded(tmp_path_factory.mktemp("gates")) as found:
         yield found

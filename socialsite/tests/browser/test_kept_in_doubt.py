@@ -1,12 +1,11 @@
 """Kept texts and pictures in doubtful cases: wrong clocks, two tabs, pictures that do not load."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.browser.test_composer import at_home, choose, picture, uploaded
 from socialsite.tests.browser.test_kept_texts import WORDS, composer, open_draft, stored
 
@@ -19,13 +18,6 @@ THUMBS = re.compile(r"/media/.*\.(webp|jpe?g|png)$")
 def site(embedded_site: str) -> str:
     """The site in one process: all of it is in the browser."""
     return embedded_site
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def test_a_clock_that_is_slow_loses_no_words(site: str, browser: Browser) -> None:

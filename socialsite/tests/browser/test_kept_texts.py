@@ -2,12 +2,11 @@
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, Error, Locator, Page, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 
 pytestmark = pytest.mark.e2e
@@ -20,13 +19,6 @@ WORDS = "typed with care 用心写的"
 def site(embedded_site: str) -> str:
     """The site in one process: all of it is in the browser."""
     return embedded_site
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def stored(page: Page, number: int) -> None:
@@ -149,6 +141,7 @@ def test_refusals_and_losses_keep_the_text_of_every_form(
     page.context.set_offline(False)
     text = FORMS[form](page, post)
     expect(text).to_have_value(WORDS)
+    page.wait_for_load_state("networkidle")  # no answer on its way brings the cookie back
     page.context.clear_cookies(name="csrf")
     with page.expect_response(lambda answer: answer.request.method == "POST") as refused:
         send(text)

@@ -33,12 +33,6 @@ TRIALS = 6
 TRIALS_EMBEDDED = 3
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
-
-
 def notice_of(page: Page) -> str:
     return page.locator("#notice").inner_text()
 

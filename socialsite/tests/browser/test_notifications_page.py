@@ -1,7 +1,5 @@
 """Notifications count as read when somebody saw them: after a moment on the screen."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
@@ -12,12 +10,6 @@ pytestmark = pytest.mark.e2e
 
 POSTS = 14
 UNSEEN = "Object.defineProperty(document, 'hasFocus', {value: () => window.isLookedAt})"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
 
 
 def badge(page: Page) -> Locator:

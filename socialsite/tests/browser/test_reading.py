@@ -17,12 +17,6 @@ PIXELS = 3
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site in one process that lets a person write as much as these tests need."""
     with stacks.embedded(tmp_path_factory.mktemp("reading"), BUDGET_PUBLISH="0") as url:

@@ -1,7 +1,6 @@
 """Following and blocking in a real browser, with and without JavaScript."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -11,13 +10,6 @@ from socialsite.tests import stacks
 pytestmark = pytest.mark.e2e
 
 PASSWORD = "right.pass1"
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def sign_up(

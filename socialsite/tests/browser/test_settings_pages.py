@@ -1,6 +1,5 @@
 """The tabs of the settings on a phone: all of them are in view, and no word is cut."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,6 @@ CUT = """all => all.filter((tab) => {
   const isCut = tab.scrollWidth > tab.clientWidth || box.left < 0 || box.right > innerWidth;
   return isCut || box.bottom > innerHeight || box.height > 60;
 }).map((tab) => tab.textContent)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])

@@ -1,7 +1,5 @@
 """The main job, end to end, in a real browser: on the full stack and on the embedded mode."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -10,13 +8,6 @@ from socialsite.tests import stacks
 pytestmark = pytest.mark.e2e
 
 PASSWORD = "right.pass1"
-
-
-@pytest.fixture
-def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
-        yield found
 
 
 def newcomer(browser: Browser, site: str, username: str, nickname: str) -> Page:

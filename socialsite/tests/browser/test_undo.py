@@ -3,7 +3,7 @@
 import contextlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
@@ -23,12 +23,6 @@ HOUR_MS = 3_600_000
 def site(embedded_site: str) -> str:
     """The site in one process: all of it is in the browser."""
     return embedded_site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with stacks.browser() as found:
-        yield found
 
 
 class Person:
