@@ -2,7 +2,7 @@
 
 One address waits at a time. A link is compared with it under the lock of the account, so a link is
 used once, and the link of an address that was replaced or dropped is void. A changed password
-leaves the address waiting; a recovery drops it.
+leaves the address waiting and voids its links, so a new one is needed; a recovery drops it.
 """
 
 from django.utils.translation import get_language

@@ -163,7 +163,7 @@ def _new_row(owner: int, key: str, fingerprint: str) -> IdempotencyKey:
 
 
 def _stored(owner: int, key: str, fingerprint: str) -> IdempotencyKey | None:
-    row = IdempotencyKey.objects.filter(user_id=owner, key=key).first()
+    row = _row_of(owner, key)
     if row is not None and row.fingerprint != fingerprint:
         raise IdempotencyConflict
     return row
