@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.views import drafts, menu, pages, welcome
+from feeds.views import drafts, embed, menu, pages, welcome
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -14,6 +14,8 @@ urlpatterns = [
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
     path("posts/<str:post_id>/menu", menu.post_menu, name="post_menu"),
+    path("posts/<str:post_id>/embed", embed.post_embed, name="post_embed"),
+    path("posts/<str:post_id>/embed/code", embed.post_embed_code, name="post_embed_code"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
     path("posts/<str:post_id>/rewrite", pages.post_rewrite, name="post_rewrite"),
     path("welcome", welcome.welcome, name="welcome"),

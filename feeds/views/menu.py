@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.tokens.requests import PageRequest
 from feeds import queries
-from feeds.models import Kind
+from feeds.models import Kind, Visibility
 from relations import queries as relations_queries
 from socialsite.core.http import api, return_addresses
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -27,6 +27,7 @@ def post_menu(request: PageRequest, post_id: str) -> HttpResponse:
         "post": card,
         "follows": relation in ("FOLLOWING", "BI_FOLLOWING"),
         "can_edit": card["mine"] and (card["kind"] != Kind.REPOST or bool(card["content"])),
+        "can_embed": card["visibility"] == Visibility.PUBLIC,
         "address": request.build_absolute_uri(page),
         "on_own_page": return_addresses.own_path(request, request.htmx.current_url) == page,
     }

@@ -88,18 +88,20 @@ def gettext(text: str) -> str:
     return translated(get_language(), text)
 
 
-def linked(text: str) -> str:
+def linked(text: str, away: bool = False) -> str:
     """Return a text in which addresses and `@username` are links, safe to show.
 
-    The result is cached by the text, so a page that is rendered again does not parse it again.
+    With `away` the links of people open in a new tab too, as all other links do. The result is
+    cached by the text, so a page that is rendered again does not parse it again.
     """
-    return text if is_plain(text) else _linked(text)[1]
+    return text if is_plain(text) else _linked(text, away)[1]
 
 
 @cached(LRUCache(LINKED_BYTES, getsizeof=itemgetter(0)), lock=Lock())
-def _linked(text: str) -> tuple[int, Markup]:
+def _linked(text: str, away: bool) -> tuple[int, Markup]:
     """Return the size in bytes of the cache entry, and the text with its links."""
     profile = url("profile", "_").removesuffix("_")
+    person = Markup('class="mention" target="_blank" rel="noopener"' if away else 'class="mention"')  # noqa: S704
     made: list[str] = []
     end = 0
     for start, stop, kind in spans(text):
@@ -107,7 +109,7 @@ def _linked(text: str) -> tuple[int, Markup]:
         shown, end = escape(text[start:stop]), stop
         match kind:
             case Kind.NAME:
-                made.append(f'<a class="mention" href="{profile}{shown[1:]}">{shown}</a>')
+                made.append(f'<a {person} href="{profile}{shown[1:]}">{shown}</a>')
             case Kind.MAIL:
                 made.append(f'<a href="mailto:{shown}">{shown}</a>')
             case _:

@@ -12,26 +12,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
-from socialsite.core.http import api, body_limits, errors
+from socialsite.core.http import api, body_limits, content_policy, errors
 from socialsite.core.runtime import memory
 from socialsite.pages.views import error_answer
 
 Next = Callable[[HttpRequest], HttpResponseBase]
 
-CSP = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "font-src 'self'",
-        "connect-src 'self'",
-        "manifest-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    ]
-)
 CHARSETS = ("utf-8", "utf8", "us-ascii")
 API_FILE = 'attachment; filename="api.json"'
 # Above this body size memory is given back afterwards.
@@ -103,7 +89,7 @@ class SecurityHeaders:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Add the headers that the view did not set."""
         response = self.get_response(request)
-        response.headers.setdefault("Content-Security-Policy", CSP)
+        response.headers.setdefault("Content-Security-Policy", content_policy.PAGE)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS)
         if not request.path.startswith(settings.STATIC_URL):
             response.headers.setdefault("Cache-Control", "no-store")

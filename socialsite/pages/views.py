@@ -20,6 +20,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from socialsite.core.http import api, errors, return_addresses
+from socialsite.pages.embeds import is_embed
 
 # Fields in which people write.
 WORDS = ("title", "content", "words")
@@ -45,6 +46,8 @@ def error_answer(request: HttpRequest, error: errors.AppError) -> HttpResponseBa
 
 def _error_page(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
     """Render an error page; redirect a user who must log in."""
+    if is_embed(request):
+        return _small(request, error)
     if error.status == 401 and request.method == "GET" and not getattr(request, "htmx", False):
         return HttpResponseRedirect(
             return_addresses.leading_back(reverse("login"), request.get_full_path())
@@ -72,6 +75,14 @@ def _rendered(request: HttpRequest, error: errors.AppError, *, bare: bool) -> Ht
         "words": _words(request),
     }
     return api.add_headers(render(request, "error.html", context, status=error.status), error)
+
+
+def _small(request: HttpRequest, error: errors.AppError) -> HttpResponseBase:
+    """Return the page in the frame of another site; it uses neither the database nor Redis."""
+    is_gone = error.status == 404
+    title = _("This post is not available") if is_gone else _title(error.status)
+    context = {"title": title, "detail": "" if is_gone else error.detail}
+    return api.add_headers(render(request, "embed_error.html", context, status=error.status), error)
 
 
 def _words(request: HttpRequest) -> str:

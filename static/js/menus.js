@@ -33,12 +33,15 @@ function open(link) {
   });
 }
 
-async function copy(link) {
+/** Copy a link, or the text of the field that a button names. */
+async function copy(pressed) {
+  const field = document.getElementById(pressed.dataset.copy);
   try {
-    await navigator.clipboard.writeText(link.href);
-    say(link.dataset.copied);
+    await navigator.clipboard.writeText(field ? field.value : pressed.href);
+    say(pressed.dataset.copied);
   } catch {
-    location.assign(link.href); // the browser forbids it: the address bar has the link then
+    if (field) field.select(); // the browser forbids it, or has no clipboard: the person copies
+    else location.assign(pressed.href); // the address bar has the link then
   }
 }
 
@@ -52,7 +55,7 @@ document.addEventListener("click", (event) => {
     return;
   }
   const copied = event.target.closest("[data-copied]");
-  if (copied && navigator.clipboard) {
+  if (copied && (navigator.clipboard || copied.dataset.copy)) {
     event.preventDefault();
     copy(copied);
     close(true);

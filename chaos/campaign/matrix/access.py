@@ -28,6 +28,7 @@ from socialsite.tests.blocks.block_matrix import (
     Alike,
     Call,
     Of,
+    Public,
     Shows,
 )
 
@@ -68,9 +69,9 @@ class Matrix:
             return BEFORE[viewer]
         return VIEWERS[viewer]
 
-    def hidden_from(self, viewer: str, names: Iterable[str] = ()) -> dict[str, str]:
-        """Return the marks that a viewer must not find; from `names` only Hidden's."""
-        marks, role = self.world.marks, self.role(viewer)
+    def hidden_from(self, role: str, names: Iterable[str] = ()) -> dict[str, str]:
+        """Return the marks that viewers of a role must not find; from `names` only Hidden's."""
+        marks = self.world.marks
         if self.state == "deleted":
             gone = {name: marks[name] for name in ("post", "private", "private_picture")}
         else:
@@ -121,11 +122,13 @@ class Matrix:
         viewer: str,
         request: Request,
         answer: Answer,
-        names: Iterable[str] = (),
+        calls: Sequence[Call] = (),
     ) -> None:
-        """Search a response for marks that this viewer must not find."""
+        """Search a response to any of these calls for marks that this viewer must not find."""
         said, given = answer.everything, request.given
-        hidden = self.hidden_from(viewer, names)
+        is_public = any(isinstance(call, Public) for call in calls)
+        role = "anonymous" if is_public else self.role(viewer)
+        hidden = self.hidden_from(role, [name for call in calls for name in call.names])
         found = [n for n, mark in hidden.items() if mark in said and mark not in given]
         if not (viewer == "third" and OWN_LIST.match(request.path)):
             found += [mark for mark in self.world.never if mark in said and mark not in given]
@@ -149,7 +152,7 @@ class Matrix:
         """Make one call, and compare its response with the table."""
         request, role = self.request(viewer, call, is_api), self.role(viewer)
         answer = self.send(client, viewer, request)
-        self.look(client, viewer, request, answer, call.names)
+        self.look(client, viewer, request, answer, [call])
         if self.state == "deleted":
             return
         if self.state == "open" and call.names:
@@ -159,12 +162,13 @@ class Matrix:
         elif self._signed_out(role, call, is_api):
             if answer.accepted or (is_api and answer.status != 401):
                 self.leak(viewer, request, f"{answer.status} without a sign-in")
-        elif self._refused(role, call):
+        elif self._refused("anonymous" if isinstance(call, Public) else role, call):
             self._compare(client, viewer, call, is_api, request, answer)
 
     def _prove(self, viewer: str, call: Call, request: Request, answer: Answer) -> None:
         """Check that allowed marks are found: a response without any mark proves nothing."""
-        hidden, marks = self.hidden_from(viewer, call.names), self.world.marks
+        role = "anonymous" if isinstance(call, Public) else self.role(viewer)
+        hidden, marks = self.hidden_from(role, call.names), self.world.marks
         wanted = {
             name: marks.get(name) or self.world.filled(name, viewer)
             for name in call.sees

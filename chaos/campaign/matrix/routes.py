@@ -133,9 +133,7 @@ class Routes:
         if staff and path.startswith("/admin/"):
             return
         table = MATRIX.get(address.removeprefix(V1), []) if is_api else PAGES.get(address, [])
-        matrix.look(
-            client, viewer, request, answer, [name for call in table for name in call.names]
-        )
+        matrix.look(client, viewer, request, answer, table)
         of_no_person = NOBODY.get(address) == "of no person" or OPEN.match(address)
         if answer.accepted and method in MUTATING and role in OUT and not of_no_person:
             matrix.leak(viewer, request, f"{answer.status} without a sign-in")

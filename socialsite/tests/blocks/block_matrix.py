@@ -8,6 +8,8 @@ is
   find a word, a name or an id that is not for them.
 - `Of`: an object of Hidden's. A reader without access gets exactly the response for an object that
   does not exist. Calls that change something are made by those who must be refused, and undone.
+- `Public`: an object of Hidden's on a page that reads no session, so that other sites can show it.
+  Everybody, also somebody blocked by Hidden, gets exactly the response that a guest gets.
 - `Alike`: actions on people that are allowed in any case (block, by name). Somebody blocked by
   Hidden gets exactly the response for an unknown name, whatever it is.
 - `Free`: removal of one's own actions (a like), undone afterwards; the response may show only what
@@ -72,6 +74,10 @@ class Shows(Call):
 
 class Of(Call):
     """An object of Hidden's."""
+
+
+class Public(Of):
+    """An object of Hidden's on a page that reads no session: everybody gets what a guest gets."""
 
 
 class Alike(Call):
@@ -328,6 +334,13 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "posts/{post_id}/menu", sees=("post", "nickname"), by=ALL),
         Of("get", "posts/{post_id}/menu", sees=("username",), by=MEMBERS, htmx=True),
         Of("get", "posts/{private_id}/menu", sees=("private",), private=True),
+    ],
+    "posts/<str:post_id>/embed": [
+        Public("get", "posts/{post_id}/embed", sees=("post", "nickname"), by=READERS),
+        Public("get", "posts/{private_id}/embed", sees=("private",), private=True),
+    ],
+    "posts/<str:post_id>/embed/code": [
+        Of("get", "posts/{post_id}/embed/code", sees=("nickname",), by=ALL),
     ],
     "posts/<str:post_id>/delete": [
         Of("get", "posts/{post_id}/delete", sees=("post",), by=OWNER),

@@ -40,6 +40,7 @@ from socialsite.tests.blocks.block_matrix import (
     Call,
     Free,
     Of,
+    Public,
     Shows,
     Told,
 )
@@ -187,19 +188,22 @@ class Walk:
             self.wrong.append(f"{where}: {status}")
         # Texts of the address or the body were known before.
         given = self.world.filled(f"{call.path} {' '.join(call.data.values())}", reader)
-        hidden = self._hidden_from(reader, call)
+        role = "anonymous" if isinstance(call, Public) else reader
+        hidden = self._hidden_from(role, call)
         found = [
             name for name, mark in hidden.items() if mark and mark not in given and mark in text
         ]
         found += [mark for mark in self.world.never if mark in text]
         if found:
             self.wrong.append(f"{where}: shows {found}")
+        if isinstance(call, Public) and text != self.ask("anonymous", call, is_api)[1]:
+            self.wrong.append(f"{where}: not what a guest gets")
         if reader in call.proof:
             self._prove(reader, call, is_api, status, text, where)
         elif self._signed_out(reader, call, is_api):
             if status < 300 or (is_api and status != 401):
                 self.wrong.append(f"{where}: {status} without a sign-in")
-        elif isinstance(call, Of) and self._refused(reader, call):
+        elif isinstance(call, Of) and self._refused(role, call):
             refused = (302, 404) if reader in OUT and not is_api else (404,)
             self._compare(reader, call, is_api, status, text, where)
             if status not in refused:
@@ -212,7 +216,8 @@ class Walk:
     ) -> None:
         """Check that allowed marks are found: a response without any mark proves nothing."""
         self.proven.add((reader, is_api, call))
-        marks, hidden = self.world.marks, self._hidden_from(reader, call)
+        role = "anonymous" if isinstance(call, Public) else reader
+        marks, hidden = self.world.marks, self._hidden_from(role, call)
         wanted = {
             name: marks.get(name) or self.world.filled(name, reader)
             for name in call.sees

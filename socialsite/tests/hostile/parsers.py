@@ -229,7 +229,7 @@ def parts(value: str) -> None:
 
 
 def links_shown(value: str) -> None:
-    jinja._linked.__wrapped__(value)
+    jinja._linked.__wrapped__(value, False)
 
 
 PARSERS = [

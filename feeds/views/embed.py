@@ -1,0 +1,85 @@
+"""A post in a frame of another site, and the page with the code for it.
+
+Only posts that guests may read can be embedded.
+"""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.views.decorators.http import conditional_page, require_safe
+
+from accounts.tokens.requests import PageRequest
+from feeds import queries
+from feeds.home import originals
+from feeds.home.hydration import Card
+from feeds.models import Visibility
+from socialsite.core.http import api, content_policy, errors
+from socialsite.core.rate_limits.request_budgets import READS, takes
+
+# Pixels of the frame: its width, and the height of its parts.
+WIDTH, FRAME, LINE, TITLE, PICTURES, VIDEO, QUOTE = 550, 170, 26, 40, 360, 100, 200
+LINES_MAX, LINE_LENGTH = 10, 45
+CODE = (
+    '<iframe src="{}" title="{}" width="{}" height="{}" loading="lazy" '
+    'style="max-width: 100%; border: 0"></iframe>'
+)
+
+
+@require_safe
+@conditional_page
+@takes(GET=READS)
+def post_embed(request: PageRequest, post_id: str) -> HttpResponse:
+    """One public post as guests see it, without scripts; a cache must ask each time.
+
+    `socialsite.pages.embeds` removes the cookies of the request, and allows the frame.
+    """
+    post = originals.shown_by(queries.post(None, api.parse_id(post_id)))
+    context = {"post": post, "address": request.build_absolute_uri(_page_of(post["id"]))}
+    answer = render(request, "feeds/embed.html", context)
+    answer.headers["Cache-Control"] = "no-cache"
+    return answer
+
+
+@require_safe
+@takes(GET=READS)
+def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
+    """The code that embeds a post, and how it looks; NotFound if the post is not public."""
+    card = queries.post(request.user, api.parse_id(post_id))
+    if card["visibility"] != Visibility.PUBLIC:
+        raise errors.NotFound
+    name = card["author"]["nickname"] or card["author"]["username"]
+    frame = reverse("post_embed", args=[card["id"]])
+    label = _("Post by %(name)s on socialsite") % {"name": name}
+    code = format_html(CODE, request.build_absolute_uri(frame), label, WIDTH, _height(card))
+    context = {
+        "page": _page_of(card["id"]),
+        "frame": frame,
+        "label": label,
+        # A plain text, which the template escapes once more: the field shows the HTML.
+        "code": code + "",
+        "width": WIDTH,
+        "height": _height(card),
+    }
+    answer = render(request, "feeds/embed_code.html", context)
+    answer.headers["Content-Security-Policy"] = content_policy.PREVIEW
+    return answer
+
+
+def _page_of(post_id: str) -> str:
+    return reverse("post", args=[post_id])
+
+
+def _height(card: Card) -> int:
+    """Return about how high the page in the frame is; the frame scrolls if it is higher."""
+    post = originals.shown_by(card)
+    lines = sum(1 + len(line) // LINE_LENGTH for line in post["content"].splitlines())
+    parts = {
+        TITLE: post["title"],
+        PICTURES: post["images"],
+        VIDEO: post["video_url"],
+        QUOTE: post["kind"] == originals.REPOST,
+    }
+    more = sum(pixels for pixels, is_there in parts.items() if is_there)
+    return FRAME + LINE * min(lines, LINES_MAX) + more
