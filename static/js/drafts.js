@@ -1,10 +1,13 @@
 // Keeps what a person types in a form until the server has accepted it: a refusal, a lost session, a reload or a crash loses
 // nothing. The drafts belong to one person: nobody else who signs in with this browser is shown them, and a log-out deletes
 // them. A form with `data-keep` has a random key in its field `once`; the page that follows an accepted form names that key.
+// Tabs with the same form share one draft. Once a tab has sent it, the other tabs empty their copies and keep other texts.
 
 const { me, sent } = document.body.dataset;
 const DRAFT = "draft:";
 const MINE = `${DRAFT}${me}:`;
+const SENT = `sent:${me}`; // the keys of accepted forms, for other tabs
+const SENT_MOST = 20;
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MOST = 40; // drafts of all people of this browser
@@ -29,6 +32,7 @@ const parsed = (text) => {
 };
 const keys = () => store((s) => Object.keys(s).filter((key) => key.startsWith(DRAFT))) || [];
 const read = (key) => parsed(store((s) => s.getItem(key)));
+const write = (key, value) => store((s) => s.setItem(key, JSON.stringify(value)));
 const remove = (key) => store((s) => s.removeItem(key));
 /** Remove the draft of this form; one that another tab wrote has another key. */
 const removeOf = (form) => {
@@ -60,14 +64,20 @@ function isWritten(form, pictures) {
   }) || pictures.length > 0;
 }
 
+function picturesOf(form) {
+  const pictures = [];
+  form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
+  return pictures;
+}
+
 const waiting = new Map();
 
 function save(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
+  if (follow(form)) return;
   const key = keyOf(form);
-  const pictures = [];
-  form.dispatchEvent(new CustomEvent("draft:save", { detail: pictures }));
+  const pictures = picturesOf(form);
   const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
   if (!isWritten(form, pictures)) removeOf(form);
   else if (text.length <= LONGEST) {
@@ -87,17 +97,57 @@ function tidy() {
   ages.filter(([at], place) => place >= MOST || at < Date.now() - DAYS * DAY_MS).forEach(([, key]) => remove(key));
 }
 
+// --- what another tab has sent ---
+
+const restored = new WeakMap(); // of each form: what was in it after its draft was restored
+const sentHere = new Set();
+
+/** A number for what is in a form, besides its keys. */
+function contentOf(form) {
+  const { once, version, ...values } = valuesOf(form);
+  const text = JSON.stringify([values, picturesOf(form).map(({ id }) => id)]);
+  return [...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)) | 0, 0);
+}
+
+/** Tell the other tabs that the form with this key was accepted, and what it contained. */
+function announce(once, contents) {
+  sentHere.add(once);
+  const known = read(SENT) || [];
+  if (once && !known.some((one) => one.once === once)) write(SENT, [{ once, contents }, ...known].slice(0, SENT_MOST));
+}
+
+/** Empty a form whose text another tab has sent, and return true. A text that differs by now is kept under a new key. */
+function follow(form) {
+  const { once } = form.elements;
+  const found = !sentHere.has(once?.value) && (read(SENT) || []).find((one) => one.once === once?.value);
+  if (!found || [...form.elements].some((field) => isKept(field) && isText(field) && field.defaultValue)) return false;
+  once.value = [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
+  const content = contentOf(form);
+  if (content !== restored.get(form) && !found.contents.includes(content)) return false;
+  form.reset();
+  form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
+  if (form.dataset.elsewhere) document.dispatchEvent(new CustomEvent("toast", { detail: form.dataset.elsewhere }));
+  return true;
+}
+
+function followAll() {
+  for (const form of formsIn(document.body)) {
+    // The other tab may have removed the draft that was of this form too.
+    if (!follow(form) && isWritten(form, picturesOf(form)) && !read(keyOf(form))) save(form);
+  }
+}
+
 function forget(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
   removeOf(form);
+  announce(form.elements.once?.value, [contentOf(form), restored.get(form)]);
+  restored.set(form, null);
 }
-
-const restored = new WeakSet();
 
 function restore(form) {
   if (restored.has(form)) return;
-  restored.add(form);
+  restored.set(form, null);
   if (form.dataset.keep === "typed") {
     save(form); // the server shows what was typed
     return;
@@ -117,6 +167,7 @@ function restore(form) {
     else field.value = values.shift() ?? field.value;
   }
   form.dispatchEvent(new CustomEvent("draft:restored", { detail: kept.pictures || [] }));
+  restored.set(form, contentOf(form));
 }
 
 const formsIn = (root) => [root, ...root.querySelectorAll("form[data-keep]")].filter((one) => one.matches("form[data-keep]"));
@@ -144,10 +195,13 @@ document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, succe
 document.addEventListener("htmx:load", ({ target }) => formsIn(target).forEach(restore));
 
 document.addEventListener("submit", ({ target }) => {
-  if (target.matches("[data-log-out]")) keys().filter((key) => key.startsWith(MINE)).forEach(remove);
+  if (target.matches("[data-log-out]")) [SENT, ...keys().filter((key) => key.startsWith(MINE))].forEach(remove);
 });
+addEventListener("storage", ({ key, newValue }) => key === SENT && newValue && followAll());
+addEventListener("pageshow", ({ persisted }) => persisted && followAll());
 
 for (const key of keys()) if (sent && read(key)?.values?.once?.includes(sent)) remove(key);
+if (sent) announce(sent, []);
 tidy();
 // After the module of the composer, which shows the pictures of a draft.
 addEventListener("DOMContentLoaded", () => formsIn(document.body).forEach(restore));

@@ -1,0 +1,118 @@
+"""Two tabs with the same form: what one of them publishes, and what is typed in the other."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from socialsite.tests.browser.test_kept_texts import composer, stored
+from socialsite.tests.browser.test_story import newcomer
+
+pytestmark = pytest.mark.e2e
+
+WORDS = "begun in one tab"
+LONGER = "begun in one tab and continued in the other"
+
+
+@pytest.fixture
+def site(embedded_site: str) -> str:
+    """The site in one process: all of it is in the browser."""
+    return embedded_site
+
+
+def at_home(page: Page) -> Page:
+    """Return a new tab of the same browser, on the home page."""
+    other = page.context.new_page()
+    other.goto("/")
+    return other
+
+
+def begun(browser: Browser, site: str, name: str) -> tuple[Page, Page]:
+    """Return two tabs that show the same text; the first one has typed it."""
+    page = newcomer(browser, site, name, "Tabby")
+    composer(page).fill(WORDS)
+    stored(page, 1)
+    other = at_home(page)
+    expect(composer(other)).to_have_value(WORDS)
+    return page, other
+
+
+def publish(page: Page, words: str) -> None:
+    page.get_by_test_id("publish").click()
+    expect(page.get_by_test_id("post").first).to_contain_text(words)
+    expect(composer(page)).to_have_value("")
+
+
+def survives(tab: Page, words: str) -> None:
+    """Check that a text is there after its tab is gone."""
+    expect(composer(tab)).to_have_value(words)
+    context = tab.context
+    stored(tab, 1)
+    tab.close()
+    found = context.new_page()
+    found.goto("/")
+    expect(composer(found)).to_have_value(words)
+    publish(found, words)
+    stored(found, 0)
+
+
+def test_a_published_text_leaves_the_other_tab_too(site: str, browser: Browser) -> None:
+    page, other = begun(browser, site, "tabs1")
+    publish(page, WORDS)
+    expect(composer(other)).to_have_value("")
+    expect(other.locator(".toast")).to_contain_text("sent in another tab")
+    stored(other, 0)
+    composer(other).fill("a second post")
+    publish(other, "a second post")
+    expect(other.get_by_test_id("post").filter(has_text=WORDS)).to_have_count(0)
+    other.reload()
+    expect(other.get_by_test_id("post")).to_have_count(2)
+    stored(other, 0)
+    keys = "Object.keys(localStorage).filter((key) => key.startsWith('sent:')).length"
+    assert other.evaluate(keys) == 1
+    other.evaluate("document.querySelector('form[data-log-out]').requestSubmit()")
+    expect(other.locator("a[href^='/login']").first).to_be_visible()
+    assert other.evaluate(keys) == 0
+
+
+def test_the_beginning_of_a_published_text_leaves_the_tab_where_it_was_typed(
+    site: str, browser: Browser
+) -> None:
+    page, other = begun(browser, site, "tabs2")
+    composer(other).fill(LONGER)
+    publish(other, LONGER)
+    expect(composer(page)).to_have_value("")
+    stored(page, 0)
+
+
+def test_a_copy_that_was_changed_stays_when_the_original_is_published(
+    site: str, browser: Browser
+) -> None:
+    page, other = begun(browser, site, "tabs3")
+    composer(other).fill(LONGER)
+    other.wait_for_timeout(500)
+    publish(page, WORDS)
+    survives(other, LONGER)
+
+
+def test_another_text_stays_and_is_still_kept_when_one_is_published(
+    site: str, browser: Browser
+) -> None:
+    page = newcomer(browser, site, "tabs4", "Tabby")
+    other = at_home(page)
+    composer(other).fill("of the second tab")
+    stored(other, 1)
+    composer(page).fill(WORDS)
+    page.wait_for_timeout(500)
+    publish(page, WORDS)
+    survives(other, "of the second tab")
+
+
+def test_the_same_words_may_be_published_twice(site: str, browser: Browser) -> None:
+    page, other = begun(browser, site, "tabs5")
+    publish(page, WORDS)
+    expect(composer(other)).to_have_value("")
+    for tab in (page, other):
+        composer(tab).fill(WORDS)
+        tab.wait_for_timeout(500)
+        publish(tab, WORDS)
+    page.reload()
+    expect(page.get_by_test_id("post")).to_have_count(3)
