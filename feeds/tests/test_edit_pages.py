@@ -16,6 +16,7 @@ from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions, queries
 from feeds.models import Post, PostVersion
+from feeds.tests.test_api import make_picture
 from socialsite.core.models import Media
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +126,43 @@ def test_pictures_are_removed_described_and_added(
     images = card_of(post)["images"]
     assert [image["alt"] for image in images] == ["better", "new one"]
     assert images[0]["id"] == kept
+
+
+def test_pictures_that_were_uploaded_when_chosen_are_added(
+    browser: Client, me: User, make_post: Make
+) -> None:
+    browser.post("/posts", {"content": "x", "images": [picture()]})
+    post = Post.objects.get()
+    (first,) = (image["id"] for image in card_of(post)["images"])
+    new, path = make_picture(me, "new"), f"/posts/{post.pk}/edit"
+    form: dict[str, Any] = {**fields(text_of(browser.get(path)))}
+    # The post's own pictures are not among those that were uploaded for the edit.
+    form |= {"keep": [str(new.pk), first], f"alt-{new.pk}": "the new one"}
+    page = text_of(browser.post(path, form | {"content": "x" * 2001}), 400)
+    assert f'name="keep" value="{new.pk}" checked' in page
+    assert f'name="keep" value="{first}"' not in page
+    assert 'value="the new one"' in page
+    assert browser.post(path, form).status_code == 303
+    assert [(image["id"], image["alt"]) for image in card_of(post)["images"]] == [
+        (first, ""),
+        (str(new.pk), "the new one"),
+    ]
+
+
+def test_an_uploaded_picture_of_somebody_else_or_one_too_many_is_refused(
+    browser: Client, me: User, make_user: Make, make_post: Make
+) -> None:
+    post = make_post(me, "first")
+    path = f"/posts/{post.pk}/edit"
+    theirs = make_picture(make_user(), "theirs")
+    for keep in ([theirs.pk], ["x"], [make_picture(me, f"n{number}").pk for number in range(10)]):
+        form = {"version": "1", "content": "typed", "keep": keep}
+        assert 'id="err-images"' in text_of(browser.post(path, form), 400)
+    assert card_of(post)["images"] == []
+    actions.edit(me, post.pk, 1, content="from elsewhere")
+    mine = make_picture(me, "mine")
+    page = text_of(browser.post(path, {"version": "1", "content": "typed", "keep": mine.pk}), 409)
+    assert f'name="keep" value="{mine.pk}" checked' in page
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Pages of feeds: home, recommended, profile, post, search, publish, edit and delete."""
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -242,14 +243,17 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
         raise errors.Forbidden
     if request.method != "POST":
         return render(request, "feeds/edit.html", _edit_context(card, card))
+    kept: list[Media] = []
     try:
-        _edit(request, me, card)
+        kept = composer.kept(request, me)
+        _edit(request, me, card, kept)
     except errors.StaleVersion as error:
         card = queries.post(me, int(card["id"]))
-        context = _edit_context(card, request.POST) | {"present": card}
+        context = _edit_context(card, request.POST, kept) | {"present": card}
         return render(request, "feeds/edit.html", context, status=error.status)
     except composer.ERRORS as error:
-        context = _edit_context(card, request.POST) | {"form_errors": composer.form_errors(error)}
+        context = _edit_context(card, request.POST, kept)
+        context["form_errors"] = composer.form_errors(error)
         context["version"] = request.POST.get("version", "")
         answer = render(request, "feeds/edit.html", context, status=error.status)
         return api.add_headers(answer, error)
@@ -257,7 +261,14 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
     return form_keys.accepted(request, there)
 
 
-def _edit(request: PageRequest, author: User, card: Card) -> None:
+def _added(card: Card, kept: Sequence[Media]) -> list[Media]:
+    """Return those of the uploaded pictures that the post does not have already."""
+    of_post = {image["id"] for image in card["images"]}
+    return [item for item in kept if str(item.pk) not in of_post]
+
+
+def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media]) -> None:
+    composer.check_kept(request, uploaded)
     ident = int(card["id"])
     version = api.parse_id(request.POST.get("version", ""), "version")
     values = {name: request.POST.get(name) for name in ("content", "title", "visibility")}
@@ -266,6 +277,7 @@ def _edit(request: PageRequest, author: User, card: Card) -> None:
     alts = {one: request.POST[f"alt-{one}"] for one in kept if f"alt-{one}" in request.POST}
     files = [file for file in request.FILES.getlist("images") if file.size]
     # Before a picture is kept for nothing.
+    kept += [item.pk for item in _added(card, uploaded)]
     count = len(kept) + len(files)
     actions.check_edit(author, ident, version, images=count, **values)
     request_budgets.spend(request)
@@ -273,7 +285,7 @@ def _edit(request: PageRequest, author: User, card: Card) -> None:
     actions.edit(author, ident, version, images=images, alts=alts, **values)
 
 
-def _edit_context(card: Card, values: Any) -> dict[str, Any]:
+def _edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> dict[str, Any]:
     """Return the context of the form; `values` are the post's, or the form's that was sent."""
     is_sent = values is not card
     removed = values.getlist("remove") if is_sent else ()
@@ -292,6 +304,7 @@ def _edit_context(card: Card, values: Any) -> dict[str, Any]:
         "version": card["version"],
         "values": shown,
         "images": images,
+        "kept": composer.shown(_added(card, uploaded)),
         "form_errors": {},
         "present": None,
     }

@@ -54,7 +54,7 @@ function start() {
     });
   }
 
-  // --- sending: once, when the pictures have arrived ---
+  // --- sending: once; pictures.js waits for the pictures before ---
 
   const say = (words) => document.dispatchEvent(new CustomEvent("toast", { detail: words }));
 
@@ -65,16 +65,6 @@ function start() {
     refresh();
   }
 
-  /** Wait until no picture is on its way; return whether all arrived. */
-  async function arrived() {
-    while (previews.querySelector("progress")) {
-      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
-    }
-    const failed = previews.querySelector("[data-failed] button");
-    failed?.focus();
-    return !failed;
-  }
-
   form.addEventListener("submit", async (event) => {
     if ("busy" in form.dataset) {
       event.preventDefault(); // a second press publishes nothing more
@@ -82,20 +72,13 @@ function start() {
     }
     const { submitter } = event;
     const isHere = feed && !time && !submitter?.hasAttribute("formaction");
-    const isWaiting = previews.querySelector("progress, [data-failed]") && form.elements.kind.value !== "video";
-    if (!isHere && !isWaiting) {
+    if (!isHere) {
       form.dataset.busy = ""; // the page is left
       return;
     }
     event.preventDefault();
     setBusy(true);
-    const isComplete = !isWaiting || (await arrived());
-    if (!isComplete) setBusy(false);
-    else if (isHere) await send();
-    else {
-      setBusy(false);
-      form.requestSubmit(submitter);
-    }
+    await send();
   });
 
   async function send() {

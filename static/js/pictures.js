@@ -1,7 +1,7 @@
-// Uploads the pictures of the composer when they are chosen, one after the other; the form then sends their ids. Large photos
+// Uploads the pictures of a form for a post (`data-pictures`) when they are chosen, one after the other; the form then sends their ids. Large photos
 // are made smaller first. Pictures are drawn on a canvas, because the content policy allows no blob: images.
 
-const form = document.querySelector("[data-composer]");
+const form = document.querySelector("[data-pictures]");
 if (form) start();
 
 function start() {
@@ -217,7 +217,8 @@ function start() {
   // --- choosing ---
 
   function addAll(files) {
-    const room = maxImages - entries.length;
+    const stay = form.querySelectorAll("[name=remove]:not(:checked)").length; // pictures that the edited post has
+    const room = Math.max(0, maxImages - entries.length - stay);
     if (files.length > room) say(tooMany);
     for (const file of [...files].slice(0, room)) add({ file });
   }
@@ -231,6 +232,38 @@ function start() {
     event.preventDefault();
     addAll(event.clipboardData.files);
   });
+
+  // --- sending, when the pictures have arrived ---
+
+  const isVideo = () => form.elements.kind?.value === "video"; // sends no pictures
+
+  function setBusy(isBusy) {
+    form.toggleAttribute("data-busy", isBusy);
+    form.setAttribute("aria-busy", isBusy);
+    form.dispatchEvent(new CustomEvent("draft:changed"));
+  }
+
+  /** Wait until no picture is on its way; return whether all arrived. */
+  async function arrived() {
+    while (previews.querySelector("progress")) {
+      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
+    }
+    const failed = previews.querySelector("[data-failed] button");
+    failed?.focus();
+    return !failed;
+  }
+
+  form.addEventListener("submit", async (event) => {
+    if ("busy" in form.dataset || isVideo() || !previews.querySelector("progress, [data-failed]")) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    setBusy(true);
+    const isComplete = await arrived();
+    setBusy(false);
+    if (isComplete) form.requestSubmit(event.submitter);
+  });
+  // A second press while pictures are on their way sends nothing more.
+  form.addEventListener("submit", (event) => "busy" in form.dataset && event.preventDefault());
 
   // --- drafts, see drafts.js ---
 

@@ -63,8 +63,8 @@ def test_pictures_are_uploaded_when_chosen_described_ordered_and_published(
     page.reload()  # a draft has its pictures, their order and their words
     uploaded(page, 2)
     page.get_by_test_id("publish").click()
-    post = page.get_by_test_id("post").first
-    expect(post.locator("img[alt]")).to_have_count(2)
+    post = page.get_by_test_id("post").filter(has_text="@shows1")
+    expect(post.locator("[data-viewer] img")).to_have_count(2)
     alts = post.locator("[data-viewer] img").evaluate_all("(all) => all.map((one) => one.alt)")
     assert alts == ["The third", "The first"]
     expect(page.locator(".preview")).to_have_count(0)
