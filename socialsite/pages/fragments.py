@@ -67,8 +67,9 @@ def cards_in_place(
             "when": since(post["created_at"], now, language),
             "edited": since(post["edited_at"], now, language) if post["edited_at"] else "",
             "quoted": since(quoted["created_at"], now, language) if quoted else "",
-            "by": [one["nickname"] or one["username"] for one in shown.reposters],
-            "by_username": shown.reposters[0]["username"] if shown.reposters else "",
+            "by": [
+                (one["nickname"] or one["username"], one["username"]) for one in shown.reposters
+            ],
             "own": shown.is_own,
         }
         card = _part(language, "feeds/_card.html", "card", orjson.dumps(post), orjson.dumps(c))[1]

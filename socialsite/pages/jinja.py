@@ -180,8 +180,8 @@ def act_label(act: str, number: int) -> str:
     return _COUNTED[act](number) % {"n": number} if number else gettext(_ACTS[act])
 
 
-def reposted_by(name: Markup, others: int) -> Markup:
-    """Return by whom a post was reposted: a link with a name, and how many others."""
+def reposted_by(name: str, others: int) -> Markup:
+    """Return by whom a post was reposted: a name or a link with it, and how many others."""
     if not others:
         return escape(gettext("Reposted by %(name)s")) % {"name": name}
     text = ngettext(

@@ -117,9 +117,10 @@ def test_a_repost_shows_the_original_its_counters_and_its_buttons(
     [card] = articles(browser_of(reader).get("/").content)
     assert card.get("data-post-id") == str(post.pk)
     [line] = card.xpath(".//*[@data-testid='reposted-by']")
-    assert words(line) == "Reposted by Friend1 and 2 more"
-    assert line.get("title") == "Friend1, Friend2, Friend3"
-    assert line.xpath(".//a/@href") == [f"/@{ann.username}"]
+    [summary] = line.xpath("./summary")
+    assert words(summary) == "Reposted by Friend1 and 2 more"
+    names = [(words(link), link.get("href")) for link in line.xpath("./ul/li/a")]
+    assert names == [(person.nickname, f"/@{person.username}") for person in (ann, bob, cy)]
     assert card.xpath(".//a[@class='post-author']/@href") == ["/@writer1"]
     like = card.get_element_by_id(f"like-{post.pk}")
     assert (like.get("aria-pressed"), like.get("aria-label")) == ("true", "Like, 1 like")
@@ -162,6 +163,7 @@ def test_one_s_own_repost_says_so_and_can_be_undone_there(
     assert words(card.get_element_by_id(f"own-repost-{post.pk}")) == "You reposted this Undo"
     [line] = card.xpath(".//*[@data-testid='reposted-by']")
     assert words(line) == "Reposted by Friend2"
+    assert line.xpath(".//a/@href") == [f"/@{friends[1].username}"]
     address = card.xpath(".//button[@class='post-undo']/@formaction")[0]
     answer = browser.post(address, headers={"hx-request": "true"}).content.decode()
     assert f'id="own-repost-{post.pk}" hx-swap-oob="delete"' in answer
