@@ -32,7 +32,7 @@ GRACE_SECONDS = 30
 # Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "embedded and not chaos"
-SITES = "e2e and not full and not chaos"
+SITES = "e2e and not (full or embedded or chaos)"
 TWO_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
 
 
