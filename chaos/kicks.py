@@ -19,7 +19,7 @@ from bench import _harness as harness
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking
-from socialsite.tests.browser.kicking import Member, seconds_until_told
+from socialsite.tests.browser.kicking import Member, seconds_until_notice
 
 EXPECTED = "You signed in on another Chrome (Chrome, Windows)."
 # A socket polls every four seconds: the login comes at a random time within that interval.
@@ -33,7 +33,7 @@ def trial(member: Member, browser: Browser, wait: float) -> tuple[float, str]:
     try:
         page = member.open(context)
         time.sleep(wait)
-        seconds = seconds_until_told(page, member.log_in())
+        seconds = seconds_until_notice(page, member.log_in())
         return seconds, page.locator("#notice").inner_text()
     finally:
         context.close()

@@ -54,7 +54,7 @@ def main() -> int:
     began = time.monotonic()
     storm = Storm(people, posts, options.seed)
     found = storm.run(
-        options.steps, tell=lambda done: done % 10_000 or print(f"{done} steps", flush=True)
+        options.steps, progress=lambda done: done % 10_000 or print(f"{done} steps", flush=True)
     )
     rows: list[list[object]] = [
         ["steps", found.steps, ""],

@@ -76,7 +76,7 @@ def report(total: "Findings") -> int:
     rows: list[list[object]] = [
         ["operations", total.operations, ""],
         ["refused by the rules (blocked, gone)", total.refused, ""],
-        ["notifications compared with the facts", total.told, ""],
+        ["notifications compared with the facts", total.compared, ""],
         ["pages read while it ran", total.looked, ""],
         ["differences from the facts", len(total.differences), "0"],
         ["read without having been shown", len(total.unseen), "0"],

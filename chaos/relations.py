@@ -57,7 +57,7 @@ def main() -> int:
         relays=options.relays,
         cap=options.cap,
         seed=options.seed,
-        tell=lambda done: done % 10_000 or print(f"{done} operations", flush=True),
+        progress=lambda done: done % 10_000 or print(f"{done} operations", flush=True),
     )
     return report(found)
 

@@ -2,10 +2,11 @@
 
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
 directory on free ports and runs pytest against them ("full stack"). In parallel it runs the tests
-marked `embedded`, with no service configured, and those marked `e2e`, which start whole sites of
-their own ("embedded"). It always stops and removes everything, also after a failure, Ctrl-C or
+marked `embedded`, with no service configured ("embedded"), and those marked `e2e`, which start
+whole sites of their own ("sites"): these wait more than they compute, so two processes share
+them. It always stops and removes everything, also after a failure, Ctrl-C or
 SIGTERM. With arguments the checks are skipped. The last line of the output is a summary in pytest's
-form, the sum of both passes; the lines before it give each pass.
+form, the sum of all passes; the lines before it give each pass.
 """
 
 import contextlib
@@ -30,7 +31,9 @@ NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
 # Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
-WITHOUT = "(embedded or (e2e and not full)) and not chaos"
+WITHOUT = "embedded and not chaos"
+SITES = "e2e and not (full or embedded or chaos)"
+TWO_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ class Pass:
 
 
 def run_passes(passes: Sequence[Pass]) -> list[tuple[int, Result]]:
-    """Run the passes in parallel, as each uses one core; returns their results."""
+    """Run the passes in parallel; returns their results."""
     with contextlib.ExitStack() as stack:
         for one in passes:
             one.start()
@@ -141,40 +144,35 @@ def run(arguments: Sequence[str]) -> int:
         # A full disk of this machine must not fail tests.
         base = {**inherited, "PYTHONUNBUFFERED": "1", "MEDIA_MIN_FREE_PERCENT": "0"}
         with throw_away_services(directory) as urls:
-            full, embedded = run_passes(
+
+            def one(title: str, name: str, selected: str, *more: str, **env: str) -> Pass:
+                return Pass(
+                    title,
+                    {**base, **env, "DATA_DIR": str(directory / f"data-{name}")},
+                    directory / f"{name}.xml",
+                    ["-m", selected, *more, *arguments],
+                    directory / f"{name}.log" if more else None,
+                )
+
+            alone = ("-p", "no:cacheprovider")
+            ends = run_passes(
                 [
-                    Pass(
-                        "full stack: MariaDB and Redis",
-                        {**base, **urls, "DATA_DIR": str(directory / "data-full")},
-                        directory / "full.xml",
-                        ["-m", ON_SERVICES, *arguments],
-                    ),
-                    Pass(
-                        "embedded: SQLite, Redis in the process; and sites of their own",
-                        {**base, "DATA_DIR": str(directory / "data-embedded")},
-                        directory / "embedded.xml",
-                        [
-                            "-m",
-                            WITHOUT,
-                            "-p",
-                            "no:cacheprovider",
-                            *arguments,
-                        ],
-                        directory / "embedded.log",
-                    ),
+                    one("full stack: MariaDB and Redis", "full", ON_SERVICES, **urls),
+                    one("embedded: SQLite, Redis in the process", "embedded", WITHOUT, *alone),
+                    one("sites of their own", "sites", SITES, *alone, *TWO_AT_ONCE),
                 ]
             )
     good = {0, NO_TESTS} if arguments else {0}
-    passed = checked and full[0] in good and embedded[0] in good
-    if {full[0], embedded[0]} == {NO_TESTS}:
-        passed = False
+    codes = {code for code, _result in ends}
+    passed = checked and codes <= good and codes != {NO_TESTS}
     print()
     if not checked:
         print("The checks failed, see above.")
-    print(f"full stack: {full[1]}")
-    print(f"embedded:   {embedded[1]}")
+    results = [result for _code, result in ends]
+    for name, result in zip(("full stack", "embedded", "sites"), results, strict=True):
+        print(f"{name + ':':12}{result}")
     print(f"everything took {time.monotonic() - began:.0f} s")
-    print(f" {full[1] + embedded[1]} ".center(80, "="), flush=True)
+    print(f" {sum(results, Result())} ".center(80, "="), flush=True)
     return 0 if passed else 1
 
 

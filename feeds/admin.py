@@ -29,7 +29,7 @@ from feeds.audit.explain import explain, find_id, find_reader
 from feeds.fanout import progress
 from feeds.inbox import rebuild
 from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor
-from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin
+from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import iso
 
@@ -137,8 +137,9 @@ class PostAdmin(ReadOnlyAdmin):
 class PostVersionAdmin(ReadOnlyAdmin):
     """The words that posts had before they were edited."""
 
-    list_display = ("id", "post_id", "author", "version", "edited")
-    fields = readonly_fields = ("post_id", "author", "version", "edited", "title", "content")
+    of_post = id_column("post_id", gettext_lazy("post id"))
+    list_display = ("id", "of_post", "author", "version", "edited")
+    fields = readonly_fields = ("of_post", "author", "version", "edited", "title", "content")
     list_select_related = ("post__author",)
     search_fields = ("=post__id", "=post__author__username_key")
     ordering = ("-id",)
@@ -211,14 +212,15 @@ class DraftAdmin(ReadOnlyAdmin):
 class FanOutAdmin(ReadOnlyAdmin):
     """Deliveries and their progress."""
 
-    list_display = ("post_id", "author", "mode", "state", "chunks", "delivered", "leases", "age")
+    of_post = id_column("post_id", gettext_lazy("post id"))
+    list_display = ("of_post", "author", "mode", "state", "chunks", "delivered", "leases", "age")
     list_filter = ("state", "mode")
     list_select_related = ("author",)
     search_fields = ("=post__id", "=author__username_key")
     ordering = ("state", "-post_id")
     inlines = (ChunksInline,)
     fields = readonly_fields = (
-        "post_id",
+        "of_post",
         "author",
         "mode",
         "state",
@@ -257,7 +259,8 @@ class FanOutAdmin(ReadOnlyAdmin):
 class FanOutChunkAdmin(ReadOnlyAdmin):
     """Chunks of deliveries."""
 
-    list_display = ("fanout_id", "number", "lower", "upper", "delivered", "done", "uncached")
+    of_post = id_column("fanout_id", gettext_lazy("post id"))
+    list_display = ("of_post", "number", "lower", "upper", "delivered", "done", "uncached")
     list_filter = ("done", "uncached")
     search_fields = ("=fanout__post__id",)
 

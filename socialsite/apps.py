@@ -1,10 +1,11 @@
 """The project as an app: commands that concern the whole site."""
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 
 # The application that `shared_task` and `current_app` refer to. Not in the package itself: the
 # supervisor of the stack imports that too, and needs no Celery.
 from socialsite.celery import app as celery_app
+from socialsite.core import field_labels
 
 __all__ = ["SocialsiteConfig", "celery_app"]
 
@@ -13,3 +14,7 @@ class SocialsiteConfig(AppConfig):
     """Composition root; it may use every app."""
 
     name = "socialsite"
+
+    def ready(self) -> None:
+        """Translate the labels of all models."""
+        field_labels.translate(apps.get_models())

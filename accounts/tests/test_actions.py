@@ -550,6 +550,6 @@ class TestAtOnce:
         user = make_user()
         at_once(*[lambda n=n: actions.promote(user, n) for n in (3, 5, 7)] * 2)
         batch = TokenBatch.objects.get(pk=user.pk)
-        told_of = Event.objects.filter(type="RolesChanged").count()
-        assert batch.batch == 1 + told_of
-        assert batch.access_floor == told_of
+        changes = Event.objects.filter(type="RolesChanged").count()
+        assert batch.batch == 1 + changes
+        assert batch.access_floor == changes

@@ -169,7 +169,7 @@ class Course:
             said = text[at : at + 3000].decode(errors="replace")
             self.journal.say(f"  {count} tracebacks of {name}, the first one:\n{said}")
         secrets = {
-            one for person in self.site.people.values() for one in person.secrets_told if one
+            one for person in self.site.people.values() for one in person.secrets_issued if one
         }
         for name, text in self.site.logs().items():
             found = [one for one in secrets if one.encode() in text]

@@ -116,8 +116,8 @@ class Journal:
         """Check for a server error, or for a missing response."""
         if 0 < answer.status < 500:
             return
-        told = answer.status == 503 and answer.header("Retry-After")
-        if told and self.site.redis_is_dead and pattern(request.path) in NEED_REDIS:
+        excused = answer.status == 503 and answer.header("Retry-After")
+        if excused and self.site.redis_is_dead and pattern(request.path) in NEED_REDIS:
             with self._lock:
                 self.counts["unavailable"] += 1
             return

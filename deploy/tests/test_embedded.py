@@ -231,7 +231,7 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
     proxy: Any = current_app
     app = proxy._get_current_object()
 
-    @app.task(name="test.told")
+    @app.task(name="test.announced")
     def check() -> None:
         done.set()
 
@@ -259,5 +259,5 @@ def test_tasks_and_the_schedule_run_in_threads_and_end_quickly(
         assert quickest_stop(background) < 1
     finally:
         app.conf.beat_schedule = before
-        app.tasks.pop("test.told", None)
+        app.tasks.pop("test.announced", None)
         app.tasks.pop("test.scheduled", None)

@@ -197,14 +197,14 @@ def _publish(
     if is_pushed:
         db.insert(FanOut(post=post, author_id=author_id, position=position, mode=head.mode))
     events.publish(PostPublished(id=post.pk, author_id=author_id))
-    told = partial(
+    update_caches = partial(
         cache.published,
         author_id,
         Position(position, post.pk),
         pushed=is_pushed,
         first_pulled=first_pulled,
     )
-    transaction.on_commit(told, robust=True)
+    transaction.on_commit(update_caches, robust=True)
     return post
 
 

@@ -22,7 +22,7 @@ from interactions.models import (
     Subject,
     SubjectType,
 )
-from socialsite.core.admin import ReadOnlyAdmin
+from socialsite.core.admin import ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
 
 
@@ -48,17 +48,17 @@ class SubjectAdmin(ReadOnlyAdmin):
         found = super().get_queryset(request)
         return found.annotate(likes=likes, reposts=reposts, bookmarks=bookmarks)
 
-    @admin.display(ordering="like_count")
+    @admin.display(ordering="like_count", description=gettext_lazy("like count"))
     def likes(self, subject: Any) -> int:
         """Return the number of likes."""
         return int(subject.likes)
 
-    @admin.display(ordering="repost_count")
+    @admin.display(ordering="repost_count", description=gettext_lazy("repost count"))
     def reposts(self, subject: Any) -> int:
         """Return the number of reposts."""
         return int(subject.reposts)
 
-    @admin.display(ordering="bookmark_count")
+    @admin.display(ordering="bookmark_count", description=gettext_lazy("bookmark count"))
     def bookmarks(self, subject: Any) -> int:
         """Return the number of bookmarks."""
         return int(subject.bookmarks)
@@ -91,7 +91,7 @@ class CommentAdmin(ReadOnlyAdmin):
         likes = queries.number_of(Counted.LIKE, SubjectType.COMMENT, "id")
         return super().get_queryset(request).annotate(likes=likes)
 
-    @admin.display(ordering="like_count")
+    @admin.display(ordering="like_count", description=gettext_lazy("like count"))
     def likes(self, comment: Any) -> int:
         """Return the number of likes."""
         return int(comment.likes)
@@ -122,6 +122,17 @@ class NotificationAdmin(ReadOnlyAdmin):
 class NotificationCauseAdmin(ReadOnlyAdmin):
     """The causes of notifications."""
 
-    list_display = ("id", "user_id", "kind", "subject_id", "actor_id", "stands", "shown", "muted")
+    of_user = id_column("user_id", gettext_lazy("user id"))
+    of_actor = id_column("actor_id", gettext_lazy("actor id"))
+    list_display = (
+        "id",
+        "of_user",
+        "kind",
+        "subject_id",
+        "of_actor",
+        "stands",
+        "shown",
+        "muted",
+    )
     list_filter = ("kind",)
     search_fields = ("=subject_id", "=user__username_key", "=actor__username_key")

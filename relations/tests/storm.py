@@ -68,11 +68,11 @@ def storm(
     relays: int = 1,
     cap: int | None = None,
     seed: int = 1,
-    tell: Callable[[int], Any] = lambda done: None,
+    progress: Callable[[int], Any] = lambda done: None,
 ) -> Findings:
     """Do `operations` random actions in all, with `relays` delivering concurrently; then check.
 
-    `cap` is the current follow limit, which the reader checks; `tell` is called with the progress.
+    `cap` is the current follow limit, which the reader checks; `progress` gets the number done.
     """
     found = Findings(people, operations=operations)
     turns = iter(range(operations))
@@ -96,7 +96,7 @@ def storm(
                 except Exception as error:
                     found.errors.append(error)
                 if turn % 1000 == 999:
-                    tell(turn + 1)
+                    progress(turn + 1)
 
     def run_relay() -> None:
         with enqueue.paused():

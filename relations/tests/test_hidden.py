@@ -70,8 +70,10 @@ def answer(browser: Client, name: str, request: tuple[str, str, Any, Any]) -> tu
     method, address, data, headers = request
     found = getattr(browser, method)(address, data, headers=headers)
     text = re.sub(r"[A-Za-z0-9]{64}", "token", found.content.decode())
-    told = sorted((key, value) for key, value in found.headers.items() if key != "Content-Length")
-    return found.status_code, str(told).replace(name, "NAME"), text.replace(name, "NAME")
+    headers = sorted(
+        (key, value) for key, value in found.headers.items() if key != "Content-Length"
+    )
+    return found.status_code, str(headers).replace(name, "NAME"), text.replace(name, "NAME")
 
 
 @pytest.mark.parametrize("kind", HIDDEN)
@@ -172,8 +174,8 @@ def test_only_the_relation_of_the_two_reveals_my_blockers(
     ids |= {"shown": make_user("shown001").pk, "nobody": MAX_ID}
     client = api_for(me)
     asked = ",".join(str(ident) for ident in ids.values())
-    told = client.get(f"/api/v1/relations?ids={asked}").json()["items"]
-    assert [item["relation"] for item in told] == ["BLACKLISTED", None, None, None, None]
+    relations = client.get(f"/api/v1/relations?ids={asked}").json()["items"]
+    assert [item["relation"] for item in relations] == ["BLACKLISTED", None, None, None, None]
     followed = {
         kind: client.post(f"/api/v1/users/{ident}/follow").json().get("code")
         for kind, ident in ids.items()

@@ -48,7 +48,7 @@ STATES = {
     (0, 0, 0, 1): Relation.BLACKLISTED,
     (0, 0, 1, 1): Relation.BI_BLACKLISTING,
 }
-TOLD = ("FollowCreated", "FollowCanceled", "Blocked", "Unblocked")
+EVENTS = ("FollowCreated", "FollowCanceled", "Blocked", "Unblocked")
 
 
 class Facts:
@@ -187,7 +187,7 @@ class History(RuleBasedStateMachine):
         """Deliver all events and compare everything derived."""
         while relay.relay():
             pass
-        assert not Event.objects.filter(type__in=TOLD).exists()
+        assert not Event.objects.filter(type__in=EVENTS).exists()
         for a, b in itertools.combinations(range(PEOPLE), 2):
             self._check_pair(a, b)
         for a in range(PEOPLE):

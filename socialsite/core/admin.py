@@ -1,13 +1,14 @@
 """Admin of the core: the event outbox with its dead letters, and the base of read-only admins."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from socialsite.core.events import relay
 from socialsite.core.ids import MAX_ID
@@ -82,6 +83,16 @@ class ReadOnlyAdmin(GuardedAdmin):
         return bool(request.user.is_superuser)
 
 
+def id_column(name: str, label: Any) -> Callable[[Any, Model], int]:
+    """Return a method of an admin: a column with the id in a foreign key, whose row is not read."""
+
+    @admin.display(description=label, ordering=name)
+    def shown(_admin: Any, row: Model) -> int:
+        return int(getattr(row, name))
+
+    return shown
+
+
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 19 and int(text) <= MAX_ID
 
@@ -96,7 +107,9 @@ class EventAdmin(ReadOnlyAdmin):
     ordering = ("-dead", "id")
     actions = ("retry",)
 
-    @admin.action(description="Retry the selected dead events", permissions=["administer"])
+    @admin.action(
+        description=gettext_lazy("Retry the selected dead events"), permissions=["administer"]
+    )
     def retry(self, request: HttpRequest, queryset: "QuerySet[Event]") -> None:
         """Make dead events due again."""
         count = relay.revive(queryset)

@@ -93,8 +93,9 @@ def _words(request: HttpRequest) -> str:
     """
     form: Any = getattr(request, "_post", None)
     sender = request.headers.get("origin") or request.headers.get("referer") or ""
-    is_ours = "//" in sender and return_addresses.own(request, sender)  # not "null"
-    if request.method != "POST" or not form or not is_ours:
+    if request.method != "POST" or not form or "//" not in sender:  # a sender may be "null"
+        return ""
+    if not return_addresses.own(request, sender):
         return ""
     return "\n\n".join(form[name] for name in WORDS if form.get(name))
 

@@ -35,7 +35,7 @@ from socialsite.tests.blocks.block_matrix import (
 from socialsite.tests.blocks.test_block_sockets import ADDRESSES
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
-TOLD = ("new_posts", "notification")
+NEWS = ("new_posts", "notification")
 IN_ADMIN = "admin/"
 PER_MODEL = re.compile(r"admin/(\w+/\w+)/(add/|<path:object_id>/(history/|delete/|change/)?)?")
 PARAMETER = re.compile(r"<\w+:(\w+)>|\(\?P<(\w+)>[^)]*\)")
@@ -224,10 +224,10 @@ class Routes:
             heard = _heard(open_sockets[viewer], until)
             request = Request("GET", "/ws/session/")
             shown = [m for m in (*world.marks.values(), *world.of_gone, post) if m in str(heard)]
-            told = [m for m in heard if m.get("type") in TOLD]
-            if shown or (told and matrix.role(viewer) in (*APART, *OUT)):
+            news = [m for m in heard if m.get("type") in NEWS]
+            if shown or (news and matrix.role(viewer) in (*APART, *OUT)):
                 matrix.leak(viewer, request, f"heard {heard}")
-            if follows and not told:
+            if follows and not news:
                 matrix.control(viewer, request, f"heard {heard}")
 
 
@@ -262,7 +262,7 @@ def _heard(socket: ClientConnection, until: float) -> list[dict[str, Any]]:
         while True:
             left = max(0.05, until - time.monotonic())
             found.append(json.loads(socket.recv(timeout=left)))
-            if found[-1].get("type") in TOLD:
+            if found[-1].get("type") in NEWS:
                 break
     except (TimeoutError, ConnectionClosed):
         pass

@@ -231,8 +231,8 @@ class World:
             ("comment", ids["comment"]),
             ("user", person.id),
         ):
-            told = {"type": kind, "id": ident, "reason": "spam", "words": self.marks["secret"]}
-            self._do(self.third, "POST", "reports", told)
+            report = {"type": kind, "id": ident, "reason": "spam", "words": self.marks["secret"]}
+            self._do(self.third, "POST", "reports", report)
 
     def settle(self) -> None:
         """Wait until everything is delivered to the followers."""
@@ -241,8 +241,8 @@ class World:
 
         def delivered() -> bool:
             page = friend.must(self.wire, "GET", "feed?size=20")["items"]
-            told = friend.must(self.wire, "GET", "notifications?size=100")["items"]
-            return any(item["id"] == fresh for item in page) and len(told) >= 4
+            notices = friend.must(self.wire, "GET", "notifications?size=100")["items"]
+            return any(item["id"] == fresh for item in page) and len(notices) >= 4
 
         eventually(delivered)
         time.sleep(3)  # folded notifications come a little later

@@ -40,7 +40,7 @@ class Person:
         # The probability weight of this person among others.
         self.weight = 1.0
         # Texts that must never appear to others, nor in a log.
-        self.secrets_told: set[str] = set()
+        self.secrets_issued: set[str] = set()
         self.renewed = 0
 
     @property
@@ -108,7 +108,7 @@ class Person:
                 self._take(pair)
             else:
                 self.cookies |= {self.site.cookie(n): pair[n] for n in ("access", "refresh")}
-                self.secrets_told.add(pair["refresh"])
+                self.secrets_issued.add(pair["refresh"])
         self.renewed += 1
         return True
 
@@ -137,7 +137,7 @@ class Person:
 
     def _take(self, pair: dict[str, Any]) -> None:
         self.access, self.refresh = pair["access"], pair["refresh"]
-        self.secrets_told |= {self.access, self.refresh, self.password}
+        self.secrets_issued |= {self.access, self.refresh, self.password}
 
     # --- two-factor authentication
     # ------------------------------------------------------------------

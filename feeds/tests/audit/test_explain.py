@@ -163,9 +163,9 @@ def test_the_chunk_is_the_one_that_covers_the_reader(
     chunks = FanOutChunk.objects.order_by("number")
     assert [chunk.number for chunk in chunks] == [0, 1]
     for person, chunk in zip((reader, later), chunks, strict=True):
-        told = explain.explain(person.pk, post.pk).reasons[-1]
-        assert told.code == Code.CHUNK
-        assert told.params["number"] == chunk.number
+        message = explain.explain(person.pk, post.pk).reasons[-1]
+        assert message.code == Code.CHUNK
+        assert message.params["number"] == chunk.number
         assert chunk.lower < person.pk <= chunk.upper
     deliver.run_chunk(chunks[1].pk)
     assert "pushed_chunk" in codes(later, post)
@@ -375,7 +375,7 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("nobody9", "1"), "There is no user named nobody9."),
         (("77", "1"), "There is no user named 77."),
@@ -386,11 +386,11 @@ def test_the_command_takes_names_and_ids_and_prints_a_line_for_each_reason(
     ],
 )
 def test_the_command_fails_clearly_for_unknown_people_and_posts(
-    reader: User, arguments: tuple[str, str], told: str
+    reader: User, arguments: tuple[str, str], message: str
 ) -> None:
     with pytest.raises(CommandError) as failed:
         command(*arguments)
-    assert str(failed.value) == told
+    assert str(failed.value) == message
     assert failed.value.returncode == 1
 
 
@@ -441,7 +441,7 @@ def test_staff_see_the_reasons_on_a_page_that_is_linked(
 
 
 @pytest.mark.parametrize(
-    ("query", "told"),
+    ("query", "message"),
     [
         ({"viewer": "nobody9", "post": "1"}, "There is no user with this name or id."),
         ({"viewer": "reader1", "post": "x"}, "This is not the id of a post."),
@@ -451,11 +451,11 @@ def test_staff_see_the_reasons_on_a_page_that_is_linked(
     ],
 )
 def test_the_page_names_unknown_people_and_posts(
-    make_staff: Make, reader: User, query: dict[str, str], told: str
+    make_staff: Make, reader: User, query: dict[str, str], message: str
 ) -> None:
     response = make_staff(Role.ADMIN).get(PAGE, query)
     assert response.status_code == 200
-    assert told in response.content.decode()
+    assert message in response.content.decode()
     assert "<b>x" not in response.content.decode()
 
 

@@ -150,8 +150,9 @@ def test_a_row_out_of_its_place_is_found(reader: User, posts: list[Post], to_ms:
     move(reader, posts[4], to_ms)
     report = verified(reader, size=20)
     assert report.posts
-    told = [one for d in report.differences for one in d.explanations if one.post_id == posts[4].pk]
-    assert all("row_misplaced" in one.codes for one in told)
+    missed = posts[4].pk
+    causes = [one for d in report.differences for one in d.explanations if one.post_id == missed]
+    assert all("row_misplaced" in one.codes for one in causes)
     assert verified(reader).posts
     rebuild.rebuild([reader.pk])
     assert verified(reader).posts == 0

@@ -393,9 +393,9 @@ def test_without_redis_a_list_is_read_and_writers_get_an_error(dead_redis: Any) 
 class ListMachine(RuleBasedStateMachine):
     """One table, one cached list; commits, tellings, reads and fills come in any order.
 
-    A writer commits first and tells later. What is committed and told must be in the list where it
-    says something; what is in the list must have been committed, and not be told as removed unless
-    it was told as added after that.
+    A writer commits first and updates the cache later. A post that is committed and added must be
+    in the list within its range; a post in the list must have been committed, and not be removed
+    unless it was added after that.
     """
 
     place = st.sampled_from(PLACES)

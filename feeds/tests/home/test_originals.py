@@ -8,13 +8,15 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from hypothesis import given
+from hypothesis import strategies as st
 from lxml import html
 
 from accounts import actions as accounts_actions
 from accounts.models import User
 from accounts.tests.browsers import browser_of
 from feeds import actions, queries
-from feeds.home import prefetch
+from feeds.home import originals, prefetch
 from feeds.models import Kind, Post
 from feeds.tests.oracle import all_pages, oracle_pages
 from feeds.views.pages import PAGE_SIZE
@@ -103,6 +105,37 @@ def test_pages_are_the_oracle_s_without_repeated_originals_and_the_api_marks_the
     assert cursor is None
     assert repeated > 5
     assert oracle_pages(reader, PAGE_SIZE)  # the exact feed still has every repost
+
+
+CARDS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "id": st.sampled_from("abcdef"),
+            "kind": st.sampled_from([Kind.MICRO.value, Kind.REPOST.value]),
+            "ref": st.none() | st.fixed_dictionaries({"id": st.sampled_from("abcdef")}),
+            "content": st.sampled_from(["", "words"]),
+            "author": st.sampled_from(["ann", "bob"]),
+            "mine": st.booleans(),
+        }
+    ),
+    unique_by=lambda card: card["id"],
+)
+
+
+@given(CARDS)
+def test_any_page_shows_each_post_once_with_all_who_reposted_it(cards: list[Any]) -> None:
+    def is_plain(card: Any) -> bool:
+        return card["kind"] == Kind.REPOST and card["ref"] is not None and not card["content"]
+
+    ids = [card["ref"]["id"] if is_plain(card) else card["id"] for card in cards]
+    for place, found in enumerate(originals.once(cards)):
+        assert (found is None) is (ids[place] in ids[:place])
+        if found is not None:
+            alike = [card for card, ident in zip(cards, ids, strict=True) if ident == ids[place]]
+            reposts = [card for card in alike if is_plain(card)]
+            assert found.post["id"] == ids[place]
+            assert found.reposters == [card["author"] for card in reposts if not card["mine"]]
+            assert found.is_own is any(card["mine"] for card in reposts)
 
 
 def test_a_repost_shows_the_original_its_counters_and_its_buttons(

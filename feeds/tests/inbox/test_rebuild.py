@@ -308,16 +308,16 @@ def test_the_command_rebuilds_one_or_everybody(
     reader: User, posts: list[Post], authors: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuild, "BATCH", 2)
-    told = "inboxes 1, follows synced 3, wrong rows removed 0\n"
+    printed = "inboxes 1, follows synced 3, wrong rows removed 0\n"
     for name in ("READER1", "@reader1", str(reader.pk)):
         InboxEntry.objects.all().delete()
-        assert command("--user", name) == told
+        assert command("--user", name) == printed
         assert rows(reader) == right(*posts)
     InboxEntry.objects.all().delete()
     assert command("--all") == "inboxes 4, follows synced 3, wrong rows removed 0\n"
     assert rows(reader) == right(*posts)
     # Authors were created first: only the reader is above the last of them.
-    assert command("--all", "--after", str(authors[2].pk)) == told
+    assert command("--all", "--after", str(authors[2].pk)) == printed
     assert AuditEntry.objects.filter(action="rebuild_inbox").count() == 0
 
 
@@ -347,10 +347,10 @@ def test_a_failed_command_prints_where_to_continue_too(
         work(viewer_id, report)
 
     monkeypatch.setattr(rebuild, "_rebuild", fail)
-    told = io.StringIO()
+    printed = io.StringIO()
     with pytest.raises(OperationalError):
-        call_command("rebuild_inboxes", "--all", stdout=io.StringIO(), stderr=told)
-    assert f"continue with --after {authors[0].pk}" in told.getvalue()
+        call_command("rebuild_inboxes", "--all", stdout=io.StringIO(), stderr=printed)
+    assert f"continue with --after {authors[0].pk}" in printed.getvalue()
 
 
 @pytest.mark.parametrize(

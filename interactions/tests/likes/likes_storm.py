@@ -53,7 +53,7 @@ class Storm:
         self.subjects += [(COMMENT, ident) for ident in self.comments]
         self._waiting: list[Callable[[], Any]] = []
 
-    def run(self, steps: int, tell: Callable[[int], Any] = lambda done: None) -> Found:
+    def run(self, steps: int, progress: Callable[[int], Any] = lambda done: None) -> Found:
         """Take so many steps, then drain."""
         kinds = [self.click] * 8 + [self.compare] * 8 + [self.compare_during_changes] * 4
         kinds += [self.evict, self.die] * 3 + [self.flush, self.click_without_redis, self.drain]
@@ -63,7 +63,7 @@ class Storm:
                 self.found.steps += 1
                 if step % 200 == 0:
                     self.found.drift += drift()
-                tell(step)
+                progress(step)
             self.drain()
         self.found.drift += [*drift(), *CountChange.objects.all()]
         for person in self.people:

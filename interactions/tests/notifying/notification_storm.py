@@ -53,7 +53,7 @@ class Findings:
     operations: int = 0
     seconds: float = 0.0
     refused: int = 0
-    told: int = 0
+    compared: int = 0
     looked: int = 0
     errors: list[Any] = field(default_factory=list)
     differences: list[Any] = field(default_factory=list)
@@ -164,7 +164,7 @@ def storm(
     drain()
     for person in on.everybody:
         found.differences += differences(person)
-        found.told += len(queries.notifications(person, None, 100).items)
+        found.compared += len(queries.notifications(person, None, 100).items)
     found.unseen = _unseen(on, pages)
     return found
 

@@ -37,7 +37,7 @@ def test_a_storm_leaves_notifications_that_match_the_facts(
     assert found.differences == []
     assert found.unseen == []
     # The storm must have done something.
-    assert found.told > 5
+    assert found.compared > 5
     assert found.looked > 10
     _damage_is_found()
 

@@ -660,10 +660,10 @@ def test_replies_are_shown_and_hidden_in_steps(
         for _ in range(number):
             actions.comment(bert, post.pk, "reply", root)
     drain()
-    for status, told_of in (("featured", 0), ("open", 4)):
+    for status, expected in (("featured", 0), ("open", 4)):
         actions.set_comment_status(me, post.pk, status)
         assert sum(steps := deliver_one_by_one(due)) == 8
         assert max(steps) == 2
         drain()
         groups = Notification.objects.filter(kind=kinds.REPLIED.value, is_unread=True)
-        assert groups.count() == told_of
+        assert groups.count() == expected

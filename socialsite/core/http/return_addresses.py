@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode, urlsplit
 
+from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.utils.http import MAX_URL_LENGTH, url_has_allowed_host_and_scheme
 
@@ -13,7 +14,10 @@ def own(request: HttpRequest, address: str | None) -> str:
     for some texts and normalizes the characters of others in quadratic time.
     """
     text = (address or "").strip()
-    hosts = {request.get_host()}
+    try:
+        hosts = {request.get_host()}
+    except DisallowedHost:  # the error page asks too
+        return ""
     return text if url_has_allowed_host_and_scheme(text, hosts, request.is_secure()) else ""
 
 

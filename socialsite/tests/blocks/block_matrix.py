@@ -14,8 +14,8 @@ is
   Hidden gets exactly the response for an unknown name, whatever it is.
 - `Free`: removal of one's own actions (a like), undone afterwards; the response may show only what
   `names` allows. For people who did not do the action it is `Of`.
-- `Told`: the relation of two people, by the id of the other: it says who blocks whom. The addresses
-  in TOLD are the only ones that do (docs/moderation.md).
+- `Disclosed`: the relation of two people, by the id of the other: it says who blocks whom. The
+  addresses in DISCLOSED are the only ones that do (docs/moderation.md).
 
 An empty response proves nothing: the readers in `by` must find the texts in `sees`, and succeed
 with calls that change something. Addresses in NOBODY, with the reason, show nobody but the reader.
@@ -88,12 +88,12 @@ class Free(Call):
     """One's own action, which one may undo for any relation."""
 
 
-class Told(Call):
+class Disclosed(Call):
     """The relation of two people."""
 
 
 # These reveal that Hidden blocks the reader; for all other addresses Hidden does not exist then.
-TOLD = {"users/<str:user_id>/follow", "users/<str:user_id>/block", "relations"}
+DISCLOSED = {"users/<str:user_id>/follow", "users/<str:user_id>/block", "relations"}
 
 
 @dataclass(frozen=True)
@@ -212,12 +212,12 @@ MATRIX: dict[str, list[Call]] = {
     "users/suggested": [Shows("get", "users/suggested", sees=NAMES, by=("stranger",))],
     "users/suggested/<str:user_id>": [Alike("delete", "users/suggested/{hidden}")],
     "users/<str:user_id>/follow": [
-        Told("post", "users/{hidden}/follow"),
-        Told("delete", "users/{hidden}/follow"),
+        Disclosed("post", "users/{hidden}/follow"),
+        Disclosed("delete", "users/{hidden}/follow"),
     ],
     "users/<str:user_id>/block": [
-        Told("post", "users/{hidden}/block"),
-        Told("delete", "users/{hidden}/block"),
+        Disclosed("post", "users/{hidden}/block"),
+        Disclosed("delete", "users/{hidden}/block"),
     ],
     **{
         f"users/<str:user_id>/{kind}": [
@@ -226,7 +226,7 @@ MATRIX: dict[str, list[Call]] = {
         ]
         for kind in ("following", "followers", "friends")
     },
-    "relations": [Told("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
+    "relations": [Disclosed("get", "relations?ids={hidden}", sees=("BI_FOLLOWING",), by=FOLLOWER)],
     # --- API: interactions ----------------------------------------------------------------------
     "posts/<str:post_id>/like": [
         *both("posts/{private_id}/like", private=True),

@@ -27,6 +27,7 @@ from socialsite.tests.blocks.block_matrix import (
     ADMIN,
     ADMIN_PAGES,
     APART,
+    DISCLOSED,
     MATRIX,
     MEMBERS,
     NAMES,
@@ -34,15 +35,14 @@ from socialsite.tests.blocks.block_matrix import (
     OUT,
     PAGES,
     READERS,
-    TOLD,
     V1,
     Alike,
     Call,
+    Disclosed,
     Free,
     Of,
     Public,
     Shows,
-    Told,
 )
 from socialsite.tests.blocks.block_world import World
 
@@ -103,13 +103,13 @@ def test_every_method_is_called_and_proves_something() -> None:
 
 def test_only_the_addresses_of_relations_reveal_blocks() -> None:
     """For all other addresses somebody who blocks the reader does not exist."""
-    told = {
+    disclosed = {
         address
         for _is_api, table in TABLES
         for address, calls in table.items()
-        if any(isinstance(call, Told) for call in calls)
+        if any(isinstance(call, Disclosed) for call in calls)
     }
-    assert told == TOLD
+    assert disclosed == DISCLOSED
     for _is_api, table in TABLES:
         for address, calls in table.items():
             compared = {call.method for call in calls if _is_compared(call)}
@@ -128,7 +128,7 @@ def _names_hidden(call: Call) -> bool:
 def _is_compared(call: Call) -> bool:
     if isinstance(call, Shows):
         return call.method == "get" and _names_hidden(call)
-    return isinstance(call, Of | Alike | Told) and _names_hidden(call)
+    return isinstance(call, Of | Alike | Disclosed) and _names_hidden(call)
 
 
 @pytest.mark.django_db
@@ -177,8 +177,8 @@ class Walk:
         if call.htmx:
             options["headers"] = {"HX-Request": "true"}
         answer = self.send(reader, is_api, call.method, path, *([data] if data else []), **options)
-        told = sorted((key, text) for key, text in answer.headers.items() if key not in NOT_OF_IT)
-        return answer.status_code, f"{answer.content.decode()}{told}"
+        there = sorted((key, text) for key, text in answer.headers.items() if key not in NOT_OF_IT)
+        return answer.status_code, f"{answer.content.decode()}{there}"
 
     def check(self, reader: str, call: Call, is_api: bool) -> None:
         """Make the call, and search for marks that this reader must not find, or must find."""
@@ -292,7 +292,7 @@ class Walk:
             page = self._read(reader, "notifications?size=100")["items"]
             unread = sum(not item["read"] for item in page)
             if self._read(reader, "notifications/unread-count")["count"] != unread:
-                self.wrong.append(f"{self.state}: {reader} is told of other than {unread} unread")
+                self.wrong.append(f"{self.state}: {reader} counts other than {unread} unread")
             if reader in MEMBERS and not unread:
                 self.wrong.append(f"{self.state}: {reader} has nothing unread")
         world = self.world
@@ -306,9 +306,9 @@ class Walk:
             count = self._read(reader, "feed/new-count")["count"]
             shown = sum(item["id"] in fresh for item in self._read(reader, "feed?size=20")["items"])
             if count != shown:
-                self.wrong.append(f"{self.state}: {reader} is told of {count} new, shown {shown}")
+                self.wrong.append(f"{self.state}: {reader} counts {count} new, shown {shown}")
             if reader in MEMBERS and count != (3 if reader == "follower" else 2):
-                self.wrong.append(f"{self.state}: {reader} is told of {count} new")
+                self.wrong.append(f"{self.state}: {reader} counts {count} new")
 
     def _read(self, reader: str, path: str) -> Any:
         return self.send(reader, True, "get", f"/{V1}{path}").json()

@@ -78,7 +78,7 @@ class Member:
         return page
 
 
-def seconds_until_told(page: Page, since: float, timeout: float = 60) -> float:
+def seconds_until_notice(page: Page, since: float, timeout: float = 60) -> float:
     """Wait until a page shows the sign-out reason; return the seconds since `since`."""
     expect(page.locator("#notice")).to_have_text(re.compile(r"\S"), timeout=timeout * 1000)
     while not (at := page.evaluate("window.noticeAt")):  # with the next frame

@@ -7,7 +7,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.kicking import FIREFOX, PASSWORD, Member, contrast, seconds_until_told
+from socialsite.tests.browser.kicking import (
+    FIREFOX,
+    PASSWORD,
+    Member,
+    contrast,
+    seconds_until_notice,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -36,7 +42,7 @@ def test_who_was_kicked_reads_why_and_finds_the_way_to_a_new_password(
     member.log_in()
     context = member.browser(browser, color_scheme=theme)
     page = member.open(context)
-    seconds_until_told(page, member.log_in())
+    seconds_until_notice(page, member.log_in())
     for text in ("#notice", ".not-you:not([hidden]) a", ".gate-card h1", ".gate-head p"):
         assert contrast(page.locator(text)) >= 4.5, text
     expect(page.locator(".not-you:visible")).to_have_count(1)
@@ -62,7 +68,7 @@ def test_whose_password_was_changed_finds_the_way_to_recover_it(url: str, browse
         mine.token = member.pair["access"]
         mine("POST", "auth/password", old_password=old, new_password=new)
         if live:
-            seconds_until_told(firefox, 0)
+            seconds_until_notice(firefox, 0)
             member.password = NEW
         else:
             firefox.goto("/search")

@@ -24,7 +24,7 @@ from deploy.services.service import Service
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking
-from socialsite.tests.browser.kicking import FIREFOX, PASSWORD, Member, seconds_until_told
+from socialsite.tests.browser.kicking import FIREFOX, PASSWORD, Member, seconds_until_notice
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +45,7 @@ def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[f
     for _trial in range(trials):
         page = member.open(context, page)
         since = member.log_in()
-        times.append(seconds_until_told(page, since))
+        times.append(seconds_until_notice(page, since))
         assert notice_of(page) == ANOTHER_CHROME
         assert page.url == f"{member.site}/login?next=%2F"
         expect(page.get_by_test_id("login")).to_be_visible()
@@ -56,7 +56,7 @@ def kick_often(member: Member, browser: Browser, trials: int = TRIALS) -> list[f
 def show(what: str, times: list[float]) -> None:
     """Print the durations, shown with `-s`."""
     median = statistics.median(times) * 1000
-    print(f"\n{what}: {len(times)} kicks, told after {median:.0f} ms (median)")  # noqa: T201
+    print(f"\n{what}: {len(times)} kicks, shown after {median:.0f} ms (median)")  # noqa: T201
 
 
 def test_a_second_login_of_a_kind_ends_the_first_ones_page_live(
@@ -85,7 +85,7 @@ def test_with_a_dead_channel_layer_the_page_signs_out_within_seconds_with_the_re
     with kicking.trouble(trouble, stack):
         page = page or member.open(context)
         opened = time.monotonic() - began  # about a second, unless the machine is busy
-        assert seconds_until_told(page, member.log_in()) < max(6 + 4, 4 * opened)
+        assert seconds_until_notice(page, member.log_in()) < max(6 + 4, 4 * opened)
     assert notice_of(page) == ANOTHER_CHROME
     context.close()
 
@@ -134,7 +134,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
         page.get_by_test_id("change-password").click()
     expect(page.locator(".notice-good")).to_be_visible()
 
-    seconds_until_told(firefox, 0)
+    seconds_until_notice(firefox, 0)
     expected = "Your password was changed on Chrome, Windows. Please log in with the new one."
     assert notice_of(firefox) == expected
     assert is_the_same_document(other_tab)

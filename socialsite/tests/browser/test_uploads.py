@@ -592,6 +592,8 @@ def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
     name = pictures["followers"]["url"].removeprefix("/media/")
     for path in (f"/_uploads/{name}", f"/media/public/{name}", f"/media/../media/{name}"):
         assert fetch(site, path)[0] in (400, 404), path
-    told = {"X-Sendfile-Type": "X-Accel-Redirect"}
-    assert fetch(site, pictures["followers"]["url"], **told)[0] == 404
-    assert fetch(site, pictures["followers"]["url"], fan.token, **told)[2].startswith(b"\xff\xd8")
+    headers = {"X-Sendfile-Type": "X-Accel-Redirect"}
+    assert fetch(site, pictures["followers"]["url"], **headers)[0] == 404
+    assert fetch(site, pictures["followers"]["url"], fan.token, **headers)[2].startswith(
+        b"\xff\xd8"
+    )

@@ -99,10 +99,15 @@ def test_an_error_page_renders_without_any_of_the_middleware(
 @pytest.mark.django_db
 @pytest.mark.parametrize("host", ["evil.example", "a b", "[", "localhost:x", "x" * 300, ""])
 def test_a_wrong_host_gets_a_page_or_an_envelope(host: str, make_user: Any) -> None:
+    headers = {"host": host, "referer": "http://testserver/", "hx-current-url": "http://x/"}
     for client in (Client(), browser_of(make_user())):
-        page = client.get("/", headers={"host": host})
-        assert (page.status_code, b"<html" in page.content) == (400, True)
-        assert page.headers["Content-Security-Policy"]
+        for page in (
+            client.get("/", headers=headers),
+            client.get("/", headers={"host": host}),
+            client.post("/posts", {"content": "words"}, headers=headers),
+        ):
+            assert (page.status_code, b"<html" in page.content) == (400, True)
+            assert page.headers["Content-Security-Policy"]
         answer = client.get("/api/v1/feed", headers={"host": host})
         assert (answer.status_code, answer.json()["code"]) == (400, 13)
 
