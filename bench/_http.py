@@ -16,26 +16,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench import _harness as harness
-from deploy.services import site_processes
+from deploy.services import nginx, site_processes
+from deploy.services.service import free_port
+from deploy.services.site_processes import LOOPBACK
 
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Site:
-    """The Unix sockets and the process groups of the HTTP workers."""
+    """The addresses and the process groups of the HTTP workers, or of nginx in front of them."""
 
-    sockets: tuple[Path, ...]
+    sockets: tuple[Path | tuple[str, int], ...]
     groups: tuple[int, ...]
 
 
 class Connection:
-    """One kept connection to the site's Unix socket, with minimal overhead."""
+    """One kept connection to a Unix socket, or to a host and port, with minimal overhead."""
 
-    def __init__(self, path: Path) -> None:
-        self._socket = socket.socket(socket.AF_UNIX)
+    def __init__(self, address: Path | tuple[str, int]) -> None:
+        if isinstance(address, Path):
+            self._socket = socket.socket(socket.AF_UNIX)
+            self._socket.connect(str(address))
+        else:
+            self._socket = socket.create_connection(address)
         self._socket.settimeout(10)
-        self._socket.connect(str(path))
 
     def ask(self, request: bytes) -> bytes:
         """Send a request and return the response body.
@@ -71,20 +76,41 @@ def request(path: str, *headers: str) -> bytes:
 
 
 @contextlib.contextmanager
-def site(env: Mapping[str, str] | None = None) -> Iterator[Site]:
-    """Run the site under granian with as many workers as the full stack has.
+def site(env: Mapping[str, str] | None = None, workers: int | None = None) -> Iterator[Site]:
+    """Run the site under granian, by default with as many workers as the full stack has.
 
     With the addresses of `bench._site`; `env` is added to this process's environment.
     """
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-bench-"))
-        uds = tuple(Path(directory) / f"{name}.sock" for name in site_processes.HTTP)
-        workers = [site_processes.wsgi({**os.environ, **(env or {})}, one) for one in uds]
-        for worker in workers:
+        Path(directory).chmod(0o711)  # nginx may run under another account
+        uds = tuple(Path(directory) / f"{name}.sock" for name in site_processes.HTTP[:workers])
+        started = [site_processes.wsgi({**os.environ, **(env or {})}, one) for one in uds]
+        for worker in started:
             worker.argv = [word.replace("socialsite.wsgi:", "bench._site:") for word in worker.argv]
             stack.callback(worker.stop)
             worker.start()
-        yield Site(uds, tuple(worker.pid for worker in workers))
+        yield Site(uds, tuple(worker.pid for worker in started))
+
+
+@contextlib.contextmanager
+def behind_nginx(workers: Site, runtime: Path) -> Iterator[Site]:
+    """Put nginx in front of these workers, as in the full stack; `runtime` is its folder."""
+    address = (LOOPBACK, free_port())
+    runtime.chmod(0o711)  # nginx may run under another account
+    server = nginx.nginx(
+        runtime,
+        *address,
+        http_uds=[one for one in workers.sockets if isinstance(one, Path)],
+        sockets_uds=runtime / "none.sock",
+        files=runtime,
+        scheme="http",
+    )
+    server.start()
+    try:
+        yield Site((address,), (*workers.groups, server.pid))
+    finally:
+        server.stop()
 
 
 def answers(
@@ -149,6 +175,12 @@ class Load:
         """Return the time within which this percentage of responses arrived, in ms."""
         ordered = sorted(self.times)
         return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))] * 1000
+
+    def add(self, other: "Load") -> None:
+        """Add the results of the same kind of request at another time."""
+        self.rates += other.rates
+        self.times += other.times
+        self.cpu += other.cpu
 
     def of(self, floor: "Load") -> float:
         """Return the median of the ratios of the rates, turn by turn."""

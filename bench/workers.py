@@ -1,0 +1,76 @@
+"""One HTTP worker and two, direct and behind nginx: `make bench ARGS="workers"`.
+
+A member reads the warm home feed by API. Each start opens new workers and new connections, since it
+is the opening that shares the connections out: the goals hold for the worst start.
+"""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import _harness as harness
+from bench import _http as http
+from bench import pages
+
+CONNECTIONS = (8, 64)
+ONE, TWO = "one worker", "two workers"
+BEHIND = " behind nginx"
+FEED = "/api/v1/feed?size=20"
+
+
+@contextlib.contextmanager
+def sites() -> Iterator[dict[str, http.Site]]:
+    """Start one worker, two others, and nginx in front of each."""
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-bench-")))
+        folder.chmod(0o711)  # nginx may run under another account
+        found = {}
+        for name, workers in ((ONE, 1), (TWO, None)):
+            runtime = folder / name.split()[0]
+            runtime.mkdir()
+            found[name] = stack.enter_context(http.site(workers=workers))
+            found[name + BEHIND] = stack.enter_context(http.behind_nginx(found[name], runtime))
+        yield found
+
+
+def main() -> int:
+    """Measure."""
+    options = harness.arguments(
+        __doc__ or "", {"--starts": 10, "--turns": 3, "--milliseconds": 1000}
+    )
+    harness.setup()
+
+    from accounts import actions as accounts_actions
+
+    report = harness.Report("workers", options)
+    reader, _author, _post = pages.world(options.seed)
+    token = accounts_actions.sign_in(reader, "chrome").access
+    sent = [http.request(FEED, f"Authorization: Bearer {token}")]
+    names = [name + way for name in (ONE, TWO) for way in ("", BEHIND)]
+    found = {many: {name: http.Load() for name in names} for many in CONNECTIONS}
+    gains: dict[tuple[int, str], list[float]] = {
+        (many, way): [] for many in CONNECTIONS for way in ("", BEHIND)
+    }
+    for _ in range(options.starts):
+        with sites() as started:
+            asked = {name: http.Asked(site, sent) for name, site in started.items()}
+            for many, total in found.items():
+                loads = http.compare(asked, options, connections=many)
+                for way in ("", BEHIND):
+                    gains[many, way].append(loads[TWO + way].of(loads[ONE + way]))
+                for name, load in loads.items():
+                    total[name].add(load)
+    for many, total in found.items():
+        title = f"{many} connections"
+        http.table(report, total, ONE, f"{title}, {options.starts} starts:")
+        for way in ("", BEHIND):
+            worst = min(gains[many, way])
+            report.goal(f"two workers / one{way}, {title}, worst start", worst, at_least=1.7)
+        share = total[TWO + BEHIND].of(total[TWO])
+        report.goal(f"two workers behind nginx / direct, {title}", share, at_least=0.85)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
