@@ -118,7 +118,7 @@ CARDS = st.lists(
             "mine": st.booleans(),
         }
     ),
-    unique_by=lambda card: card["id"],
+    unique_by=lambda card: str(card["id"]),
 )
 
 
