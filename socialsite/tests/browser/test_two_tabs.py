@@ -66,6 +66,7 @@ def test_a_published_text_leaves_the_other_tab_too(site: str, browser: Browser) 
     other.reload()
     expect(other.get_by_test_id("post")).to_have_count(2)
     stored(other, 0)
+    page.close()  # the log-out would lead this tab away too
     keys = "Object.keys(localStorage).filter((key) => key.startsWith('sent:')).length"
     assert other.evaluate(keys) == 1
     other.evaluate("document.querySelector('form[data-log-out]').requestSubmit()")
