@@ -59,30 +59,23 @@ function start() {
   const say = (words) => document.dispatchEvent(new CustomEvent("toast", { detail: words }));
 
   function setBusy(isBusy) {
-    if (isBusy) form.dataset.busy = "";
-    else delete form.dataset.busy;
+    form.toggleAttribute("data-busy", isBusy);
     form.setAttribute("aria-busy", isBusy);
     refresh();
   }
 
   form.addEventListener("submit", async (event) => {
-    if ("busy" in form.dataset) {
-      event.preventDefault(); // a second press publishes nothing more
-      return;
-    }
-    const { submitter } = event;
-    const isHere = feed && !time && !submitter?.hasAttribute("formaction");
-    if (!isHere) {
-      form.dataset.busy = ""; // the page is left
-      return;
-    }
-    event.preventDefault();
-    setBusy(true);
-    await send();
+    const isBusy = "busy" in form.dataset; // a second press publishes nothing more
+    const isHere = feed && !time && !event.submitter?.hasAttribute("formaction");
+    if (isBusy || isHere) event.preventDefault();
+    if (isBusy) return;
+    form.dataset.busy = ""; // no button is disabled: that of an act is sent with the form
+    if (isHere) await send();
   });
 
   async function send() {
     let answer, page;
+    setBusy(true);
     try {
       answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { "HX-Request": "true" } });
       page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -101,7 +94,6 @@ function start() {
     form.dispatchEvent(new CustomEvent("draft:accepted", { bubbles: true }));
     for (const field of [text, form.elements.title, form.elements.video_url]) field.value = field.defaultValue = "";
     form.elements.kind.value = "micro";
-    form.elements.once.value = [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
     form.dataset.keep = "";
     form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
     if (post) {

@@ -55,7 +55,7 @@ function valuesOf(form) {
   return values;
 }
 
-/** Whether somebody wrote or chose something: an empty form, or one that is as the server knows it, is no draft. */
+/** Whether somebody wrote or chose something that the server does not know. */
 function isWritten(form, pictures) {
   const typed = form.dataset.keep === "typed"; // refused: these words are the person's
   return [...form.elements].filter(isKept).some((field) => {
@@ -102,6 +102,8 @@ function tidy() {
 const restored = new WeakMap(); // of each form: what was in it after its draft was restored
 const sentHere = new Set();
 
+const newKey = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
+
 /** A number for what is in a form, besides its keys. */
 function contentOf(form) {
   const { once, version, ...values } = valuesOf(form);
@@ -116,12 +118,12 @@ function announce(once, contents) {
   if (once && !known.some((one) => one.once === once)) write(SENT, [{ once, contents }, ...known].slice(0, SENT_MOST));
 }
 
-/** Empty a form whose text another tab has sent, and return true. A text that differs by now is kept under a new key. */
+/** Empty a form whose text another tab has sent, and return true. Another text stays, under a new key. */
 function follow(form) {
   const { once } = form.elements;
   const found = !sentHere.has(once?.value) && (read(SENT) || []).find((one) => one.once === once?.value);
   if (!found || [...form.elements].some((field) => isKept(field) && isText(field) && field.defaultValue)) return false;
-  once.value = [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
+  once.value = newKey();
   const content = contentOf(form);
   if (content !== restored.get(form) && !found.contents.includes(content)) return false;
   form.reset();
@@ -141,7 +143,9 @@ function forget(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
   removeOf(form);
-  announce(form.elements.once?.value, [contentOf(form), restored.get(form)]);
+  const { once } = form.elements;
+  announce(once?.value, [contentOf(form), restored.get(form)]);
+  if (once) once.value = newKey();
   restored.set(form, null);
 }
 

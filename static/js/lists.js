@@ -17,7 +17,7 @@ document.addEventListener("htmx:load", ({ target }) => {
 let fails = 0;
 let timer = 0;
 
-/** Longer after each failure, with jitter: many pages that lost the same server must not come back all at once. */
+/** Longer after each failure, with jitter: many pages must not come back all at once. */
 function pause(xhr) {
   const told = Number(xhr?.getResponseHeader("Retry-After")) * 1000;
   const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** fails);

@@ -1,5 +1,5 @@
-// Uploads the pictures of a form for a post (`data-pictures`) when they are chosen, one after the other; the form then sends their ids. Large photos
-// are made smaller first. Pictures are drawn on a canvas, because the content policy allows no blob: images.
+// Uploads the pictures of a form (`data-pictures`) when they are chosen, one after the other; the form then sends their ids.
+// Large photos are made smaller first. A canvas shows them, because the content policy allows no blob: images.
 
 const form = document.querySelector("[data-pictures]");
 if (form) start();
@@ -243,24 +243,18 @@ function start() {
     form.dispatchEvent(new CustomEvent("draft:changed"));
   }
 
-  /** Wait until no picture is on its way; return whether all arrived. */
-  async function arrived() {
-    while (previews.querySelector("progress")) {
-      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
-    }
-    const failed = previews.querySelector("[data-failed] button");
-    failed?.focus();
-    return !failed;
-  }
-
   form.addEventListener("submit", async (event) => {
     if ("busy" in form.dataset || isVideo() || !previews.querySelector("progress, [data-failed]")) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     setBusy(true);
-    const isComplete = await arrived();
+    while (previews.querySelector("progress")) {
+      await new Promise((resolve) => form.addEventListener("draft:changed", resolve, { once: true }));
+    }
     setBusy(false);
-    if (isComplete) form.requestSubmit(event.submitter);
+    const failed = previews.querySelector("[data-failed] button");
+    if (failed) failed.focus();
+    else form.requestSubmit(event.submitter);
   });
   // A second press while pictures are on their way sends nothing more.
   form.addEventListener("submit", (event) => "busy" in form.dataset && event.preventDefault());

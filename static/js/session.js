@@ -30,8 +30,8 @@ function pause(times) {
 }
 
 /**
- * A function that has a count asked for and shown: once for all hints within the wait, one question at a time, again
- * when it gets no answer, and once more for hints that came meanwhile. Called with true, it lets an answer that is on its
+ * A function that asks for a count and shows it: once for all hints within the wait, one request at a time, again
+ * without an answer, and once more for hints that came meanwhile. Called with true, it lets an answer that is on its
  * way count for nothing.
  */
 function counter(url, show, wait) {
@@ -161,7 +161,7 @@ function signedOut(kick) {
     // the login page then says what it knows by itself
   }
   const login = `${state.login}?next=${encodeURIComponent(location.pathname + location.search)}`;
-  // Should this browser have signed in anew just now, its new cookies get time to arrive: then the login page sends it back.
+  // New cookies of this browser get time to arrive: then the login page sends it back.
   setTimeout(() => location.assign(login), ARRIVAL_MS);
 }
 

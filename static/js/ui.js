@@ -36,16 +36,11 @@ function goToLogin() {
 
 /** The reason in an error answer: the envelope's detail, or the sentence of the error page. */
 function reasonOf(xhr) {
-  const type = xhr.getResponseHeader("Content-Type") || "";
-  if (type.includes("json")) {
-    try {
-      return JSON.parse(xhr.responseText).detail;
-    } catch {
-      return undefined;
-    }
+  try {
+    return JSON.parse(xhr.responseText).detail;
+  } catch {
+    return new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector("[data-error-detail]")?.textContent;
   }
-  const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
-  return page.querySelector("[data-error-detail]")?.textContent;
 }
 
 // The loader of a list says itself that it failed, and tries again (lists.js).
@@ -72,7 +67,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 const dialog = document.getElementById("confirm");
 
-/** Put the question of an element: `data-confirm`, or the text that the dialog has by that name, and what else it says. */
+/** Put the question of an element: `data-confirm`, or the dialog's text of that name, and what else it says. */
 function ask({ confirm, confirmMore, confirmYes }, onYes) {
   const yes = dialog.querySelector("[value=yes]");
   const more = dialog.querySelector("#confirm-more");
