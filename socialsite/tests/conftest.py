@@ -22,8 +22,11 @@ def embedded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="package", params=["stack", "embedded_site"], ids=["full", "embedded"])
+@pytest.fixture(scope="package")
 def site(request: pytest.FixtureRequest) -> str:
-    """The address of a running site; each test signs up new people."""
-    found = request.getfixturevalue(request.param)
+    """The address of a running site, by default of the full stack; each test signs up new people.
+
+    `stacks.BOTH_MODES` marks tests that run on both.
+    """
+    found = request.getfixturevalue(getattr(request, "param", "stack"))
     return found if isinstance(found, str) else found.url

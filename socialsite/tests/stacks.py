@@ -31,6 +31,12 @@ CHROMIUM_FLAGS = [
 ]
 
 
+# Runs a test that uses the fixture `site` on the full stack, and in the embedded mode.
+BOTH_MODES = pytest.mark.parametrize(
+    "site", ["stack", "embedded_site"], indirect=True, ids=["full", "embedded"], scope="package"
+)
+
+
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, headless; on a busy machine a page may take long."""

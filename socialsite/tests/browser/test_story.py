@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.BOTH_MODES]
 
 PASSWORD = "right.pass1"
 

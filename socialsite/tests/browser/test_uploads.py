@@ -549,6 +549,7 @@ def send(base: str, token: str) -> dict[str, str]:
 
 @pytest.mark.e2e
 @pytest.mark.timeout(240)
+@stacks.BOTH_MODES
 def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
     author, fan, other = (stacks.Client.new(site, f"media{role}") for role in ("own", "fan", "oth"))
     fan("POST", f"users/{author.id}/follow")
