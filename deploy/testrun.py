@@ -159,7 +159,14 @@ def run(arguments: Sequence[str]) -> int:
                 [
                     one("full stack: MariaDB and Redis", "full", ON_SERVICES, **urls),
                     one("embedded: SQLite, Redis in the process", "embedded", WITHOUT, *alone),
-                    one("sites of their own", "sites", SITES, *alone, *TWO_AT_ONCE),
+                    one(
+                        "sites of their own",
+                        "sites",
+                        SITES,
+                        *alone,
+                        *TWO_AT_ONCE,
+                        SPARE_DATABASE_URL=urls["DATABASE_URL"],
+                    ),
                 ]
             )
     good = {0, NO_TESTS} if arguments else {0}
