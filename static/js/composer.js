@@ -5,6 +5,7 @@ if (form) start();
 
 function start() {
   const text = form.elements.content;
+  const texts = [text, form.elements.title, form.elements.video_url];
   const count = form.querySelector("[data-count]");
   const publish = form.querySelector("[data-testid=publish]");
   const input = form.elements.images;
@@ -61,6 +62,7 @@ function start() {
   function setBusy(isBusy) {
     form.toggleAttribute("data-busy", isBusy);
     form.setAttribute("aria-busy", isBusy);
+    for (const field of texts) field.readOnly = isBusy; // what is typed now would not be sent
     refresh();
   }
 
@@ -92,7 +94,7 @@ function start() {
   function published(page) {
     const post = page.querySelector("article");
     form.dispatchEvent(new CustomEvent("draft:accepted", { bubbles: true }));
-    for (const field of [text, form.elements.title, form.elements.video_url]) field.value = field.defaultValue = "";
+    for (const field of texts) field.value = field.defaultValue = "";
     form.elements.kind.value = "micro";
     form.dataset.keep = "";
     form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));

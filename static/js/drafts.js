@@ -1,13 +1,13 @@
-// Keeps what a person types in a form until the server has accepted it: a refusal, a lost session, a reload or a crash loses
-// nothing. The drafts belong to one person: nobody else who signs in with this browser is shown them, and a log-out deletes
-// them. A form with `data-keep` has a random key in its field `once`; the page that follows an accepted form names that key.
-// Tabs with the same form share one draft. Once a tab has sent it, the other tabs empty their copies and keep other texts.
+// Keeps what a person types in a form until the server has accepted it. Nobody else who signs in with this browser is shown
+// the drafts, and a log-out deletes them. A form with `data-keep` has a random key in its field `once`; the page that follows
+// an accepted form names that key. Tabs with the same form share one draft; once it is sent, the others empty their copies.
 
 const { me, sent } = document.body.dataset;
 const DRAFT = "draft:";
 const MINE = `${DRAFT}${me}:`;
-const SENT = `sent:${me}`; // the keys of accepted forms, for other tabs
-const SENT_MOST = 20;
+const SENT = `sent:${me}`; // what accepted forms contained, with their keys, for other tabs
+const SENT_MOST = 5;
+const SENDING = "sending"; // the same of the form that this tab sent last
 const DAY_MS = 86_400_000;
 const DAYS = 30;
 const MOST = 40; // drafts of all people of this browser
@@ -16,11 +16,11 @@ const WAIT_MS = 250;
 const CLOCKS_MS = 300_000; // by which the clocks of browser and server may differ
 const CHOICES = ["radio", "checkbox"];
 
-const store = (act) => {
+const store = (act, session) => {
   try {
-    return act(localStorage);
+    return act(session ? sessionStorage : localStorage);
   } catch {
-    return null; // storage is blocked or full: the text lasts as long as the page
+    return null; // blocked or full: the text lasts as long as the page
   }
 };
 const parsed = (text) => {
@@ -34,7 +34,7 @@ const keys = () => store((s) => Object.keys(s).filter((key) => key.startsWith(DR
 const read = (key) => parsed(store((s) => s.getItem(key)));
 const write = (key, value) => store((s) => s.setItem(key, JSON.stringify(value)));
 const remove = (key) => store((s) => s.removeItem(key));
-/** Remove the draft of this form; one that another tab wrote has another key. */
+/** Remove the draft of this form, not that of another tab. */
 const removeOf = (form) => {
   const key = keyOf(form);
   if (read(key)?.values?.once?.includes(form.elements.once?.value) ?? true) remove(key);
@@ -78,10 +78,10 @@ function save(form) {
   if (follow(form)) return;
   const key = keyOf(form);
   const pictures = picturesOf(form);
-  const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
+  const draft = { at: Date.now(), values: valuesOf(form), pictures };
   if (!isWritten(form, pictures)) removeOf(form);
-  else if (text.length <= LONGEST) {
-    store((s) => s.setItem(key, text));
+  else if (JSON.stringify(draft).length <= LONGEST) {
+    write(key, draft);
     tidy();
   }
 }
@@ -90,7 +90,7 @@ function saveAll() {
   for (const form of [...waiting.keys()]) save(form);
 }
 
-/** Delete what is too old, and the oldest of too many. */
+/** Delete old drafts, and the oldest of too many. */
 function tidy() {
   const ages = keys().map((key) => [read(key)?.at || 0, key]);
   ages.sort(([one], [other]) => other - one);
@@ -99,36 +99,39 @@ function tidy() {
 
 // --- what another tab has sent ---
 
-const restored = new WeakMap(); // of each form: what was in it after its draft was restored
-const sentHere = new Set();
+const restored = new WeakSet();
 
 const newKey = () => [...crypto.getRandomValues(new Uint32Array(3))].map((part) => part.toString(36)).join("");
 
-/** A number for what is in a form, besides its keys. */
-function contentOf(form) {
-  const { once, version, ...values } = valuesOf(form);
-  const text = JSON.stringify([values, picturesOf(form).map(({ id }) => id)]);
-  return [...text].reduce((sum, letter) => (Math.imul(sum, 31) + letter.codePointAt(0)) | 0, 0);
+const contentOf = (form) => ({ values: valuesOf(form), pictures: picturesOf(form) });
+
+/** Whether all that a draft contains was sent: a text may be the beginning of the one that was sent. */
+function covers(whole, { values, pictures }) {
+  return Object.entries({ ...values, once: [], version: [] }).every(([name, own]) => own.every((value, place) => whole.values[name]?.[place]?.startsWith(value)))
+    && pictures.every(({ id }) => whole.pictures.some((one) => one.id === id));
 }
 
-/** Tell the other tabs that the form with this key was accepted, and what it contained. */
-function announce(once, contents) {
-  sentHere.add(once);
-  const known = read(SENT) || [];
-  if (once && !known.some((one) => one.once === once)) write(SENT, [{ once, contents }, ...known].slice(0, SENT_MOST));
+/** The form with this key was accepted: remove its draft, and tell the other tabs. */
+function accept(once) {
+  const sending = parsed(store((s) => s.getItem(SENDING), true));
+  const whole = sending?.once === once ? sending : null;
+  for (const key of keys()) if (read(key)?.values?.once?.includes(once)) remove(key);
+  if (whole) write(SENT, [whole, ...(read(SENT) || [])].slice(0, SENT_MOST));
 }
 
 /** Empty a form whose text another tab has sent, and return true. Another text stays, under a new key. */
 function follow(form) {
   const { once } = form.elements;
-  const found = !sentHere.has(once?.value) && (read(SENT) || []).find((one) => one.once === once?.value);
+  const found = (read(SENT) || []).find((one) => one.once === once.value);
   if (!found || [...form.elements].some((field) => isKept(field) && isText(field) && field.defaultValue)) return false;
-  once.value = newKey();
   const content = contentOf(form);
-  if (content !== restored.get(form) && !found.contents.includes(content)) return false;
+  once.value = newKey();
+  if (!covers(found, content) || form.querySelector("progress, [data-failed]")) return false;
+  if (isWritten(form, content.pictures)) {
+    document.dispatchEvent(new CustomEvent("toast", { detail: document.getElementById("toasts").dataset.elsewhere }));
+  }
   form.reset();
   form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
-  if (form.dataset.elsewhere) document.dispatchEvent(new CustomEvent("toast", { detail: form.dataset.elsewhere }));
   return true;
 }
 
@@ -142,16 +145,14 @@ function followAll() {
 function forget(form) {
   clearTimeout(waiting.get(form));
   waiting.delete(form);
-  removeOf(form);
   const { once } = form.elements;
-  announce(once?.value, [contentOf(form), restored.get(form)]);
-  if (once) once.value = newKey();
-  restored.set(form, null);
+  accept(once.value);
+  once.value = newKey();
 }
 
 function restore(form) {
   if (restored.has(form)) return;
-  restored.set(form, null);
+  restored.add(form);
   if (form.dataset.keep === "typed") {
     save(form); // the server shows what was typed
     return;
@@ -171,7 +172,6 @@ function restore(form) {
     else field.value = values.shift() ?? field.value;
   }
   form.dispatchEvent(new CustomEvent("draft:restored", { detail: kept.pictures || [] }));
-  restored.set(form, contentOf(form));
 }
 
 const formsIn = (root) => [root, ...root.querySelectorAll("form[data-keep]")].filter((one) => one.matches("form[data-keep]"));
@@ -184,7 +184,10 @@ function changed({ target }) {
 }
 
 for (const name of ["input", "change", "draft:changed"]) document.addEventListener(name, changed);
-document.addEventListener("submit", saveAll, true);
+document.addEventListener("submit", ({ target }) => {
+  saveAll();
+  if (target.matches("form[data-keep]")) store((s) => s.setItem(SENDING, JSON.stringify({ once: target.elements.once.value, ...contentOf(target) })), true);
+}, true);
 document.addEventListener("visibilitychange", saveAll);
 addEventListener("pagehide", saveAll);
 document.addEventListener("draft:accepted", ({ target }) => forget(target));
@@ -199,13 +202,14 @@ document.addEventListener("htmx:afterRequest", ({ detail: { requestConfig, succe
 document.addEventListener("htmx:load", ({ target }) => formsIn(target).forEach(restore));
 
 document.addEventListener("submit", ({ target }) => {
-  if (target.matches("[data-log-out]")) [SENT, ...keys().filter((key) => key.startsWith(MINE))].forEach(remove);
+  if (!target.matches("[data-log-out]")) return;
+  [SENT, ...keys().filter((key) => key.startsWith(MINE))].forEach(remove);
+  store((s) => s.removeItem(SENDING), true);
 });
 addEventListener("storage", ({ key, newValue }) => key === SENT && newValue && followAll());
 addEventListener("pageshow", ({ persisted }) => persisted && followAll());
 
-for (const key of keys()) if (sent && read(key)?.values?.once?.includes(sent)) remove(key);
-if (sent) announce(sent, []);
+if (sent) accept(sent);
 tidy();
 // After the module of the composer, which shows the pictures of a draft.
 addEventListener("DOMContentLoaded", () => formsIn(document.body).forEach(restore));

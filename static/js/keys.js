@@ -1,4 +1,4 @@
-// Keys for people who read without a mouse. They can be turned off in their own list, which `?` and the foot of the page open.
+// Keys for people who read without a mouse. Their list, which `?` opens, turns them off.
 
 const SECOND_KEY_MS = 1500;
 const BELOW_BAR = 8;

@@ -12,7 +12,7 @@ document.addEventListener("htmx:load", ({ target }) => {
   if (list && list.querySelector(`[data-post-id="${id}"]`) !== target) target.remove();
 });
 
-// --- trying again ------------------------------------------------------------
+// --- trying again ---
 
 let fails = 0;
 let timer = 0;

@@ -79,7 +79,7 @@ function counter(url, show, wait) {
   };
 }
 
-// --- new posts ---------------------------------------------------------------
+// --- new posts ---
 
 const refreshCount = banner ? counter(state.newCount, showCount, 0) : () => {};
 
@@ -100,7 +100,7 @@ function showCount(told) {
   banner.querySelector("span").textContent = words.replace("%(n)s", `${count}${more ? "+" : ""}`);
 }
 
-// --- notifications -----------------------------------------------------------
+// --- notifications ---
 
 const refreshUnread = counter(state.unreadCount, showUnread, UNREAD_WAIT_MS);
 
@@ -141,7 +141,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   document.querySelector("#feed .post-author")?.focus({ preventScroll: true });
 });
 
-// --- the socket ---------------------------------------------------------------
+// --- the socket ---
 
 /** The sentence for a reason of the server's, in the page's language; the general one for an unknown reason. */
 function wordsFor({ reason, by }) {

@@ -1,4 +1,4 @@
-// What every page has: toasts, menus, the dialog that asks first, the picture viewer, dates in the reader's own time.
+// For every page: toasts, menus, the dialog that asks first, the picture viewer, dates in local time.
 
 const toasts = document.getElementById("toasts");
 const TOAST_MS = 6000;
@@ -21,7 +21,7 @@ function toast(text) {
 
 document.addEventListener("toast", (event) => toast(event.detail));
 
-// --- htmx -----------------------------------------------------------------
+// --- htmx ---
 
 // `hx-post` has no value: the address is that to which the form, the button or the link leads without script.
 document.addEventListener("htmx:configRequest", ({ detail }) => {
@@ -63,7 +63,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   }
 });
 
-// --- deleting and blocking ask first ---------------------------------------------------
+// --- deleting and blocking ask first ---
 
 const dialog = document.getElementById("confirm");
 
@@ -130,7 +130,7 @@ document.addEventListener("submit", (event) => {
   });
 });
 
-// --- menus -----------------------------------------------------------------
+// --- menus ---
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
@@ -150,7 +150,7 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
-// --- passwords can be shown while one types them ------------------------------
+// --- passwords can be shown while one types them ---
 
 function reveal(button, isShown) {
   button.setAttribute("aria-pressed", isShown);
@@ -166,7 +166,7 @@ document.addEventListener("submit", ({ target }) => {
   for (const button of target.querySelectorAll("[data-reveal]")) reveal(button, false);
 });
 
-// --- Ctrl+Enter sends the form one is writing in ----------------------------
+// --- Ctrl+Enter sends the form one is writing in ---
 
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
@@ -174,7 +174,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// --- the picture viewer ------------------------------------------------------
+// --- the picture viewer ---
 
 const viewer = document.getElementById("viewer");
 const shown = viewer.querySelector("img");
@@ -207,7 +207,7 @@ viewer.addEventListener("keydown", (event) => {
 });
 viewer.addEventListener("close", () => shown.removeAttribute("src"));
 
-// --- times: the server writes "3 h"; the exact moment, in the reader's zone, is the tooltip --------
+// --- times: the server writes "3 h"; the exact moment, in the reader's zone, is the tooltip ---
 
 const exact = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
 
@@ -223,7 +223,7 @@ function dateTooltips(root) {
 dateTooltips(document);
 document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 
-// --- a notice left by the page before (see session.js) ------------------------
+// --- a notice left by the page before (see session.js) ---
 
 const notice = document.getElementById("notice");
 if (notice) {

@@ -1,6 +1,6 @@
-// Deletions that can be undone. After the question of ui.js the post or comment is hidden, and the request waits some seconds.
-// A note in the browser stays until the server has answered: if the page is lost before that, the next page of the same person
-// sends the request. The server accepts a second request for the same thing: it answers that the thing is not there.
+// Deletions that can be undone: the post or comment is hidden, and the request waits some seconds. A note in the browser stays
+// until the server has answered: if the page is lost, the person's next page sends the request. A second request for the same
+// thing is harmless.
 
 const WAIT_S = 5;
 const TICK_MS = 1000; // browsers let hidden tabs run this often
@@ -71,7 +71,7 @@ function toastOf(deletion) {
   return box;
 }
 
-// --- waiting ------------------------------------------------------------------
+// --- waiting ---
 
 function begin(link) {
   if (waiting) send(waiting);
@@ -116,7 +116,7 @@ function settle(deletion) {
   remove(deletion.key);
 }
 
-// --- sending ------------------------------------------------------------------
+// --- sending ---
 
 /** Ask the server to delete. The browser finishes the request also when the page is left. */
 async function send(deletion) {
@@ -171,7 +171,7 @@ function deleted(deletion, answer, text) {
   say(words.deleted);
 }
 
-// --- notes of pages that are gone -------------------------------------------------
+// --- notes of pages that are gone ---
 
 function resume(key) {
   const { at, begun, find, done } = read(key);
@@ -191,7 +191,7 @@ function resume(key) {
 
 for (const key of store((s) => Object.keys(s)) ?? []) if (key.startsWith(NOTE)) resume(key);
 
-// --- what happens to the page ---------------------------------------------------------
+// --- what happens to the page ---
 
 // Before the menu closes, which the link is part of.
 document.addEventListener("deletion", (event) => {

@@ -107,6 +107,37 @@ def test_another_text_stays_and_is_still_kept_when_one_is_published(
     survives(other, "of the second tab")
 
 
+def test_a_text_that_was_replaced_elsewhere_stays(site: str, browser: Browser) -> None:
+    page, other = begun(browser, site, "tabs6")
+    composer(other).fill("quick note")
+    other.wait_for_timeout(500)
+    publish(other, "quick note")
+    survives(page, WORDS)
+
+
+def test_a_quote_that_leaves_with_its_page_leaves_the_other_tab_too(
+    site: str, browser: Browser
+) -> None:
+    page = newcomer(browser, site, "tabs8", "Tabby")
+    composer(page).fill(WORDS)
+    publish(page, WORDS)
+    address = page.get_by_test_id("post").first.locator("a[href$='/repost']").get_attribute("href")
+    if address is None:
+        raise AssertionError("no link to quote")
+    page.goto(address)
+    page.get_by_test_id("repost-form").locator("textarea").fill("look at this")
+    stored(page, 1)
+    other = page.context.new_page()
+    other.goto(address)
+    text = other.get_by_test_id("repost-form").locator("textarea")
+    expect(text).to_have_value("look at this")
+    page.get_by_test_id("repost-form").get_by_role("button", name="Repost").click()
+    expect(page.get_by_text("look at this").first).to_be_visible()
+    expect(text).to_have_value("")
+    expect(other.locator(".toast")).to_contain_text("sent in another tab")
+    stored(other, 0)
+
+
 def test_the_same_words_may_be_published_twice(site: str, browser: Browser) -> None:
     page, other = begun(browser, site, "tabs5")
     publish(page, WORDS)
