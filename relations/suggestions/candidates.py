@@ -22,8 +22,8 @@ FRESH_MS = timedelta(days=1) // timedelta(milliseconds=1)
 HALF_LIFE_DAYS = 30
 # The list of the whole site: the people with the most followers.
 SITE = 0
-# A shorter list of the site is that of a young site: it costs little, and grows by the hour.
-YOUNG = 20
+# A short list of a site with few people costs little to compute, and would lack each new follow.
+SHORT, FEW_PEOPLE = 20, 1000
 # People refreshed in one go.
 STEP = 100
 
@@ -33,11 +33,16 @@ def of(user_id: int) -> list[int]:
     kept = SuggestionList.objects.filter(user_id=user_id).first()
     if kept is None or kept.computed_at <= db.now_ms() - FRESH_MS:
         return refresh(user_id)
-    if len(kept.candidates) >= (YOUNG if user_id == SITE else 1):
+    is_young = user_id == SITE and len(kept.candidates) < SHORT and _has_few_people()
+    if kept.candidates and not is_young:
         return list(kept.candidates)
     # Such a list costs little to compute, and fills with the first follows.
     found = _compute(user_id)
     return found if found == kept.candidates else _store(user_id, found)
+
+
+def _has_few_people() -> bool:
+    return not RelationCount.objects.order_by("pk")[FEW_PEOPLE:].exists()
 
 
 def refresh(user_id: int) -> list[int]:
