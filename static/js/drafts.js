@@ -2,7 +2,7 @@
 // the drafts, and a log-out deletes them. A form with `data-keep` has a random key in its field `once`; the page that follows
 // an accepted form names that key. Tabs with the same form share one draft; once it is sent, the others empty their copies.
 
-const { me, sent } = document.body.dataset;
+const { me, sent, elsewhere } = document.body.dataset;
 const DRAFT = "draft:";
 const MINE = `${DRAFT}${me}:`;
 const SENT = `sent:${me}`; // what accepted forms contained, with their keys, for other tabs
@@ -128,7 +128,7 @@ function follow(form) {
   once.value = newKey();
   if (!covers(found, content) || form.querySelector("progress, [data-failed]")) return false;
   if (isWritten(form, content.pictures)) {
-    document.dispatchEvent(new CustomEvent("toast", { detail: document.getElementById("toasts").dataset.elsewhere }));
+    document.dispatchEvent(new CustomEvent("toast", { detail: elsewhere }));
   }
   form.reset();
   form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));

@@ -86,9 +86,9 @@ def test_scripts_neither_evaluate_texts_nor_write_markup_nor_store_secrets() -> 
         assert re.findall(bad, text) == [], path.name
         assert "document.cookie" not in text, path.name
         kept |= {first or second for first, second in re.findall(stored, text)}
-    # The theme, whether keys are on, the sign-out reason, texts that are not accepted yet,
-    # deletions that wait: no more.
-    assert kept == {'"theme"', '"keys"', '"notice"', "key"}
+    # The theme, whether keys are on, the sign-out reason, texts that are not accepted yet, the one
+    # on its way, deletions that wait: no more.
+    assert kept == {'"theme"', '"keys"', '"notice"', "key", "SENDING"}
 
 
 def test_pages_load_scripts_and_styles_from_this_site_alone() -> None:
