@@ -1,4 +1,6 @@
-"""Sign-ins of tests: by password alone, and in a browser without pages."""
+"""Sign-ins of tests: by password alone, and in a browser without pages; and what it is answered."""
+
+from typing import Any
 
 from django.test import Client
 
@@ -23,3 +25,9 @@ def browser_of(user: User) -> Client:
     client.cookies[cookies.ACCESS] = tokens.access
     client.cookies[cookies.REFRESH] = tokens.refresh
     return client
+
+
+def text_of(answer: Any, status: int = 200) -> str:
+    """Return the text of an answer, which must have this status."""
+    assert answer.status_code == status
+    return str(answer.content.decode())

@@ -31,11 +31,6 @@ V1 = "/api/v1/"
 
 
 @pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def author(make_user: Make) -> User:
     return make_user()
 

@@ -9,7 +9,6 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
 from feeds import actions
 from feeds.models import Draft, Post
 from feeds.tests.test_api import make_picture
@@ -20,16 +19,6 @@ pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
 
 
 def test_a_form_that_arrives_twice_publishes_once(browser: Client) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
+from accounts.tests.browsers import text_of
 from feeds import actions
 from feeds.drafts import actions as drafts
 from feeds.models import Draft, Post
@@ -20,21 +20,6 @@ from socialsite.core.models import Media
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
-
-
-def text_of(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return str(answer.content.decode())
 
 
 def test_the_menu_leads_to_a_question_and_only_its_button_deletes(

@@ -3,23 +3,22 @@
 import re
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from PIL import Image
 
 from accounts import actions as accounts_actions
 from accounts.models import Role, User
+from accounts.tests.browsers import text_of
 from feeds import actions, queries
 from feeds.models import Post, PostVersion
 from feeds.tests.test_api import make_picture
 from socialsite.core.models import Media
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 Make = Callable[..., Any]
 CONFLICT = 'data-testid="edit-conflict"'
@@ -37,20 +36,10 @@ def browser(me: User) -> Client:
     return client
 
 
-@pytest.fixture(autouse=True)
-def _media_root(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path
-
-
 def picture(name: str = "a.png") -> SimpleUploadedFile:
     out = BytesIO()
     Image.new("RGB", (8, 8), (9, 9, 9)).save(out, "PNG")
     return SimpleUploadedFile(name, out.getvalue(), "image/png")
-
-
-def text_of(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return str(answer.content.decode())
 
 
 def fields(page: str) -> dict[str, str]:

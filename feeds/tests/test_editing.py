@@ -28,11 +28,6 @@ POSTS = "/api/v1/posts"
 
 
 @pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def make_picture(me: User, settings: LazySettings, tmp_path: Path) -> Make:
     """Return a function that stores a picture of mine, without decoding one."""
     settings.MEDIA_ROOT = tmp_path

@@ -3,7 +3,6 @@
 import html
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,7 @@ from feeds import actions
 from feeds.models import Visibility
 from feeds.tests.test_api import make_picture
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 Make = Callable[..., Any]
 GONE = "This post is not available"
@@ -26,11 +25,6 @@ GONE = "This post is not available"
 @pytest.fixture
 def author(make_user: Make) -> User:
     return make_user("writer1")
-
-
-@pytest.fixture(autouse=True)
-def _media_root(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path
 
 
 def embed(post_id: Any, client: Client | None = None, status: int = 200, **headers: str) -> Any:

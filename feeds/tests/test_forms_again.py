@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
 from feeds import actions
 from feeds.drafts import actions as draft_actions
 from feeds.models import Draft, Post
@@ -17,16 +16,6 @@ pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
 HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
 
 
 def there() -> Post:

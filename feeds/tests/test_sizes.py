@@ -19,7 +19,7 @@ from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import pictures
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 HTML_BYTES = 60_000
 SCRIPT_BYTES = 45_000
@@ -28,11 +28,6 @@ WORDS = (
     "春天来了,花都开了。今天和朋友去了公园,拍了很多照片,晚上回来整理。",
     "A word on tea & rain: https://site.example/articles/1 is worth reading, says @someone2.",
 )
-
-
-@pytest.fixture(autouse=True)
-def _media_root(settings: Any, tmp_path: Any) -> None:
-    settings.MEDIA_ROOT = tmp_path
 
 
 def images(author: Any, number: int) -> list[int]:

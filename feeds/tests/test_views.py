@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.test import Client
@@ -16,6 +15,7 @@ from PIL import Image
 
 from accounts import actions as accounts_actions
 from accounts.models import User
+from accounts.tests.browsers import text_of
 from feeds import cache, queries
 from feeds.models import Post, PostContent, RecommendedAuthor
 from feeds.views import pages
@@ -24,7 +24,7 @@ from socialsite.core.http.pagination import Position
 from socialsite.core.models import Media
 from socialsite.pages.fragments import post_card
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
 Make = Callable[..., Any]
 HTMX = {"HX-Request": "true"}
@@ -47,16 +47,6 @@ def browser(me: User) -> Client:
     answer = client.post("/login", {"username": me.username, "password": "right.pass1"})
     assert answer.status_code == 303
     return client
-
-
-@pytest.fixture(autouse=True)
-def _media_root(settings: LazySettings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path
-
-
-def text_of(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return answer.content.decode()
 
 
 def shown(answer: Any, status: int = 200) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
+from accounts.tests.browsers import text_of
 from feeds.views.pages import FEW_FOLLOWS
 from relations import actions as relations_actions
 
@@ -18,23 +18,8 @@ Make = Callable[..., Any]
 CARD = {"HX-Request": "true", "HX-Target": "first-steps"}
 
 
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
-
-
 def done(page: str) -> int:
     return len(re.findall(r'class="[^"]*welcome-step done', page))
-
-
-def text_of(answer: Any) -> str:
-    assert answer.status_code == 200
-    return str(answer.content.decode())
 
 
 def test_after_the_sign_up_one_is_welcomed_or_where_one_wanted_to_be() -> None:

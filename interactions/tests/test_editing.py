@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts import actions as accounts_actions
+from accounts.tests.browsers import text_of
 from feeds import actions as feeds_actions
 from interactions import actions, queries
 from interactions.models import NotificationCause
@@ -45,11 +46,6 @@ def browser(me: Any) -> Client:
     client = Client()
     client.cookies["access"] = accounts_actions.sign_in(me, client="chrome").access
     return client
-
-
-def text_of(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return str(answer.content.decode())
 
 
 # --- the action ---------------------------------------------------------------------------------

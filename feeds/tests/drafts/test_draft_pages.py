@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from accounts.models import User
-from accounts.tests.browsers import browser_of
+from accounts.tests.browsers import text_of
 from feeds.drafts import actions
 from feeds.models import Draft, Post
 from feeds.tests.test_api import make_picture
@@ -19,21 +19,6 @@ from socialsite.core.rate_limits import budgets
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
-
-
-def text_of(answer: Any, status: int = 200) -> str:
-    assert answer.status_code == status
-    return str(answer.content.decode())
 
 
 def test_the_composer_saves_a_draft_and_opens_it(browser: Client, me: User) -> None:

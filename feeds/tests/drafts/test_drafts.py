@@ -31,11 +31,6 @@ FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent
 
 
 @pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def mine(me: User, api_for: Make) -> APIClient:
     return api_for(me)
 
