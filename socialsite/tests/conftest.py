@@ -26,7 +26,7 @@ def embedded_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def site(request: pytest.FixtureRequest) -> str:
     """The address of a running site, by default of the full stack; each test signs up new people.
 
-    `stacks.BOTH_MODES` marks tests that run on both.
+    `stacks.BOTH_MODES` and `stacks.IN_ONE_PROCESS` mark tests that run on another.
     """
     found = request.getfixturevalue(getattr(request, "param", "stack"))
     return found if isinstance(found, str) else found.url

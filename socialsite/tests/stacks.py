@@ -31,9 +31,13 @@ CHROMIUM_FLAGS = [
 ]
 
 
-# Runs a test that uses the fixture `site` on the full stack, and in the embedded mode.
+# Where a test that uses the fixture `site` runs: on both, or, if all of it is in the browser, in
+# the embedded mode only.
 BOTH_MODES = pytest.mark.parametrize(
     "site", ["stack", "embedded_site"], indirect=True, ids=["full", "embedded"], scope="package"
+)
+IN_ONE_PROCESS = pytest.mark.parametrize(
+    "site", ["embedded_site"], indirect=True, ids=["embedded"], scope="package"
 )
 
 

@@ -7,18 +7,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_kept_texts import composer, stored
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 MEDIA = "**/api/v1/media"
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
 
 
 def at_home(browser: Browser, site: str, name: str) -> Page:

@@ -3,16 +3,11 @@
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_composer import MEDIA, at_home, choose, picture, uploaded
 from socialsite.tests.browser.test_kept_texts import composer, stored
 
-pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 
 def editing(browser: Browser, site: str, name: str) -> Page:

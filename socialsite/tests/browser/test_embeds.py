@@ -8,15 +8,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_card_acts import sign_up
 
-pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 
 class Elsewhere(HTTPServer):

@@ -6,18 +6,13 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Route, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_composer import at_home, choose, picture, uploaded
 from socialsite.tests.browser.test_kept_texts import WORDS, composer, open_draft, stored
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 THUMBS = re.compile(r"/media/.*\.(webp|jpe?g|png)$")
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
 
 
 def test_a_clock_that_is_slow_loses_no_words(site: str, browser: Browser) -> None:

@@ -7,18 +7,13 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Browser, Error, Locator, Page, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 DRAFTS = "Object.keys(localStorage).filter((key) => key.startsWith('draft:')).length"
 WORDS = "typed with care 用心写的"
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
 
 
 def stored(page: Page, number: int) -> None:

@@ -3,17 +3,12 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser import accessibility
 from socialsite.tests.browser.test_story import newcomer
 from socialsite.tests.stacks import Client
 
-pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 
 @pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])

@@ -3,19 +3,14 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from socialsite.tests import stacks
 from socialsite.tests.browser.test_kept_texts import composer, stored
 from socialsite.tests.browser.test_story import newcomer
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 WORDS = "begun in one tab"
 LONGER = "begun in one tab and continued in the other"
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
 
 
 def at_home(page: Page) -> Page:

@@ -11,18 +11,12 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 from socialsite.tests import stacks
 from socialsite.tests.browser.kicking import PASSWORD, Member
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
 NOTES = "Object.keys(localStorage).filter((key) => key.startsWith('undo:'))"
 WAIT_MS = 5000
 LATER_MS = 1500  # longer than the page needs to do at once what it does not put off
 HOUR_MS = 3_600_000
-
-
-@pytest.fixture
-def site(embedded_site: str) -> str:
-    """The site in one process: all of it is in the browser."""
-    return embedded_site
 
 
 class Person:
