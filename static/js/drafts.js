@@ -78,10 +78,10 @@ function save(form) {
   if (follow(form)) return;
   const key = keyOf(form);
   const pictures = picturesOf(form);
-  const draft = { at: Date.now(), values: valuesOf(form), pictures };
+  const text = JSON.stringify({ at: Date.now(), values: valuesOf(form), pictures });
   if (!isWritten(form, pictures)) removeOf(form);
-  else if (JSON.stringify(draft).length <= LONGEST) {
-    write(key, draft);
+  else if (text.length <= LONGEST) {
+    store((s) => s.setItem(key, text));
     tidy();
   }
 }
