@@ -94,23 +94,25 @@ def site(env: Mapping[str, str] | None = None, workers: int | None = None) -> It
 
 
 @contextlib.contextmanager
-def behind_nginx(workers: Site, runtime: Path) -> Iterator[Site]:
-    """Put nginx in front of these workers, as in the full stack; `runtime` is its folder."""
+def behind_nginx(workers: Site) -> Iterator[Site]:
+    """Put nginx in front of these workers, as in the full stack."""
     address = (LOOPBACK, free_port())
-    runtime.chmod(0o711)  # nginx may run under another account
-    server = nginx.nginx(
-        runtime,
-        *address,
-        http_uds=[one for one in workers.sockets if isinstance(one, Path)],
-        sockets_uds=runtime / "none.sock",
-        files=runtime,
-        scheme="http",
-    )
-    server.start()
-    try:
-        yield Site((address,), (*workers.groups, server.pid))
-    finally:
-        server.stop()
+    with tempfile.TemporaryDirectory(prefix="socialsite-bench-") as name:
+        directory = Path(name)
+        directory.chmod(0o711)  # nginx may run under another account
+        server = nginx.nginx(
+            directory,
+            *address,
+            http_uds=[one for one in workers.sockets if isinstance(one, Path)],
+            sockets_uds=directory / "none.sock",
+            files=directory,
+            scheme="http",
+        )
+        server.start()
+        try:
+            yield Site((address,), (*workers.groups, server.pid))
+        finally:
+            server.stop()
 
 
 def answers(

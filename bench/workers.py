@@ -5,9 +5,7 @@ is the opening that shares the connections out: the goals hold for the worst sta
 """
 
 import contextlib
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 from bench import _harness as harness
 from bench import _http as http
@@ -23,14 +21,10 @@ FEED = "/api/v1/feed?size=20"
 def sites() -> Iterator[dict[str, http.Site]]:
     """Start one worker, two others, and nginx in front of each."""
     with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-bench-")))
-        folder.chmod(0o711)  # nginx may run under another account
         found = {}
         for name, workers in ((ONE, 1), (TWO, None)):
-            runtime = folder / name.split()[0]
-            runtime.mkdir()
             found[name] = stack.enter_context(http.site(workers=workers))
-            found[name + BEHIND] = stack.enter_context(http.behind_nginx(found[name], runtime))
+            found[name + BEHIND] = stack.enter_context(http.behind_nginx(found[name]))
         yield found
 
 
