@@ -1,8 +1,8 @@
 """The cost of authentication: a tiny request with a credential, compared with one without.
 
 The site runs under granian with two workers, as in the full stack. The two addresses of
-`bench._site` do the same, but only one authenticates. Then the parts of that cost are measured in
-this process: decoding a token by algorithm, the floors, the whole.
+`bench.support.site` do the same, but only one authenticates. Then the parts of that cost are
+measured in this process: decoding a token by algorithm, the floors, the whole.
 """
 
 import os
@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from bench import _harness as harness
-from bench import _http as http
+from bench.support import harness, http
 from socialsite.core.runtime import keys
 
 KINDS = {"HS256": "secret", "EdDSA": "ed25519", "RS256": "rsa"}

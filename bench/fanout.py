@@ -27,8 +27,7 @@ from urllib.parse import urlsplit
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from bench import _fanout
-from bench import _harness as harness
+from bench.support import deliveries, harness
 from deploy.services import site_processes
 from deploy.stack import SERVICE_URLS, Stack
 from socialsite.core.runtime import keys
@@ -53,14 +52,14 @@ def worker(chunk: int) -> Iterator[None]:
             service.stop()
 
 
-def delivered(world: _fanout.World, posts: int) -> float:
+def delivered(world: deliveries.World, posts: int) -> float:
     """Publish and wait until everything is delivered; return deliveries a second."""
     from feeds.models import FanOut
 
     published = world.publish(posts)
     waiting = FanOut.objects.filter(pk__in=published).exclude(state=FanOut.State.DONE)
-    _fanout.wait_for(lambda: not waiting.exists(), PATIENCE_SECONDS, "fan-out")
-    return _fanout.rate(published)
+    deliveries.wait_for(lambda: not waiting.exists(), PATIENCE_SECONDS, "fan-out")
+    return deliveries.rate(published)
 
 
 def nothing_waits() -> bool:
@@ -72,7 +71,7 @@ def nothing_waits() -> bool:
         return not channel.queue_declare("celery").message_count
 
 
-def two_processes(world: _fanout.World, posts: int) -> float:
+def two_processes(world: deliveries.World, posts: int) -> float:
     """Let two forked processes deliver planned posts without Redis; return rows a second.
 
     Each delivers a part of another post first, because a worker has its connection and statements
@@ -90,7 +89,7 @@ def two_processes(world: _fanout.World, posts: int) -> float:
         child = os.fork()
         if not child:
             try:
-                with _fanout.sql_alone():
+                with deliveries.sql_alone():
                     for chunk in first[number::2]:
                         deliver.run_chunk(chunk)
                     ready.wait()
@@ -104,17 +103,17 @@ def two_processes(world: _fanout.World, posts: int) -> float:
     done = FanOutChunk.objects.filter(pk__in=chunks, done=True)
     if done.count() != len(chunks):
         raise RuntimeError("chunks were left open")
-    return _fanout.rate(list(done.values_list("fanout_id", flat=True).distinct()))
+    return deliveries.rate(list(done.values_list("fanout_id", flat=True).distinct()))
 
 
-def through_celery(report: harness.Report, world: _fanout.World, chunk: int) -> None:
+def through_celery(report: harness.Report, world: deliveries.World, chunk: int) -> None:
     """Measure in turns the floor, SQL alone, and the whole fan-out, for each cached inbox size."""
     from django.conf import settings
 
     options = report.options
     settings.FANOUT_CHUNK = chunk
     dice = random.Random(options.seed)
-    floor = _fanout.Floor(world, options.posts, chunk)
+    floor = deliveries.Floor(world, options.posts, chunk)
     for entries in (int(one) for one in options.cached):
         world.cache_inboxes(entries)
         name = f"{entries} cached" if entries else "none cached"
@@ -133,7 +132,7 @@ def through_celery(report: harness.Report, world: _fanout.World, chunk: int) -> 
                     found = works[work]()
                     if turn >= 0:
                         rates[work].append(found)
-                    _fanout.wait_for(nothing_waits, PATIENCE_SECONDS, "the trims")
+                    deliveries.wait_for(nothing_waits, PATIENCE_SECONDS, "the trims")
                     time.sleep(SETTLE_SECONDS)
         show(report, rates, f"Chunk {chunk}, {options.posts} posts a turn, {name}")
         for work in rates:
@@ -160,18 +159,18 @@ def show(report: harness.Report, rates: dict[str, list[float]], title: str) -> N
     report.rows(rows, ["rows/s", "least", "median", "most", "of the floor"], title=title)
 
 
-def parts(report: harness.Report, world: _fanout.World, chunk: int, entries: int) -> None:
+def parts(report: harness.Report, world: deliveries.World, chunk: int, entries: int) -> None:
     """Time the steps of chunks, one process and one chunk at a time, beside the floor's."""
     from django.conf import settings
 
     options = report.options
     settings.FANOUT_CHUNK = chunk
     world.cache_inboxes(entries)
-    floor, steps = _fanout.Floor(world, 1, chunk), _fanout.Parts()
+    floor, steps = deliveries.Floor(world, 1, chunk), deliveries.Parts()
     rates = []
     for turn in range(-1, options.rounds):
         if not turn:
-            steps = _fanout.Parts()
+            steps = deliveries.Parts()
         chunks = world.planned(1)
         for one in chunks:
             steps.run(one)
@@ -228,7 +227,7 @@ class Follower(threading.Thread):
                     self.seen.setdefault(item["id"], seen)
 
 
-def until_seen(report: harness.Report, world: _fanout.World) -> None:
+def until_seen(report: harness.Report, world: deliveries.World) -> None:
     """Publish over HTTP on the full stack and time when connected followers see it."""
     from accounts import actions as accounts_actions
     from accounts.models import User
@@ -263,7 +262,7 @@ def until_seen(report: harness.Report, world: _fanout.World) -> None:
                     raise RuntimeError(f"not published: {answer.status} {text!r}")
                 post = json.loads(text)["id"]
                 answered = time.perf_counter()
-                _fanout.wait_for(partial(is_everywhere, post), 20, "the hint")
+                deliveries.wait_for(partial(is_everywhere, post), 20, "the hint")
                 if number >= 0:
                     times["answered"].times += [answered - began] * len(followers)
                     times["told"].times += [one.told[post] - began for one in followers]
@@ -294,15 +293,15 @@ def main() -> int:
     key = keys.read([keys.new("secret")])[0]  # the stack has a data directory of its own
     os.environ |= {"PUSH_ALL_MAX": "100000", "PUSH_ACTIVE_MAX": "100000", "JWT_KEYS": key}
     harness.setup()
-    from bench import _people as people
+    from bench.support import people
 
     people.be_patient()
     report = harness.Report("fanout", options)
     ids = people.make_people(options.followers + LATENCY_FOLLOWERS + 2)
     if options.publishes:
-        until_seen(report, _fanout.World(ids[: LATENCY_FOLLOWERS + 1]))
+        until_seen(report, deliveries.World(ids[: LATENCY_FOLLOWERS + 1]))
     began = time.monotonic()
-    world = _fanout.World(ids[LATENCY_FOLLOWERS + 1 :])
+    world = deliveries.World(ids[LATENCY_FOLLOWERS + 1 :])
     rows = world.fill_inboxes()
     size = people.bytes_of("feeds_inboxentry") / 2**20
     report.say(f"{rows} rows of inboxes, {size:.0f} MB, in {time.monotonic() - began:.0f} s")

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import _harness as harness
-from bench import _http as http
+from bench.support import harness, http
 
 PULLED = 3
 BLOCKED = 5
@@ -35,8 +34,7 @@ class World:
     """The people of this benchmark."""
 
     def __init__(self, posts_each: int, seed: int) -> None:
-        from bench import _feeds as feeds
-        from bench import _people as people
+        from bench.support import feeds, people
 
         dice = random.Random(seed)
         count = max(FOLLOWS)
@@ -226,7 +224,7 @@ def memory(feeds: Feeds) -> None:
 
 def table_growth(feeds: Feeds, site: http.Site, rows: int) -> None:
     """Compare the page of one site with that of another, whose inbox table has `rows` more."""
-    from bench import _people as people
+    from bench.support import people
 
     viewer = feeds.world.viewers[10]
     began = time.monotonic()
@@ -252,8 +250,7 @@ def grown(rows: int) -> dict[str, str]:
     """Copy the database, add rows to its inbox table; return the environment of its site."""
     from django.db import connection
 
-    from bench import _feeds
-    from bench import _people as people
+    from bench.support import feeds, people
 
     original = connection.settings_dict["NAME"]
     people.execute(f"CREATE DATABASE {GROWN} CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
@@ -261,7 +258,7 @@ def grown(rows: int) -> dict[str, str]:
         people.execute(f"CREATE TABLE {GROWN}.{table} LIKE {table}")
         people.execute(f"INSERT INTO {GROWN}.{table} SELECT * FROM {table}")  # noqa: S608
     people.execute(f"USE {GROWN}")
-    _feeds.fill_inboxes(rows, PER_INBOX, people.FIRST_ID // 2)
+    feeds.fill_inboxes(rows, PER_INBOX, people.FIRST_ID // 2)
     people.execute(f"USE {original}")
     return {
         "DATABASE_URL": os.environ["DATABASE_URL"].removesuffix(original) + GROWN,
@@ -282,7 +279,7 @@ def main() -> int:
     harness.setup()
     from django.core.management import call_command
 
-    from bench import _people as people
+    from bench.support import people
 
     call_command("collectstatic", interactive=False, verbosity=0)
     people.be_patient()

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from bench import _harness as harness
+from bench.support import harness
 
 WRITERS = 8
 SPREAD_MIN, LOCKED_MIN, FLAT_MAX = 0.5, 1.5, 1.5
@@ -294,11 +294,11 @@ def main() -> int:
     )
     harness.setup()
     from accounts.models import User
-    from bench import _people
+    from bench.support import people as crowd
 
-    _people.be_patient()
+    crowd.be_patient()
     report = harness.Report("likes", options)
-    people = _people.make_people(options.people)
+    people = crowd.make_people(options.people)
     author, reader = User.objects.filter(pk__in=people[:2]).order_by("pk")
     hot_posts(report, options, people[2:], author)
     flags(report, options, reader, author)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bench import _harness as harness
+from bench.support import harness
 
 if TYPE_CHECKING:
     from django.test import Client

@@ -19,9 +19,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from bench import _harness as harness
-from bench import _memory as memory
-from bench._mixed import Crowd
+from bench.support import harness, memory
+from bench.support.mixed import Crowd
 from deploy.services import site_processes
 from deploy.services.service import Service, free_port
 from deploy.stack import SERVICE_URLS, Stack

@@ -8,8 +8,7 @@ the home page's requests per second. The size of the home page's HTML is a goal 
 import random
 from typing import Any
 
-from bench import _harness as harness
-from bench import _http as http
+from bench.support import harness, http
 
 CONNECTIONS = 8
 PEOPLE, FOLLOWS, POSTS_EACH, COMMENTS = 300, 100, 5, 50
@@ -28,8 +27,7 @@ def world(seed: int) -> tuple[Any, Any, int]:
     """Create the site; return the reader, an author with followers, and the post with comments."""
     from accounts import actions as accounts_actions
     from accounts.models import User
-    from bench import _feeds as feeds
-    from bench import _people as people
+    from bench.support import feeds, people
     from feeds import actions as feeds_actions
     from interactions import actions as interactions_actions
     from relations import actions as relations_actions

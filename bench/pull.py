@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bench import _harness as harness
+from bench.support import harness
 
 FOLLOWS = (10, 100, 1000, 2000, 5000)
 KINDS = ("busy", "ordinary", "quiet")
@@ -33,7 +33,7 @@ class World:
     """The authors, their posts, and the readers by kind and number of follows."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        from bench import _people as people
+        from bench.support import people
 
         authors = people.make_people(options.authors + 50)[50:]
         quiet = authors[: len(authors) // 20]
@@ -59,7 +59,7 @@ class World:
     @staticmethod
     def _write(posts: int, quiet: list[int], busy: list[int], others: list[int]) -> None:
         """Write all posts in one statement, at regular times, and the heads from them."""
-        from bench import _people as people
+        from bench.support import people
         from feeds.models import Post
 
         step = YEAR // posts
@@ -168,7 +168,7 @@ def main() -> int:
         {"--posts": 2_000_000, "--authors": 200_000, "--rounds": 41},
     )
     harness.setup()
-    from bench import _people as people
+    from bench.support import people
 
     people.be_patient()
     report = harness.Report("pull", options)

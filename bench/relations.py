@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from bench import _harness as harness
+from bench.support import harness
 
 SIZE = 20
 KEEN_FOLLOWS, KEEN_FRIENDS, KEEN_BLOCKS = 1000, 500, 1000
@@ -34,7 +34,7 @@ class Bench:
 
     def load(self) -> None:
         """Create people and rows; ids ascend: the few first, then followers, then fresh actors."""
-        from bench import _people as people
+        from bench.support import people
         from relations.models import RelationCount, Relationship
 
         people.be_patient()

@@ -7,9 +7,8 @@ is the opening that shares the connections out: the goals hold for the worst sta
 import contextlib
 from collections.abc import Iterator
 
-from bench import _harness as harness
-from bench import _http as http
 from bench import pages
+from bench.support import harness, http
 
 CONNECTIONS = (8, 64)
 ONE, TWO = "one worker", "two workers"

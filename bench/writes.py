@@ -15,8 +15,7 @@ from typing import Any
 
 import orjson
 
-from bench import _harness as harness
-from bench import _http as http
+from bench.support import harness, http
 
 CLIENTS = 8
 # Upper bounds of the ratio to the raw transaction.
@@ -167,8 +166,7 @@ def main() -> int:
     )
     harness.setup()
 
-    from bench import _feeds as feeds
-    from bench import _people as people
+    from bench.support import feeds, people
 
     report = harness.Report("writes", options)
     ids = people.make_people(2 * options.rounds + 100)

@@ -22,7 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import _harness as harness
+from bench.support import harness
 from deploy.services.site_processes import PROJECT_DIR
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from bench import _harness as harness
+from bench.support import harness
 from deploy.services import site_processes
 
 FOLLOWERS, TOGGLES, READERS = 2000, 5, 5
@@ -66,7 +66,7 @@ class Trial:
 
     def __init__(self, seed: int) -> None:
         from accounts.models import User
-        from bench import _people as people
+        from bench.support import people
         from feeds.models import InboxEdge
 
         self.dice = random.Random(seed)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from bench import _harness as harness
+from bench.support import harness
 from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking

@@ -36,7 +36,7 @@ def main() -> int:
     django.setup()
     logging.getLogger("socialsite.core.redis").setLevel(logging.ERROR)  # it is killed on purpose
     from accounts import actions as accounts_actions
-    from bench._harness import lines
+    from bench.support.harness import lines
     from feeds import actions as feeds_actions
     from interactions import cache
     from interactions.tests.likes.likes_storm import Storm

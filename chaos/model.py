@@ -11,7 +11,7 @@ import time
 from typing import Any
 from unittest import mock
 
-from bench import _harness as harness
+from bench.support import harness
 
 BLOCK = 25
 PEOPLE = 6

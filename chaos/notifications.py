@@ -71,7 +71,7 @@ def main() -> int:
 
 def report(total: "Findings") -> int:
     """Print the figures of a storm; return 1 if something was wrong."""
-    from bench._harness import lines
+    from bench.support.harness import lines
 
     rows: list[list[object]] = [
         ["operations", total.operations, ""],

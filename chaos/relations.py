@@ -64,7 +64,7 @@ def main() -> int:
 
 def report(found: "Findings") -> int:
     """Print the figures of a storm; return 1 if an invariant broke or a goal was missed."""
-    from bench._harness import lines
+    from bench.support.harness import lines
 
     drift = found.drift()
     rows: list[list[object]] = [

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import _harness as harness
+from bench.support import harness
 from deploy.services import nginx, site_processes
 from deploy.services.service import free_port
 from deploy.services.site_processes import LOOPBACK
@@ -79,7 +79,7 @@ def request(path: str, *headers: str) -> bytes:
 def site(env: Mapping[str, str] | None = None, workers: int | None = None) -> Iterator[Site]:
     """Run the site under granian, by default with as many workers as the full stack has.
 
-    With the addresses of `bench._site`; `env` is added to this process's environment.
+    With the addresses of `bench.support.site`; `env` is added to this process's environment.
     """
     with contextlib.ExitStack() as stack:
         directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-bench-"))
@@ -87,7 +87,9 @@ def site(env: Mapping[str, str] | None = None, workers: int | None = None) -> It
         uds = tuple(Path(directory) / f"{name}.sock" for name in site_processes.HTTP[:workers])
         started = [site_processes.wsgi({**os.environ, **(env or {})}, one) for one in uds]
         for worker in started:
-            worker.argv = [word.replace("socialsite.wsgi:", "bench._site:") for word in worker.argv]
+            worker.argv = [
+                word.replace("socialsite.wsgi:", "bench.support.site:") for word in worker.argv
+            ]
             stack.callback(worker.stop)
             worker.start()
         yield Site(uds, tuple(worker.pid for worker in started))

@@ -11,9 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from bench import _feeds as feeds
-from bench import _harness as harness
-from bench import _people as people
+from bench.support import feeds, harness, people
 
 PEOPLE_A_STATEMENT = 400
 FILLS = 20  # of 400 entries each take Redis 1 ms, and no command may take long

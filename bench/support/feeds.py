@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from bench import _people as people
+from bench.support import people
 
 PICTURES = 0.2  # of all posts
 BATCH = 5000

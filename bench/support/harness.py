@@ -4,7 +4,7 @@ A figure in milliseconds says more about the machine than about the site. So eve
 compared runs interleaved, one call of each in turn in a random order, and is read as a ratio to a
 floor measured beside it. A program looks like this:
 
-    from bench import _harness as harness
+    from bench.support import harness
 
     if __name__ == "__main__":
         options = harness.arguments("The cost of lists.", {"--people": 1000})

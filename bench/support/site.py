@@ -45,7 +45,7 @@ def _add_addresses() -> None:
     def same_bytes(request: HttpRequest, name: str) -> HttpResponse:
         return HttpResponse(body(name))
 
-    urls = types.ModuleType("bench._urls")
+    urls = types.ModuleType("bench.support.urls")
     urls.urlpatterns = [  # type: ignore[attr-defined]
         path("api/v1/bench/guarded", Guarded.as_view()),
         path("api/v1/bench/open", Open.as_view()),
