@@ -8,8 +8,8 @@ from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_kept_texts import composer, stored
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
+from socialsite.tests.browser.writing.test_kept_texts import composer, stored
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

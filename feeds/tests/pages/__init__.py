@@ -1,0 +1,1 @@
+"""Pages of posts: composing, editing, deleting, embedding; their words and sizes."""

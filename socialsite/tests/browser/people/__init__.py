@@ -1,0 +1,1 @@
+"""Signing in, relations and settings in a real browser."""

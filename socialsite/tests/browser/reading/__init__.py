@@ -1,0 +1,1 @@
+"""Lists, cards, comments and notifications in a real browser."""
