@@ -36,7 +36,7 @@ def drafts(request: PageRequest) -> HttpResponse:
     page = queries.drafts(me, api.page_params(request, default=pages.PAGE_SIZE)[0], pages.PAGE_SIZE)
     context = {"drafts": page.items, "next": page.next}
     partial = request.htmx and "cursor" in request.GET
-    name = "feeds/_drafts.html" if partial else "feeds/drafts.html"
+    name = "feeds/drafts/_drafts.html" if partial else "feeds/drafts/drafts.html"
     return render(request, name, context)
 
 
@@ -153,7 +153,7 @@ def _form(
     if found:
         shown["updated_at"] = found["updated_at"]
     context = {"draft": found, "values": shown, "form_errors": wrong}
-    return render(request, "feeds/draft.html", context, status=status)
+    return render(request, "feeds/drafts/draft.html", context, status=status)
 
 
 def _publish_time(request: PageRequest) -> int | None:

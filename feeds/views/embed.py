@@ -37,7 +37,7 @@ def post_embed(request: PageRequest, post_id: str) -> HttpResponse:
     """
     post = originals.shown_by(queries.post(None, api.parse_id(post_id)))
     context = {"post": post, "address": request.build_absolute_uri(_page_of(post["id"]))}
-    answer = render(request, "feeds/embed.html", context)
+    answer = render(request, "feeds/embeds/embed.html", context)
     answer.headers["Cache-Control"] = "no-cache"
     return answer
 
@@ -62,7 +62,7 @@ def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
         "width": WIDTH,
         "height": _height(card),
     }
-    answer = render(request, "feeds/embed_code.html", context)
+    answer = render(request, "feeds/embeds/code.html", context)
     answer.headers["Content-Security-Policy"] = content_policy.PREVIEW
     return answer
 

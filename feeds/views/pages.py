@@ -159,9 +159,9 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
     }
     name = "feeds/post.html"
     if request.htmx and cursor is not None:
-        name = "interactions/_comment_page.html"
+        name = "interactions/comments/_comment_page.html"
     elif request.htmx and request.htmx.target == "comments":
-        name = "interactions/_comments.html"
+        name = "interactions/comments/_comments.html"
     return render(request, name, context)
 
 

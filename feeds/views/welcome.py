@@ -31,14 +31,14 @@ def welcome(request: PageRequest) -> HttpResponse:
     if request.htmx and request.htmx.target == "first-steps":
         if not me.first_steps or all(steps.values()):
             return HttpResponse()
-        return render(request, "feeds/_first_steps.html", {"steps": steps})
+        return render(request, "feeds/welcome/_first_steps.html", {"steps": steps})
     page = suggestions.suggested(me, None, SUGGESTED)
     context: dict[str, Any] = {
         "steps": steps,
         "people": wording.with_reasons(page.items),
         "back": request.path,
     }
-    return render(request, "feeds/welcome.html", context)
+    return render(request, "feeds/welcome/welcome.html", context)
 
 
 @require_POST

@@ -74,7 +74,7 @@ def _refused(
             "form_errors": {"content": wrong} if wrong else {"__all__": [error.detail]},
             "values": {"content": content},
         }
-        name = "interactions/_comments.html" if request.htmx else "feeds/post.html"
+        name = "interactions/comments/_comments.html" if request.htmx else "feeds/post.html"
         return refused(request, name, context, error)
     context = thread_context(request, parent_id) | {
         "reply": str(parent_id),
@@ -85,9 +85,9 @@ def _refused(
         # Comments may have been closed meanwhile: the form with the typed text is shown all the
         # same.
         context |= {"status": "open"}
-        return refused(request, "interactions/thread.html", context, error)
+        return refused(request, "interactions/comments/thread.html", context, error)
     context |= {"plain": False}
-    answer = refused(request, "interactions/_reply_form_only.html", context, error)
+    answer = refused(request, "interactions/comments/_reply_form_only.html", context, error)
     return reswap(retarget(answer, f"#reply-{parent_id}"), "innerHTML")
 
 
@@ -107,7 +107,7 @@ def _replied(request: PageRequest, post_id: int, reply_id: int, root_id: int) ->
         "replies": replies,
         "sort": sort_of(request),
     }
-    return render(request, "interactions/_thread.html", context)
+    return render(request, "interactions/comments/_thread.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -177,7 +177,7 @@ def comment_delete(request: PageRequest, comment_id: str) -> HttpResponse:
             return retarget(changed(request, post_id, sort_of(request)), "#comments")
         context = {"post": card, "comment": left, "sort": sort_of(request)}
         context["status"] = queries.comment_status(user, post_id)
-        return render(request, "interactions/_removed.html", context)
+        return render(request, "interactions/comments/_removed.html", context)
     except errors.NotFound:  # one's own comment on a post that is now hidden
         home = reverse("home")
         return HttpResponseClientRedirect(home) if request.htmx else see(home)

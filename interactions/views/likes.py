@@ -40,7 +40,7 @@ def comment_like(request: PageRequest, comment_id: str) -> HttpResponse:
     count, liked = _set(request, SubjectType.COMMENT, ident)
     if request.htmx:
         comment = {"id": str(ident), "like_count": count, "liked": liked}
-        return render(request, "interactions/_comment_like.html", {"comment": comment})
+        return render(request, "interactions/comments/_comment_like.html", {"comment": comment})
     try:
         _found, post = queries.visible_comment(request.user, ident)
     except errors.NotFound:  # the like of a hidden comment was removed

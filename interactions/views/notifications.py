@@ -52,7 +52,7 @@ def notifications(request: PageRequest) -> HttpResponse:
     }
     partial = request.htmx and cursor is not None
     file = "_notification_page.html" if partial else "notifications.html"
-    return render(request, f"interactions/{file}", context)
+    return render(request, f"interactions/notifications/{file}", context)
 
 
 def _tab(name: str) -> str:
@@ -137,4 +137,4 @@ def notification_settings(request: PageRequest) -> HttpResponse:
         "choices": wording.CHOICES,
         "notices": messages.get_messages(request),
     }
-    return render(request, "interactions/notification_settings.html", context)
+    return render(request, "interactions/notifications/settings.html", context)

@@ -45,8 +45,8 @@ def comment_replies(request: PageRequest, comment_id: str) -> HttpResponse:
     context["reply"] = request.GET.get("reply", "")
     if request.htmx:
         context |= {"plain": False, "is_first_page": cursor is None}
-        return render(request, "interactions/_replies.html", context)
-    return render(request, "interactions/thread.html", context)
+        return render(request, "interactions/comments/_replies.html", context)
+    return render(request, "interactions/comments/thread.html", context)
 
 
 @require_safe
@@ -63,7 +63,7 @@ def comment_reply(request: PageRequest, comment_id: str) -> HttpResponse:
     if comment["deleted"]:
         raise errors.NotFound
     context = {"post": card_of(request, post.pk), "comment": comment}
-    return render(request, "interactions/_reply_form_only.html", context)
+    return render(request, "interactions/comments/_reply_form_only.html", context)
 
 
 @require_POST

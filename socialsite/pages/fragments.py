@@ -96,7 +96,7 @@ def person_rows(people: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Ma
 
 
 def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -> Markup:
-    """Return comments, one below the other; `c` is that of `interactions/_comment_c.html`.
+    """Return comments, one below the other; `c` is that of `interactions/comments/_comment_c.html`.
 
     A comment is made once for each language and each state of it, except the one with an open form.
     """
@@ -113,7 +113,7 @@ def comment_items(comments: Iterable[Mapping[str, Any]], c: Mapping[str, Any]) -
         if comment["edited_at"]:
             times["edited"] = since(comment["edited_at"], now, language)
         parts = (orjson.dumps(comment), orjson.dumps({**shared, **times}))
-        made.append(_part(language, "interactions/_comment.html", "item", *parts)[1])
+        made.append(_part(language, "interactions/comments/_comment.html", "item", *parts)[1])
     return Markup("".join(made).replace(_HIDDEN, str(c["hidden"])))  # noqa: S704
 
 
@@ -122,7 +122,7 @@ def comment_item(comment: Mapping[str, Any], c: Mapping[str, Any], *replies: Any
     edited = comment["edited_at"]
     times = {"when": timesince_short(comment["created_at"])}
     c = {**c, **times, "edited": timesince_short(edited) if edited else ""}
-    return Markup(_macro("interactions/_comment.html", "item")(comment, c, *replies))  # noqa: S704
+    return Markup(_macro("interactions/comments/_comment.html", "item")(comment, c, *replies))  # noqa: S704
 
 
 def _together(*args: Hashable) -> Hashable:

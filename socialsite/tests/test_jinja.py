@@ -258,7 +258,7 @@ def test_a_cached_comment_equals_the_template_s(change) -> None:
     shared = change.pop("c", {})
     for comment, c in ((COMMENT, COMMENTS), ({**COMMENT, **change}, {**COMMENTS, **shared})):
         times = {"when": "2020-01-01", "edited": "2020-01-02" if comment["edited_at"] else ""}
-        made = rendered("interactions/_comment.html", "item", comment, {**c, **times})
+        made = rendered("interactions/comments/_comment.html", "item", comment, {**c, **times})
         for _ in range(2):
             assert fragments.comment_items([comment], c) == made
         assert fragments.comment_item(comment, c) == made
