@@ -21,7 +21,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from channels.consumer import get_handler_name
@@ -32,11 +32,10 @@ from channels.layers import get_channel_layer
 from channels.utils import await_many_dispatch
 
 from accounts import cache, tokens
-from accounts.live import handshake, hints, messages, sign_out_reasons
+from accounts.live import checks, handshake, hints, messages, sign_out_reasons
 from accounts.live.handshake import Handshake
 from accounts.live.sign_out_reasons import EXPIRED, Ending
-from accounts.tokens import Principal, authentication
-from socialsite.core import redis
+from accounts.tokens import Principal
 from socialsite.core.http import ip_addresses
 from socialsite.core.http.errors import (
     AppError,
@@ -51,11 +50,11 @@ from socialsite.core.rate_limits.budgets import Budget
 
 logger = logging.getLogger(__name__)
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 SIGNED_OUT, REAUTHENTICATE, TRY_LATER, TOO_BIG, TOO_MUCH = 4001, 4002, 1013, 1009, 4008
 RECHECK_SECONDS = 4.0
+MOMENTS = 40  # within that time at which regular checks are made
 # How long a socket waits for the channel layer, and for the check of its token.
 JOIN_SECONDS = 1.0
 CHECK_SECONDS = 3.0
@@ -75,7 +74,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """One socket of one device."""
 
     principal: Principal | None = None
-    # Result of the last `_check`; the number of good looks left before lost hints are made up for;
+    # Result of the last check; the number of good looks left before lost hints are made up for;
     # whether all sockets of the person may have missed hints.
     found: bool | None = True
     looks_left = 0
@@ -143,7 +142,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             self._enter(budgets.SOCKETS, str(principal.user_id))
             self.principal = principal
             joined = await self._join()
-            await _with_timeout(_check, self.principal)
+            await _in_time(checks.check(self.principal))
         except handshake.ForeignPage:
             await self.close()
         except _TooMuch as refusal:
@@ -159,6 +158,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_LATER)
         else:
             await self.accept()
+            self.scope["headers"].clear()  # a third of the memory of an idle socket
             self._tasks.append(asyncio.create_task(self._watch(self.principal)))
             if not joined:
                 logger.warning("channel layer unavailable; polling token state")
@@ -236,7 +236,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         """Check the token every RECHECK_SECONDS, and at the moment of its expiry."""
         while not self.is_ending:
             left = principal.expires - time.time()
-            await asyncio.sleep(max(0.0, min(RECHECK_SECONDS, left)))
+            await asyncio.sleep(max(0.0, min(_until_check(), left)))
             if not await self._is_still_valid(principal):
                 return
             await self._catch_up(principal)
@@ -260,7 +260,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _is_still_valid(self, principal: Principal) -> bool:
         """Check token and presence; close and return False when the device must be signed out."""
         try:
-            self.found = await _with_timeout(_check, principal)
+            self.found = await _in_time(checks.check(principal))
         except AppError as error:
             await self._refuse(error)
             return False
@@ -277,7 +277,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_LATER)
             return
         try:
-            ending = await _with_timeout(_why, error, self.principal, refresh)
+            ending = await _in_time(database_sync_to_async(_why)(error, self.principal, refresh))
         except Exception:
             logger.exception("sign-out reason not read")
             ending = None  # the next request will learn why
@@ -298,18 +298,27 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     async def _principal(self, shown: Handshake) -> Principal:
         """Read the credential. Raises ExpiredJwt, InvalidToken, NotAuthenticated, Unavailable."""
         if shown.ticket:
-            return await _with_timeout(_redeem, shown.ticket)
+            return await _in_time(database_sync_to_async(_redeem)(shown.ticket))
         if not shown.access:
             # A browser with a live refresh token gets a new pair from any page.
             raise ExpiredJwt if shown.refresh else NotAuthenticated
         return tokens.decode_access(shown.access)
 
 
-async def _with_timeout(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function that uses Redis and MySQL. Raises TimeoutError when they hang."""
+def _until_check() -> float:
+    """Return the pause before the next regular check, in seconds; at most RECHECK_SECONDS.
+
+    Checks of many sockets fall on the same moments, so they are made together.
+    """
+    tick, now = RECHECK_SECONDS / MOMENTS, time.monotonic()
+    latest = now + RECHECK_SECONDS
+    return latest - latest % tick - now
+
+
+async def _in_time(answer: Awaitable[R]) -> R:
+    """Wait for an answer of Redis or MySQL. Raises TimeoutError when they hang."""
     async with asyncio.timeout(CHECK_SECONDS):
-        answer: R = await database_sync_to_async(function)(*args, **kwargs)
-    return answer
+        return await answer
 
 
 def _redeem(ticket: str) -> Principal:
@@ -318,21 +327,6 @@ def _redeem(ticket: str) -> Principal:
     if claims is None:
         raise ExpiredJwt
     return Principal(**claims)
-
-
-def _check(principal: Principal) -> bool | None:
-    """Check the token's expiry and floors and record presence, in one round trip to Redis.
-
-    Returns whether the person was marked as online until now, None when Redis does not say.
-    """
-    if principal.expires <= time.time():
-        raise ExpiredJwt
-    batch = redis.Batch()
-    floors = cache.ask(batch, principal.user_id, principal.client)
-    before = hints.heartbeat(batch, principal.user_id)
-    batch.run()
-    authentication.admit(principal, cache.resolve(floors, principal.user_id, principal.client))
-    return hints.was_online(before)
 
 
 def _why(error: AppError, principal: Principal | None, refresh: str) -> Ending | None:

@@ -86,7 +86,9 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
             *("--http", "socialsite.core.http.uvicorn_protocols:BoundedHttp"),
             *("--ws", "socialsite.core.http.uvicorn_protocols:BoundedSocket"),
-            *("--ws-max-size", "65536", "--lifespan", "off"),
+            # Messages are a line each; the state of a compression takes 40 kB for each socket.
+            *("--ws-max-size", "65536", "--ws-per-message-deflate", "false"),
+            *("--lifespan", "off"),
             *("--no-server-header", "--no-proxy-headers", "--no-access-log"),
             *("--log-level", "warning", "--timeout-graceful-shutdown", "2"),
         ),

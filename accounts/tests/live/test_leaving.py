@@ -100,7 +100,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
         return watch
 
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.03)
-    monkeypatch.setattr(consumers, "_with_timeout", around(consumers._with_timeout))
+    monkeypatch.setattr(consumers, "_in_time", around(consumers._in_time))
     monkeypatch.setattr(SessionConsumer, "_join", around(SessionConsumer._join))
     return servers
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,10 +12,12 @@ from channels.layers import get_channel_layer
 
 from accounts import actions, cache, tokens
 from accounts.events import TokensRevoked
-from accounts.live import consumers, hints, sign_out_reasons
+from accounts.live import checks, consumers, hints, sign_out_reasons
 from accounts.models import User
 from accounts.tests.live.talk import Socket, claims_of, in_thread, run, until
+from accounts.tokens import authentication
 from socialsite.core import redis
+from socialsite.core.http.errors import BannedAccessToken
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -252,16 +255,14 @@ def test_nothing_is_passed_on_to_a_dead_token(user, monkeypatch) -> None:
 def test_a_revocation_while_the_socket_opens_is_never_missed(first, user, monkeypatch) -> None:
     pair = actions.sign_in(user, "chrome")
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 60)
-    look = consumers._check
+    look = checks.check_all
 
-    def late(principal: tokens.Principal) -> None:
-        if first == "the check":
-            look(principal)
+    def late(principals: Sequence[tokens.Principal]) -> list[checks.Outcome]:
+        found = look(principals) if first == "the check" else []
         actions.log_out(user, "chrome")
-        if first == "the revocation":
-            look(principal)
+        return found or look(principals)
 
-    monkeypatch.setattr(consumers, "_check", late)
+    monkeypatch.setattr(checks, "check_all", late)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
@@ -392,16 +393,16 @@ async def let_presence_expire(user: User, dead_redis: Any, monkeypatch: Any) -> 
 
 async def do_without_redis(user: User, dead_redis: Any, monkeypatch: Any) -> None:
     """Both devices check their token without an answer from Redis."""
-    look, unknown = consumers._check, set()
+    look, unknown = checks.check_all, set[str]()
 
-    def watched(principal: tokens.Principal) -> bool | None:
-        found = look(principal)
-        if found is None:
-            unknown.add(principal.client)
+    def watched(principals: Sequence[tokens.Principal]) -> list[checks.Outcome]:
+        found = look(principals)
+        pairs = zip(principals, found, strict=True)
+        unknown.update(one.client for one, outcome in pairs if outcome is None)
         return found
 
     with monkeypatch.context() as patch, dead_redis():
-        patch.setattr(consumers, "_check", watched)
+        patch.setattr(checks, "check_all", watched)
         await until(lambda: unknown == {"chrome", "android"})
 
 
@@ -428,7 +429,7 @@ def test_pages_fetch_news_once_after_a_gap_in_presence(
     run(scenario)
 
 
-def broken(principal: tokens.Principal) -> None:
+def broken(*args: Any) -> None:
     raise ConnectionError("no database")
 
 
@@ -438,14 +439,14 @@ def test_without_an_answer_a_socket_is_closed_not_trusted(
     when, trouble, user, quick, monkeypatch
 ) -> None:
     pair, over = actions.sign_in(user), threading.Event()
-    look = broken if trouble == "broken" else lambda principal: over.wait(25)
+    look = broken if trouble == "broken" else lambda principals: over.wait(25)
 
     async def scenario() -> None:
         socket = Socket.by_cookie(pair.access)
         if when == "later":
             assert await socket.open()
         monkeypatch.setattr(consumers, "CHECK_SECONDS", 0.3)
-        monkeypatch.setattr(consumers, "_check", look)
+        monkeypatch.setattr(checks, "check_all", look)
         if when == "at the door":
             assert await socket.open()
         assert (await socket.end())[0] == 1013
@@ -470,14 +471,48 @@ def test_without_a_known_reason_the_client_reconnects(user, quick, monkeypatch) 
     run(scenario)
 
 
-def test_a_poll_is_one_round_trip_and_no_query(
-    user, monkeypatch, django_assert_num_queries
+def test_polls_of_many_are_one_round_trip_and_no_query(
+    make_user, monkeypatch, django_assert_num_queries
 ) -> None:
-    principal = tokens.decode_access(actions.sign_in(user).access)
-    consumers._check(principal)
+    principals = [tokens.decode_access(actions.sign_in(make_user()).access) for _ in range(3)]
+    checks.check_all(principals)
     seen: list[object] = []
     call = redis.call
     monkeypatch.setattr(redis, "call", lambda function: (seen.append(function), call(function))[1])
     with django_assert_num_queries(0):
-        consumers._check(principal)
+        assert checks.check_all(principals) == [True] * 3
     assert len(seen) == 1
+
+
+def test_sockets_that_ask_together_are_checked_together_each_with_its_own_outcome(
+    make_user, monkeypatch
+) -> None:
+    """More than fit into one check; one of them is signed out, and one cannot be read."""
+    monkeypatch.setattr(checks, "MOST", 4)
+    people = [make_user() for _ in range(6)]
+    pairs = [actions.sign_in(person, "chrome") for person in people]
+    principals = [tokens.decode_access(pair.access) for pair in pairs]
+    actions.log_out(people[1], "chrome")
+    look, sizes, admit = checks.check_all, [], authentication.admit
+
+    def counted(some: Sequence[tokens.Principal]) -> list[checks.Outcome]:
+        sizes.append(len(some))
+        return look(some)
+
+    def refusing(principal: tokens.Principal, floors: Any) -> None:
+        if principal.user_id == people[4].pk:
+            raise ConnectionError("no database")
+        admit(principal, floors)
+
+    monkeypatch.setattr(checks, "check_all", counted)
+    monkeypatch.setattr(authentication, "admit", refusing)
+
+    async def scenario() -> list[Any]:
+        answers = (checks.check(principal) for principal in principals)
+        return await asyncio.gather(*answers, return_exceptions=True)
+
+    found = run(scenario)
+    assert sizes == [4, 2]
+    assert [isinstance(one, Exception) for one in found] == [False, True, False, False, True, False]
+    assert isinstance(found[1], BannedAccessToken)
+    assert isinstance(found[4], ConnectionError)

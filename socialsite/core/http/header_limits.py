@@ -12,7 +12,7 @@
 nginx also limits a header to 8 kB (deploy/services/nginx.conf.tmpl).
 """
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 
 HEADER_MAX = 8 * 1024
@@ -58,17 +58,23 @@ class Bounded:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request or socket."""
-        read: list[tuple[bytes, bytes]] = []
-        left: dict[str, int] = {}
-        for name, value in scope.get("headers", ()):
-            # Django joins headers of one name, so these share one bound.
-            key = name.decode("latin-1").lower()
-            room = left.get(key, SHORTER.get(key, HEADER_MAX))
-            if room > 0:
-                text = bounded(key, value.decode("latin-1"))[:room]
-                left[key] = room - len(text) - 1
-                read.append((name, text.encode("latin-1")))
-        await self._application({**scope, "headers": read}, receive, send)
+        # In place: a second list would stay in memory as long as a socket is open.
+        scope["headers"] = _headers(scope.get("headers", ()))
+        await self._application(scope, receive, send)
+
+
+def _headers(given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    read: list[tuple[bytes, bytes]] = []
+    left: dict[str, int] = {}
+    for name, value in given:
+        # Django joins headers of one name, so these share one bound.
+        key = name.decode("latin-1").lower()
+        room = left.get(key, SHORTER.get(key, HEADER_MAX))
+        if room > 0:
+            text = bounded(key, value.decode("latin-1"))[:room]
+            left[key] = room - len(text) - 1
+            read.append((name, text.encode("latin-1")))
+    return read
 
 
 def _cookies(value: str) -> str:

@@ -228,6 +228,13 @@ class BoundedSocket(WebSocketsSansIOProtocol):
     _pings = 0
     _pings_since = 0.0
 
+    async def send(self, message: Any) -> None:
+        """Send a message, and drop the headers of the handshake once it is complete."""
+        await super().send(message)
+        if self.handshake_complete:
+            self.request.headers.clear()
+            self.response.headers.clear()
+
     def handle_cont(self, event: Any) -> None:
         """Receive a fragment; empty ones have no size that could be limited."""
         super().handle_cont(event)

@@ -63,6 +63,7 @@ class Command(BaseCommand):
                 ws=BoundedSocket,
                 limit_concurrency=CONNECTIONS,
                 ws_max_size=MAX_SOCKET_MESSAGE,
+                ws_per_message_deflate=False,
                 lifespan="off",
                 proxy_headers=False,
                 server_header=False,
