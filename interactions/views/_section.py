@@ -35,7 +35,9 @@ def section(request: PageRequest, post_id: int, sort: queries.Sort) -> dict[str,
 def changed(request: PageRequest, post_id: int, sort: queries.Sort) -> HttpResponse:
     """Answer a write with the current section or a redirect to it."""
     if request.htmx:
-        return render(request, "interactions/comments/_comments.html", section(request, post_id, sort))
+        return render(
+            request, "interactions/comments/_comments.html", section(request, post_id, sort)
+        )
     feeds_queries.visible_post(request.user, post_id)
     query = "" if sort == "hot" else f"?sort={sort}"
     return accepted(request, reverse("post", args=[post_id]) + query + "#comments")
