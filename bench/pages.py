@@ -13,11 +13,11 @@ from bench.support import harness, http
 CONNECTIONS = 8
 PEOPLE, FOLLOWS, POSTS_EACH, COMMENTS = 300, 100, 5, 50
 SHARES = {
-    "post with 50 comments": 0.3,
+    "post with 50 comments": 0.4,
     "notifications": 0.5,
-    "search": 0.45,
+    "search": 0.5,
     "followers": 0.5,
-    "profile": 0.45,
+    "profile": 0.5,
     "recommended, guest": 0.5,
 }
 HOME_KB = 60

@@ -1,10 +1,13 @@
 """One HTTP worker and two, direct and behind nginx: `make bench ARGS="workers"`.
 
 A member reads the warm home feed by API. Each start opens new workers and new connections, since it
-is the opening that shares the connections out: the goals hold for the worst start.
+is the opening that shares the connections out: both workers have to work in the worst start. How
+much faster two workers are is the median of the starts: the client, Redis and nginx need a part of
+the same processors, and other load on the machine makes single starts better or worse.
 """
 
 import contextlib
+import statistics
 from collections.abc import Iterator
 
 from bench import pages
@@ -14,6 +17,8 @@ CONNECTIONS = (8, 64)
 ONE, TWO = "one worker", "two workers"
 BEHIND = " behind nginx"
 FEED = "/api/v1/feed?size=20"
+# Two workers / one. On two cores nginx leaves less to the workers.
+GAINS = {"": 1.7, BEHIND: 1.5}
 
 
 @contextlib.contextmanager
@@ -45,11 +50,16 @@ def main() -> int:
     gains: dict[tuple[int, str], list[float]] = {
         (many, way): [] for many in CONNECTIONS for way in ("", BEHIND)
     }
+    shares: dict[int, list[float]] = {many: [] for many in CONNECTIONS}
     for _ in range(options.starts):
         with sites() as started:
             asked = {name: http.Asked(site, sent) for name, site in started.items()}
             for many, total in found.items():
+                before = [http.cpu_seconds([one]) for one in started[TWO].groups]
                 loads = http.compare(asked, options, connections=many)
+                after = [http.cpu_seconds([one]) for one in started[TWO].groups]
+                used = [end - start for start, end in zip(before, after, strict=True)]
+                shares[many].append(max(used) / sum(used))
                 for way in ("", BEHIND):
                     gains[many, way].append(loads[TWO + way].of(loads[ONE + way]))
                 for name, load in loads.items():
@@ -57,9 +67,11 @@ def main() -> int:
     for many, total in found.items():
         title = f"{many} connections"
         http.table(report, total, ONE, f"{title}, {options.starts} starts:")
-        for way in ("", BEHIND):
-            worst = min(gains[many, way])
-            report.goal(f"two workers / one{way}, {title}, worst start", worst, at_least=1.7)
+        busier = max(shares[many])
+        report.goal(f"work of the busier worker, {title}, worst start", busier, at_most=0.6)
+        for way, limit in GAINS.items():
+            gain = statistics.median(gains[many, way])
+            report.goal(f"two workers / one{way}, {title}", gain, at_least=limit)
         share = total[TWO + BEHIND].of(total[TWO])
         report.goal(f"two workers behind nginx / direct, {title}", share, at_least=0.85)
     return report.finish()
