@@ -3,10 +3,11 @@
 `python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
 directory on free ports and runs pytest against them ("full stack"). In parallel it runs the tests
 marked `embedded`, with no service configured ("embedded"), and those marked `e2e`, which start
-whole sites of their own ("sites"): these wait more than they compute, so two processes share
-them. It always stops and removes everything, also after a failure, Ctrl-C or
-SIGTERM. With arguments the checks are skipped. The last line of the output is a summary in pytest's
-form, the sum of all passes; the lines before it give each pass.
+whole sites of their own ("sites"). These two passes have two processes each, and `embedded` yields
+to the others: the full stack has one process, so it takes longest. It always stops and removes
+everything, also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last
+line of the output is a summary in pytest's form, the sum of all passes; the lines before it give
+each pass.
 """
 
 import contextlib
@@ -29,11 +30,12 @@ from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 
 NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
+NICENESS = "5"  # a third of the processor time of other processes
 # Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "embedded and not chaos"
 SITES = "e2e and not (full or embedded or chaos)"
-TWO_AT_ONCE = ("--numprocesses=2", "--dist=loadfile")
+TWO_AT_ONCE = ("-p", "no:cacheprovider", "--numprocesses=2", "--dist=loadfile")
 
 
 @dataclass(frozen=True)
@@ -83,13 +85,17 @@ def read_report(path: Path) -> Result:
 
 @dataclass
 class Pass:
-    """One run of pytest; with `output`, its output is written there and printed at the end."""
+    """One run of pytest; with `output`, its output is written there and printed at the end.
+
+    A pass that yields gets less of the processors than the others while they need them.
+    """
 
     title: str
     env: Mapping[str, str]
     report: Path
     arguments: Sequence[str]
     output: Path | None = None
+    yields: bool = False
     process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     def start(self) -> None:
@@ -99,8 +105,9 @@ class Pass:
         with contextlib.ExitStack() as stack:
             target = stack.enter_context(self.output.open("wb")) if self.output else None
             pytest = site_processes.python("-m", "pytest", f"--junit-xml={self.report}")
+            first = ["nice", "-n", NICENESS] if self.yields else []
             self.process = subprocess.Popen(
-                [*tied(), *pytest, *self.arguments],
+                [*tied(), *first, *pytest, *self.arguments],
                 env=dict(self.env),
                 cwd=site_processes.PROJECT_DIR,
                 stdout=target,
@@ -145,28 +152,25 @@ def run(arguments: Sequence[str]) -> int:
         base = {**inherited, "PYTHONUNBUFFERED": "1", "MEDIA_MIN_FREE_PERCENT": "0"}
         with throw_away_services(directory) as urls:
 
-            def one(title: str, name: str, selected: str, *more: str, **env: str) -> Pass:
+            def one(
+                title: str, name: str, selected: str, *more: str, env: Mapping[str, str]
+            ) -> Pass:
                 return Pass(
                     title,
                     {**base, **env, "DATA_DIR": str(directory / f"data-{name}")},
                     directory / f"{name}.xml",
                     ["-m", selected, *more, *arguments],
                     directory / f"{name}.log" if more else None,
+                    yields=name == "embedded",
                 )
 
-            alone = ("-p", "no:cacheprovider")
+            mode = "embedded: SQLite, Redis in the process"
+            spare = {"SPARE_DATABASE_URL": urls["DATABASE_URL"]}
             ends = run_passes(
                 [
-                    one("full stack: MariaDB and Redis", "full", ON_SERVICES, **urls),
-                    one("embedded: SQLite, Redis in the process", "embedded", WITHOUT, *alone),
-                    one(
-                        "sites of their own",
-                        "sites",
-                        SITES,
-                        *alone,
-                        *TWO_AT_ONCE,
-                        SPARE_DATABASE_URL=urls["DATABASE_URL"],
-                    ),
+                    one("full stack: MariaDB and Redis", "full", ON_SERVICES, env=urls),
+                    one(mode, "embedded", WITHOUT, *TWO_AT_ONCE, env={}),
+                    one("sites of their own", "sites", SITES, *TWO_AT_ONCE, env=spare),
                 ]
             )
     good = {0, NO_TESTS} if arguments else {0}
