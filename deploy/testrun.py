@@ -30,7 +30,7 @@ from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 
 NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
-NICENESS = "5"  # a third of the processor time of other processes
+NICENESS = "10"  # a ninth of the processor time of other processes
 # Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "embedded and not chaos"

@@ -18,7 +18,7 @@ from accounts.models import AuditEntry, Role, TokenVersion, User
 from accounts.staff import addresses
 from accounts.tasks import erase_addresses
 from socialsite.tests.browser.scraper import scrape
-from socialsite.tests.migrations import to_the_last_migration
+from socialsite.tests.migrations import apply_all
 
 pytestmark = pytest.mark.django_db
 
@@ -293,7 +293,7 @@ def test_the_migration_dates_the_addresses_from_before_and_can_be_reversed(
     finally:
         new = migrate("0006_date_addresses")
         rows = {name: stored(new, name) for name in ("TokenVersion", "AuditEntry")}
-        to_the_last_migration("accounts")
+        apply_all()
     for found_rows in rows.values():
         assert found_rows == [(V4, before), ("", None)]
     erase_addresses()

@@ -19,7 +19,7 @@ from socialsite.core.http.idempotency import REPLAYED, Created, idempotent
 from socialsite.core.http.json import OrjsonParser
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event, IdempotencyKey
-from socialsite.tests.migrations import to_the_last_migration
+from socialsite.tests.migrations import apply_all
 
 pytestmark = pytest.mark.django_db
 
@@ -179,5 +179,5 @@ def test_answers_that_were_stored_before_are_dropped_and_still_have_one_effect()
     finally:
         new = migrate("0005_idempotency_bodies")
         kept = list(new.objects.order_by("pk").values_list("made_id", "status"))
-        to_the_last_migration("core")
+        apply_all()
     assert kept == [(MAX_ID, 201), *[(0, 201)] * 3]
