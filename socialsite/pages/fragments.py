@@ -4,6 +4,7 @@ Nothing in a cached part belongs to one request; where a part needs the reader's
 address to return to, placeholders are replaced after the cache.
 """
 
+import re
 import secrets
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -29,7 +30,8 @@ MACROS_BYTES = 1024 * 1024
 _ENTRY_BYTES = 400
 # Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
 # them into a text.
-_HIDDEN, _NEXT = secrets.token_hex(16), secrets.token_hex(16)
+_HIDDEN, _NEXT, _SLOT = (secrets.token_hex(16) for _ in range(3))
+_FILLED = re.compile(rf"{_SLOT}(\w+);")
 
 
 def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
@@ -149,6 +151,25 @@ def bytes_of(*kept: str | bytes) -> int:
 def cached_html(template: str, macro: str, *args: Hashable) -> Markup:
     """Return the output of a macro, cached by language and arguments."""
     return _cached_macro(get_language(), template, macro, args)[1]
+
+
+class _Slots:
+    """The places of a cached part that `cached_frame` fills, as attributes."""
+
+    def __getattr__(self, name: str) -> Markup:
+        return Markup(f"{_SLOT}{name};")  # noqa: S704
+
+
+_SLOTS = _Slots()
+
+
+def cached_frame(values: Mapping[str, Any], template: str, macro: str, *args: Hashable) -> Markup:
+    """Do the same for a macro whose last argument has places for these values.
+
+    The values belong to one request or reader and are inserted into the cached output.
+    """
+    made = cached_html(template, macro, *args, _SLOTS)
+    return Markup(_FILLED.sub(lambda match: escape(values[match[1]]), made))  # noqa: S704
 
 
 def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:

@@ -139,6 +139,21 @@ def test_parts_of_the_page_are_bounded_by_bytes() -> None:
     assert len(made) < 1200
 
 
+def test_the_bar_of_the_site_has_the_values_of_its_request_escaped() -> None:
+    """It is made once for all readers."""
+    made = []
+    for name in ("<Ann>", "Bob"):
+        values = dict.fromkeys(("badge", "me_url", "avatar", "hidden"), "")
+        values |= {"name": name, "username": f"{name}1", "next": f'/?q="{name}'}
+        made.append(fragments.cached_frame(values, "_shell.html", "header", "", True, False, "en"))
+    ann, bob = made
+    assert "<b>&lt;Ann&gt;</b><small>@&lt;Ann&gt;1</small>" in ann
+    assert 'name="next" value="/?q=&#34;&lt;Ann&gt;"' in ann
+    assert "<b>Bob</b><small>@Bob1</small>" in bob
+    assert "Ann" not in bob
+    assert ann.replace("&lt;Ann&gt;", "Bob") == bob
+
+
 def test_texts_follow_the_language() -> None:
     english = jinja.gettext("Home")
     with translation.override("zh-hans"):
