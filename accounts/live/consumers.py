@@ -158,7 +158,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             await self.close(TRY_LATER)
         else:
             await self.accept()
-            self.scope["headers"].clear()  # a third of the memory of an idle socket
+            self.scope["headers"].clear()  # they would stay in memory with the socket
             self._tasks.append(asyncio.create_task(self._watch(self.principal)))
             if not joined:
                 logger.warning("channel layer unavailable; polling token state")

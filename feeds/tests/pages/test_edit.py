@@ -29,13 +29,6 @@ def me(make_user: Make) -> User:
     return make_user("writer1")
 
 
-@pytest.fixture
-def browser(me: User) -> Client:
-    client = Client()
-    client.cookies["access"] = accounts_actions.sign_in(me, client="chrome").access
-    return client
-
-
 def picture(name: str = "a.png") -> SimpleUploadedFile:
     out = BytesIO()
     Image.new("RGB", (8, 8), (9, 9, 9)).save(out, "PNG")

@@ -1,5 +1,7 @@
 """The main job, end to end, in a real browser: on the full stack and on the embedded mode."""
 
+from typing import Any
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
@@ -10,9 +12,12 @@ pytestmark = [pytest.mark.e2e, stacks.BOTH_MODES]
 PASSWORD = "right.pass1"
 
 
-def newcomer(browser: Browser, site: str, username: str, nickname: str) -> Page:
-    """Sign a person up in a new browser; a script error or a CSP violation fails the test."""
-    page = browser.new_context(base_url=site, locale="en").new_page()
+def newcomer(browser: Browser, site: str, username: str, nickname: str, **options: Any) -> Page:
+    """Sign a person up in a new browser; a script error or a CSP violation fails the test.
+
+    `options` are Playwright's options of the browser's context.
+    """
+    page = browser.new_context(base_url=site, locale="en", **options).new_page()
     page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
     page.on(
         "console",

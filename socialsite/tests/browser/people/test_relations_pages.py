@@ -6,39 +6,19 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
+from socialsite.tests.browser.test_story import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.BOTH_MODES]
-
-PASSWORD = "right.pass1"
 
 
 def sign_up(
     browser: Browser, site: str, name: str, *, script: bool = True, width: int = 1280
 ) -> Page:
     """A page of a new, logged-in person; a script error or a CSP violation fails the test."""
-    context = browser.new_context(
-        base_url=site,
-        locale="en",
-        java_script_enabled=script,
-        viewport={"width": width, "height": 800},
+    viewport = {"width": width, "height": 800}
+    return newcomer(
+        browser, site, name, f"{name}Nick", java_script_enabled=script, viewport=viewport
     )
-    page = context.new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            pytest.fail(f"console: {message.text}")
-            if "Content Security Policy" in message.text
-            else None
-        ),
-    )
-    page.goto("/register")
-    page.fill("input[name=username]", name)
-    page.fill("input[name=nickname]", f"{name}Nick")
-    page.fill("input[name=password]", PASSWORD)
-    page.click("main form[method=post] button:not([type=button])")
-    expect(page.get_by_test_id("composer")).to_be_visible()
-    return page
 
 
 def publish(page: Page, text: str) -> None:

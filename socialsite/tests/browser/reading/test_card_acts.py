@@ -5,35 +5,19 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from socialsite.tests.browser.test_story import newcomer
+
 pytestmark = pytest.mark.e2e
 
-PASSWORD = "right.pass1"
 UNDO_MS = 20_000  # a deletion waits five seconds for an undo
 
 
 def sign_up(browser: Browser, site: str, name: str, *, script: bool) -> Page:
     """A page of a new, logged-in person; a script error or a CSP violation fails the test."""
-    page = browser.new_context(
-        base_url=site,
-        locale="en",
-        java_script_enabled=script,
-        viewport={"width": 390, "height": 800},
-    ).new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            pytest.fail(f"console: {message.text}")
-            if "Content Security Policy" in message.text
-            else None
-        ),
+    viewport = {"width": 390, "height": 800}
+    page = newcomer(
+        browser, site, name, f"{name}Nick", java_script_enabled=script, viewport=viewport
     )
-    page.goto("/register")
-    page.fill("input[name=username]", name)
-    page.fill("input[name=nickname]", f"{name}Nick")
-    page.fill("input[name=password]", PASSWORD)
-    page.click("main form[method=post] button:not([type=button])")
-    expect(page.get_by_test_id("composer")).to_be_visible()
     for text in ("first words", "second words"):
         page.get_by_test_id("composer").locator("textarea[name=content]").fill(text)
         page.get_by_test_id("publish").click()
