@@ -28,7 +28,8 @@ from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
 from feeds.fanout import progress
 from feeds.inbox import rebuild
-from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor
+from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor, Tag
+from feeds.tags import actions as tag_actions
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import iso
@@ -299,3 +300,37 @@ class RecommendedAuthorAdmin(GuardedAdmin):
         accounts_actions.note(
             staff_of(request), act, "user", row.author_id, address=address_of(request)
         )
+
+
+@admin.register(Tag)
+class TagAdmin(ReadOnlyAdmin):
+    """Tags; hiding one calls `feeds.tags.actions.set_hidden`."""
+
+    list_display = ("name", "is_hidden", "score")
+    list_filter = ("is_hidden",)
+    list_select_related = ("rank",)
+    fields = readonly_fields = list_display
+    search_fields = ("name",)
+    ordering = ("-rank__score", "name")
+    actions = ("hide", "show")
+
+    @admin.display(description=gettext_lazy("rank"))
+    def score(self, row: Tag) -> str:
+        """Return the score of the last ranking, "" if the tag is not in use."""
+        return f"{row.rank.score:.1f}" if hasattr(row, "rank") else ""
+
+    @admin.action(description=gettext_lazy("Hide the selected tags from everybody"))
+    def hide(self, request: HttpRequest, queryset: "QuerySet[Tag]") -> None:
+        """Hide as staff."""
+        self._set_hidden(request, queryset, hidden=True)
+
+    @admin.action(description=gettext_lazy("Show the selected tags again"))
+    def show(self, request: HttpRequest, queryset: "QuerySet[Tag]") -> None:
+        """Show as staff."""
+        self._set_hidden(request, queryset, hidden=False)
+
+    @staticmethod
+    def _set_hidden(request: HttpRequest, queryset: "QuerySet[Tag]", *, hidden: bool) -> None:
+        staff, address = staff_of(request), address_of(request)
+        for ident in queryset.values_list("pk", flat=True):
+            tag_actions.set_hidden(staff, ident, address, hidden=hidden)

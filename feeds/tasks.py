@@ -8,6 +8,7 @@ from feeds.audit import verify
 from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
+from feeds.tags import ranking
 
 
 @shared_task(name="feeds.run_chunks")
@@ -61,3 +62,9 @@ def trim_inboxes() -> None:
 def verify_feeds() -> None:
     """Compare the feeds of a sample of people with the definition."""
     verify.run()
+
+
+@shared_task(name="feeds.rank_tags")
+def rank_tags() -> None:
+    """Rank the tags in use."""
+    ranking.rank()

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.views import drafts, embed, menu, pages, welcome
+from feeds.views import drafts, embed, menu, pages, tags, welcome
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -18,6 +18,9 @@ urlpatterns = [
     path("posts/<str:post_id>/embed/code", embed.post_embed_code, name="post_embed_code"),
     path("posts/<str:post_id>/delete", pages.post_delete, name="post_delete"),
     path("posts/<str:post_id>/rewrite", pages.post_rewrite, name="post_rewrite"),
+    path("tags", tags.tags, name="tags"),
+    path("tags/<str:name>", tags.tag, name="tag"),
+    path("tags/<str:name>/follow", tags.tag_follow, name="tag_follow"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),
     path("drafts", drafts.drafts, name="drafts"),

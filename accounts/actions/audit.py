@@ -28,6 +28,8 @@ class Act(models.TextChoices):
     DISMISS_REPORTS = "dismiss_reports", _("dismissed reports")
     RECOMMEND = "recommend", _("added to the recommended authors")
     UNRECOMMEND = "unrecommend", _("removed from the recommended authors")
+    HIDE_TAG = "hide_tag", _("hid a tag")
+    SHOW_TAG = "show_tag", _("showed a hidden tag again")
     REBUILD_INBOX = "rebuild_inbox", _("rebuilt the inbox")
     PASSWORD = "password", _("changed the password")
     RECOVER = "recover", _("set the password by e-mail")

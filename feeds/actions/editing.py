@@ -15,6 +15,7 @@ from feeds import cache
 from feeds.actions.words import compose, pictures_of, words_of_repost
 from feeds.events import PostEdited
 from feeds.models import Kind, Post, PostContent, PostImage, PostVersion, Visibility
+from feeds.tags import indexing
 from feeds.visibility import visible_to
 from socialsite.core import db, events
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, StaleVersion
@@ -64,6 +65,7 @@ def edit(
         Post.objects.filter(pk=post_id).update(visibility=wanted)
         post.visibility = wanted
         _hide_pictures(post, after)
+    indexing.rewrite(post, before.content, after.content)
     events.publish(PostEdited(post_id, author.pk, version=after.version, narrowed=narrowed))
     transaction.on_commit(partial(cache.edited, post_id), robust=True)
     return post

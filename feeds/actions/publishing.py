@@ -31,6 +31,7 @@ from feeds.models import (
     Visibility,
 )
 from feeds.queries import reposts_without_words
+from feeds.tags import indexing
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core import db, events
@@ -187,6 +188,7 @@ def _publish(
     media_pictures.use(author_id, pictures)
     db.insert(words)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
+    indexing.write(post, words.content)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
     is_pushed = tiers.is_pushed(head.mode)
@@ -234,11 +236,12 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
     heads.update(post_count=F("post_count") - 1)
     # After the head, as `_publish` does: the two would wait for each other.
-    words = PostContent.objects.filter(pk=post_id).only("images", "version").first()
-    if words is not None and words.images:
+    words = PostContent.objects.filter(pk=post_id).first() or PostContent()
+    if words.images:
         media_pictures.release(post.author_id, ids=words.picture_ids())
-    if words is not None and words.version > 1:
+    if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
+    indexing.remove(post_id, words.content)
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post

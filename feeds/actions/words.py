@@ -5,11 +5,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from feeds.models import Kind, PostContent, Visibility
+from feeds.models import Kind, PostContent, PostTag, Visibility
 from socialsite.core.http.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
+from socialsite.core.text.spans import tag_names
 
 Wrong = dict[str, list[Text]]
 # The kinds of posts that people write; a repost shows one of them.
@@ -26,12 +27,21 @@ def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) ->
         kind = Kind.MICRO
     if visibility not in Visibility.values:
         wrong["visibility"] = [_("Must be public or followers.")]
+    wrong |= _of_texts(kind, texts)
+    if images > PostContent.IMAGES_MAX:
+        wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
+    return wrong
+
+
+def _of_texts(kind: str, texts: Mapping[str, str]) -> Wrong:
+    wrong: Wrong = {}
     maxima = {"content": PostContent.TEXT_MAX[kind], "title": PostContent.TITLE_MAX}
     for field, limit in maxima.items():
         if len(texts[field]) > limit:
             wrong[field] = [_("At most %(limit)s characters.") % {"limit": limit}]
-    if images > PostContent.IMAGES_MAX:
-        wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
+    if "content" not in wrong and len(tag_names(texts["content"])) > PostTag.MOST:
+        message = _("At most %(limit)s tags.") % {"limit": PostTag.MOST}
+        wrong["content"] = [message]
     return wrong
 
 
@@ -76,8 +86,6 @@ def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:
 def words_of_repost(content: str) -> PostContent:
     """Return the words of a repost as they would be kept; raises InvalidInput (`content`)."""
     words = PostContent(content=clean(content))
-    limit = REPOST_MAX
-    if len(words.content) > limit:
-        message = _("At most %(limit)s characters.") % {"limit": limit}
-        raise InvalidInput(fields={"content": [message]})
+    if wrong := _of_texts(Kind.REPOST, {"title": "", "content": words.content}):
+        raise InvalidInput(fields=wrong)
     return words

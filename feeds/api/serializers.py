@@ -45,6 +45,9 @@ class SourceSerializer(serializers.Serializer[Any]):
     author = AuthorSerializer()
     title = serializers.CharField(allow_blank=True)
     content = serializers.CharField(allow_blank=True)
+    tags = serializers.ListField(
+        child=serializers.CharField(), help_text="names of the tags in `content`"
+    )
     images = ImageSerializer(many=True)
     video_url = serializers.CharField(allow_blank=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.api import drafts, views
+from feeds.api import drafts, tags, views
 
 urlpatterns = [
     path("feed", views.HomeFeed.as_view()),
@@ -14,6 +14,12 @@ urlpatterns = [
     path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),
     path("feed/new-count", views.NewCount.as_view()),
     path("feed/recommended", views.Recommended.as_view()),
+    path("feed/tags", tags.TagsFeed.as_view()),
+    path("tags", tags.Tags.as_view()),
+    path("tags/trending", tags.Trending.as_view()),
+    path("tags/<str:name>", tags.OneTag.as_view()),
+    path("tags/<str:name>/posts", tags.TagPosts.as_view()),
+    path("tags/<str:name>/follow", tags.TagFollow.as_view()),
 ]
 # After `users/by-name/…` of accounts, which they would match as well.
 person_patterns = [

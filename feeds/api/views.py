@@ -51,7 +51,8 @@ PAGE_PARAMETERS = [
 Errors = api.ErrorSerializer
 
 
-def _bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
+def page_bodies(viewer: Any, page: Page[Card]) -> dict[str, Any]:
+    """Return a page of posts with their counts as JSON for the API."""
     return {"items": bodies(interactions_queries.decorate(viewer, page.items)), "next": page.next}
 
 
@@ -188,7 +189,7 @@ class Recommended(APIView):
     def get(self, request: Request) -> Response:
         """Return a page of public posts by recommended authors."""
         cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
-        return Response(_bodies(request.user, queries.recommended(request.user, cursor, size)))
+        return Response(page_bodies(request.user, queries.recommended(request.user, cursor, size)))
 
 
 KIND = OpenApiParameter(
@@ -225,7 +226,7 @@ class UserPosts(OfPerson):
         if kind not in ("all", "media"):
             raise errors.InvalidInput(fields={"kind": [_("Must be all or media.")]})
         read = queries.media_posts if kind == "media" else queries.profile_posts
-        return Response(_bodies(request.user, read(request.user, author.pk, cursor, size)))
+        return Response(page_bodies(request.user, read(request.user, author.pk, cursor, size)))
 
 
 class UserReplies(OfPerson):

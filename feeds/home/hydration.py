@@ -23,6 +23,7 @@ from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.media import pictures, video_links
+from socialsite.core.text.spans import tag_names
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -62,6 +63,7 @@ class Card(TypedDict):
     author: dict[str, Any]
     title: str
     content: str
+    tags: list[str]
     images: list[Image]
     video_url: str
     created_at: str
@@ -301,6 +303,7 @@ def _pack(
         author={},
         title=title,
         content=content,
+        tags=tag_names(content),
         images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",

@@ -1,4 +1,4 @@
-"""Tables: posts, drafts, inboxes and deliveries.
+"""Tables: posts, drafts, tags, inboxes and deliveries.
 
 Writes belong to `feeds.actions` and the rooms of the app, reads for pages and the API to
 `feeds.queries`.
@@ -20,6 +20,7 @@ from feeds.models.posts import (
     RecommendedAuthor,
     Visibility,
 )
+from feeds.models.tags import PostTag, Tag, TagFollow, TrendingTag
 
 __all__ = [
     "KIND_MAX",
@@ -39,7 +40,11 @@ __all__ = [
     "PostContent",
     "PostImage",
     "PostQuerySet",
+    "PostTag",
     "PostVersion",
     "RecommendedAuthor",
+    "Tag",
+    "TagFollow",
+    "TrendingTag",
     "Visibility",
 ]

@@ -25,8 +25,8 @@ from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep, tiers
 from feeds.home import hydration, pull, viewer
 from feeds.inbox import sync, trim
-from feeds.models import Draft, FanOutChunk, Mode, Post, PostVersion, Visibility
-from feeds.tests.oracle import PAGE, assert_whole
+from feeds.models import Draft, FanOutChunk, Mode, Post, PostTag, PostVersion, Visibility
+from feeds.tests.oracle import PAGE, assert_tag, assert_whole
 from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.events import relay
@@ -40,6 +40,7 @@ from socialsite.core.http.errors import (
     UserNotFound,
 )
 from socialsite.core.models import Event
+from socialsite.core.text.spans import tag_names
 
 PEOPLE = 4
 SIZES = {
@@ -68,6 +69,7 @@ CHUNK_POINTS = (
     "fanout-done",
 )
 HOUR_MS = 3_600_000
+TAGS = ("", "#one", "#One #two#")
 RELAY_POINTS = ("relay-claimed", "relay-handled", "relay-applied")
 # The places where a reader reads the database to fill a cache.
 FILLS: tuple[tuple[Any, str], ...] = (
@@ -182,15 +184,16 @@ class FeedMachine(RuleBasedStateMachine):
         mode=st.sampled_from(list(Mode)),
         visibility=st.booleans(),
         n=st.integers(1, 4),
+        tags=st.sampled_from(TAGS),
     )
-    def publish(self, a: int, mode: Mode, visibility: bool, n: int) -> None:
+    def publish(self, a: int, mode: Mode, visibility: bool, n: int, tags: str = "") -> None:
         """Publish with any tier: the author crosses the thresholds at will."""
         with mock.patch.object(tiers, "mode_for", return_value=mode):
             for _ in range(n):
                 self.posts.append(
                     actions.publish(
                         self.people[a],
-                        content="x",
+                        content=f"x {tags}",
                         visibility=Visibility.PUBLIC if visibility else Visibility.FOLLOWERS,
                     )
                 )
@@ -241,8 +244,16 @@ class FeedMachine(RuleBasedStateMachine):
             post = data.draw(st.sampled_from(self.posts))
             actions.delete(User.objects.get(pk=post.author_id), post.pk)
 
-    @rule(data=st.data(), words=st.booleans(), narrow=st.booleans(), lag=st.integers(0, 1))
-    def edit(self, data: st.DataObject, words: bool, narrow: bool, lag: int) -> None:
+    @rule(
+        data=st.data(),
+        words=st.booleans(),
+        narrow=st.booleans(),
+        lag=st.integers(0, 1),
+        tags=st.sampled_from(TAGS),
+    )
+    def edit(
+        self, data: st.DataObject, words: bool, narrow: bool, lag: int, tags: str = ""
+    ) -> None:
         """Edit the words or the audience, also of a version that is gone: that changes nothing."""
         if self.posts:
             post = data.draw(st.sampled_from(self.posts))
@@ -252,7 +263,7 @@ class FeedMachine(RuleBasedStateMachine):
                     User.objects.get(pk=post.author_id),
                     post.pk,
                     version - lag,
-                    content=f"words {version}" if words else None,
+                    content=f"words {version} {tags}" if words else None,
                     visibility=Visibility.FOLLOWERS if narrow else None,
                 )
 
@@ -390,6 +401,21 @@ class FeedMachine(RuleBasedStateMachine):
     def hybrid_is_oracle(self) -> None:
         for person in self.people:
             assert_whole(person)
+
+    @invariant()
+    def tags_are_exact(self) -> None:
+        """Each post that is not deleted is found by the tags of its words, by its readers."""
+        posts = Post.objects.filter(is_deleted=False).select_related("content_row")
+        wanted = {
+            (tag, post.position, post.pk, post.author_id, post.visibility == Visibility.PUBLIC)
+            for post in posts
+            for tag in tag_names(post.content_row.content)
+        }
+        columns = ("tag__name", "position", "post_id", "author_id", "is_public")
+        assert set(PostTag.objects.values_list(*columns)) == wanted
+        reader = self.people[len(self.posts) % PEOPLE]
+        for name in ("one", "two"):
+            assert_tag(reader, name)
 
     @invariant()
     def versions_are_whole(self) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from accounts.models import User
 from feeds import queries
 from feeds.models import Post
+from feeds.tags import queries as tag_queries
 from feeds.visibility import visible_to
 from socialsite.core.http.pagination import Position
+from socialsite.core.text.spans import tag_names
 
 PAGE = 3
 
@@ -20,6 +22,15 @@ def assert_whole(person: User) -> None:
     """
     pages = all_pages(queries.home_feed, person, PAGE, shown)
     assert pages == oracle_pages(person, PAGE)
+
+
+def assert_tag(person: User, name: str) -> None:
+    """Walk the page of a tag to its end: it has each visible post whose words have the tag."""
+    tag = tag_queries.named(name)
+    found = all_pages(lambda *args: tag_queries.posts(args[0], tag, *args[1:]), person, PAGE)
+    seen = visible_to(person.pk).newest_first().values_list("pk", "content_row__content")
+    wanted = [str(pk) for pk, content in seen if name in tag_names(content)]
+    assert [ident for page in found for ident in page] == wanted
 
 
 # A post as a reader sees it: id, version, words and audience, and the same of the post it shows.

@@ -100,6 +100,7 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         "edited_at": type(None),
         "author": dict,
         "images": list,
+        "tags": list,
         "liked": bool,
         "bookmarked": bool,
         "reposted": bool,

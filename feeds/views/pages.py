@@ -20,6 +20,7 @@ from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.home.page import HomeReading
 from feeds.models import Kind
+from feeds.tags import queries as tag_queries
 from feeds.views import composer
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
@@ -31,16 +32,18 @@ from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
-PAGE_SIZE = 20
+PAGE_SIZE, TAGS = 20, 5
 # Below this number of follows the home page asks whether to show the first steps.
 FEW_FOLLOWS = 5
 
 
-def _cursor(request: PageRequest) -> Position | None:
+def cursor_of(request: PageRequest) -> Position | None:
+    """Return the place after which the page begins."""
     return api.page_params(request, default=PAGE_SIZE)[0]
 
 
-def _posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
+def shown_posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
+    """Return the context of a page of posts."""
     posts = interactions_queries.decorate(request.user, page.items)
     return {"posts": posts, "next": page.next, "top": _top(posts)}
 
@@ -50,7 +53,7 @@ def _top(posts: list[Card]) -> str:
     return Position(posts[0]["position"], int(posts[0]["id"]) + 1).encode() if posts else ""
 
 
-def _page(
+def page_of(
     request: PageRequest, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     """Render the whole page, or for htmx asking for a further page only its part."""
@@ -65,7 +68,7 @@ def home(request: PageRequest) -> HttpResponseBase:
     """The home feed; guests see what is recommended, as do people who follow nobody."""
     if not request.user.is_authenticated:
         return recommended(request)
-    cursor = _cursor(request)
+    cursor = cursor_of(request)
     decoration = interactions_queries.Decoration(request.user.pk)
     reading = HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
     request.unread = interactions_queries.Unread([request.user.pk])
@@ -78,16 +81,19 @@ def home(request: PageRequest) -> HttpResponseBase:
     context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
     if cursor is None and not page.items and not reading.reader.follows:
         suggested = queries.recommended(request.user, None, PAGE_SIZE)
-        context["suggested"] = _posts(request, suggested)["posts"]
-    return _page(request, "feeds/home.html", context)
+        context["suggested"] = shown_posts(request, suggested)["posts"]
+    return page_of(request, "feeds/home.html", context)
 
 
 @require_safe
 @takes(GET=READS)
 def recommended(request: PageRequest) -> HttpResponse:
-    """Public posts by recommended authors."""
-    page = queries.recommended(request.user, _cursor(request), PAGE_SIZE)
-    return _page(request, "feeds/recommended.html", _posts(request, page))
+    """Public posts by recommended authors, and on the first page the tags in use."""
+    cursor = cursor_of(request)
+    page = queries.recommended(request.user, cursor, PAGE_SIZE)
+    trending = tag_queries.trending(request.user, TAGS) if cursor is None else []
+    context = shown_posts(request, page) | {"trending": trending}
+    return page_of(request, "feeds/recommended.html", context)
 
 
 @require_safe
@@ -107,7 +113,7 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
     tabs = _tabs(request.user.pk == user.pk or user.likes_shown)
     tab = request.GET.get("tab", "")
     tab = tab if tab in dict(tabs) else "posts"
-    page = _of_tab(request.user, user.pk, tab, _cursor(request))
+    page = _of_tab(request.user, user.pk, tab, cursor_of(request))
     person["counts"]["posts"] = queries.post_counts([user.pk]).get(user.pk, 0)
     context: dict[str, Any] = {"profile": person, "posts": page.items, "next": page.next}
     context |= {"tab": tab, "tabs": tabs}
@@ -117,7 +123,7 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
         context["more"] = f"?tab={tab}&"
     if tab == "replies" and request.htmx and "cursor" in request.GET:
         return render(request, "feeds/_replies_page.html", context)
-    return _page(request, "feeds/profile.html", context)
+    return page_of(request, "feeds/profile.html", context)
 
 
 def _tabs(with_likes: bool) -> list[tuple[str, str]]:
@@ -145,7 +151,7 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
     shown = originals.shown_by(card)
     if shown is not card and not card["comment_count"]:
         return HttpResponseRedirect(reverse("post", args=[shown["id"]]))
-    cursor = _cursor(request)
+    cursor = cursor_of(request)
     sort: interactions_queries.Sort = "new" if request.GET.get("sort") == "new" else "hot"
     found, status = interactions_queries.discussion(request.user, ident, cursor, PAGE_SIZE, sort)
     context = {
@@ -178,7 +184,7 @@ def search(request: PageRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()
     page: Page[Any] = Page([], None)
     if text:
-        page = relations_queries.search_people(request.user, text, _cursor(request), PAGE_SIZE)
+        page = relations_queries.search_people(request.user, text, cursor_of(request), PAGE_SIZE)
     partial = request.htmx and "cursor" in request.GET
     name = "relations/_page.html" if partial else "feeds/search.html"
     return render(request, name, {"q": text, "people": page.items, "next": page.next})
@@ -202,7 +208,7 @@ def post_create(request: PageRequest) -> HttpResponse:
         name = "feeds/_composer_only.html"
         if not request.htmx:
             page = queries.home_feed(me, None, PAGE_SIZE)
-            context |= _posts(request, page) | {"is_first_page": True}
+            context |= shown_posts(request, page) | {"is_first_page": True}
             name = "feeds/home.html"
         return api.add_headers(render(request, name, context, status=error.status), error)
     if request.htmx:
@@ -315,7 +321,7 @@ def _edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> di
 def post_history(request: PageRequest, post_id: str) -> HttpResponse:
     """The versions of a post, the present one first."""
     ident = api.parse_id(post_id)
-    page = queries.history(request.user, ident, _cursor(request), PAGE_SIZE)
+    page = queries.history(request.user, ident, cursor_of(request), PAGE_SIZE)
     context = {"post_id": ident, "versions": page.items, "next": page.next}
     return render(request, "feeds/history.html", context)
 

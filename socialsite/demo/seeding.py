@@ -24,6 +24,7 @@ from accounts.sign_in import passwords
 from feeds import actions as feeds_actions
 from feeds.fanout import sweep
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
+from feeds.tags import ranking
 from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions
@@ -289,6 +290,7 @@ class _Seeding:
     def _finish(self) -> None:
         while relay.relay() + sweep.run():
             self._check()
+        ranking.rank()
 
     def _check(self) -> None:
         if self._stop():

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 LANGUAGES = ("zh", "en")
 ANY = "any"
@@ -101,7 +102,14 @@ class Writer:
             if text not in self._written:
                 break
         self._written.add(text)
-        return text
+        return self._tagged(text, language, topic)
+
+    def _tagged(self, text: str, language: str, topic: str) -> str:
+        """Add one or two tags of the topic to half of the texts, chosen by the text itself."""
+        number = crc32(text.encode())
+        tags: list[str] = texts(language)[topic]["tags"]
+        first, count = number % len(tags), (0, 0, 0, 1, 1, 2)[number // 7 % 6]
+        return " ".join([text, *(f"#{tag}" for tag in (tags + tags)[first : first + count])])
 
     def _thought(self, author: int, language: str, topic: str, chance: float) -> str:
         if chance < 0.04:

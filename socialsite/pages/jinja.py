@@ -11,6 +11,7 @@ from collections.abc import Callable
 from operator import itemgetter
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
 from cachetools import LRUCache, cached
 from django.conf import settings
@@ -35,7 +36,7 @@ from socialsite.core.cache import reads
 from socialsite.core.http import form_keys
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
-from socialsite.core.text.spans import Kind, beginning, is_plain, spans
+from socialsite.core.text.spans import Kind, beginning, is_plain, spans, tag_of
 from socialsite.pages.fragments import (
     bytes_of,
     cached_form,
@@ -92,10 +93,10 @@ def gettext(text: str) -> str:
 
 
 def linked(text: str, away: bool = False) -> str:
-    """Return a text in which addresses and `@username` are links, safe to show.
+    """Return a text in which addresses, `@username` and `#tag` are links, safe to show.
 
-    With `away` the links of people open in a new tab too, as all other links do. The result is
-    cached by the text, so a page that is rendered again does not parse it again.
+    With `away` the links of people and tags open in a new tab too, as all other links do. The
+    result is cached by the text, so a page that is rendered again does not parse it again.
     """
     return text if is_plain(text) else _linked(text, away)[1]
 
@@ -103,7 +104,7 @@ def linked(text: str, away: bool = False) -> str:
 @cached(LRUCache(LINKED_BYTES, getsizeof=itemgetter(0)), lock=Lock())
 def _linked(text: str, away: bool) -> tuple[int, Markup]:
     """Return the size in bytes of the cache entry, and the text with its links."""
-    profile = url("profile", "_").removesuffix("_")
+    profile, tag = (url(name, "_").removesuffix("_") for name in ("profile", "tag"))
     person = Markup('class="mention" target="_blank" rel="noopener"' if away else 'class="mention"')  # noqa: S704
     made: list[str] = []
     end = 0
@@ -113,6 +114,8 @@ def _linked(text: str, away: bool) -> tuple[int, Markup]:
         match kind:
             case Kind.NAME:
                 made.append(f'<a {person} href="{profile}{shown[1:]}">{shown}</a>')
+            case Kind.TAG:
+                made.append(f'<a {person} href="{tag}{quote(tag_of(shown) or "")}">{shown}</a>')
             case Kind.MAIL:
                 made.append(f'<a href="mailto:{shown}">{shown}</a>')
             case _:
@@ -155,6 +158,11 @@ def codes_left(number: int) -> str:
 def replies(number: int) -> str:
     """Return the number of replies as the text of a link."""
     return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
+
+
+def posts_of_week(number: int) -> str:
+    """Return how many posts of the week have a tag."""
+    return ngettext("%(n)s post this week", "%(n)s posts this week", number) % {"n": number}
 
 
 _ACTS = {
@@ -232,6 +240,7 @@ def environment(**options: Any) -> Environment:
         cached_frame=cached_frame,
         codes_left_text=codes_left,
         replies_text=replies,
+        posts_of_week_text=posts_of_week,
         act_label=act_label,
         reposted_by_text=reposted_by,
         static=functools.lru_cache(KEPT)(static),

@@ -151,7 +151,7 @@ class World:
         return answer.json()
 
     def _write(self) -> None:
-        third = self._post(self.third, "of somebody else")
+        third = self._post(self.third, "of somebody else #matter")
         answered = self._comment(self.third, third, "what do you think?")
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
@@ -163,8 +163,8 @@ class World:
                 self._picture("private", (30, 30, 200))
             ids["post"] = self._post(person, texts["former"], **self._with("public", person))
             ids["comment"] = self._comment(person, third, texts["spoken"])
-            for kind in ("post", "comment"):
-                self._edit(kind, person, ids[kind], texts[kind])
+            self._edit("post", person, ids["post"], f"{texts['post']} #matter")
+            self._edit("comment", person, ids["comment"], texts["comment"])
             ids["draft"] = self.draft(person, texts["draft"])
             ids["reply"] = self._comment(person, third, texts["reply"], answered)
             ids["repost"] = self._do(person, "POST", f"posts/{third}/repost", {})["id"]
@@ -180,6 +180,7 @@ class World:
                 called = " @".join(everybody[number : number + 3])
                 ids[f"mention{number}"] = self._post(person, f"{mark}mention @{called}")
             for name, viewer in self.viewers():
+                self._do(viewer, "PUT", "tags/matter/follow")
                 self._do(person, "PUT", f"posts/{self.mine[name]}/like")
                 self._comment(person, self.mine[name], f"{texts['comment']} too")
                 self._do(viewer, "PUT", f"posts/{ids['post']}/bookmark")
@@ -187,7 +188,8 @@ class World:
                 self._do(viewer, "PUT", f"posts/{ids['post']}/like")
                 self._comment(viewer, ids["post"], "me too")
             more = self._with("private", person)
-            ids["private"] = self._post(person, texts["private"], visibility="followers", **more)
+            private = f"#{texts['private']} #matter"
+            ids["private"] = self._post(person, private, visibility="followers", **more)
             self._report(person, ids)
             texts["mention"] = f"{mark}mention"
             if person is self.hidden:

@@ -229,7 +229,9 @@ MARK = Budget(
 REPORT = Budget(*("report", 20, 20, Per.PERSON, Store.REDIS), "Reports.")
 DELETE = Budget(*("delete", 300, 3600, Per.PERSON, Store.REDIS), "Posts and comments deleted.")
 # One bucket for follow and unfollow: alternating them would cost unlimited backfills (T27).
-FOLLOW = Budget(*("follow", 100, 3600, Per.PERSON, Store.REDIS), "Follows and unfollows.")
+FOLLOW = Budget(
+    *("follow", 100, 3600, Per.PERSON, Store.REDIS), "Follows and unfollows, also of tags."
+)
 BLOCK = Budget(*("block", 60, 600, Per.PERSON, Store.REDIS), "Blocks and unblocks.")
 UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Store.REDIS), "Pictures uploaded.")
 PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Store.REDIS), "Changes of one's profile.")
@@ -264,7 +266,7 @@ DEEP_READ = Budget(
 GUEST_READ = Budget(
     *("guest_read", 3000, 72_000, Per.GUEST, Store.REDIS), "Pages and lists read by guests."
 )
-SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for people.")
+SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for people and tags.")
 RELATION_READ = Budget(
     *("relation_read", 600, 14_400, Per.PERSON, Store.REDIS),
     "Lists of people, and states of relations.",

@@ -1,4 +1,4 @@
-"""Find the addresses and names in a text that a person typed.
+"""Find the addresses, names and tags in a text that a person typed.
 
 Links, notifications and the cut of long texts use the same spans.
 
@@ -10,13 +10,16 @@ Links, notifications and the cut of long texts use the same spans.
   is not part of it, nor is a closing bracket that the address does not open.
 - A name stands alone: `a@bob1`, `@bob1@elsewhere`, `@bob_1` and text inside an address are no
   names. Whether a person has that name is not checked here.
-- A new kind of span, tags for example, is a member of `Kind` and an alternative of `_FOUND`.
+- A tag is `#` and a word, or `#word#` as Chinese writers close it. It begins neither behind `&` or
+  `/` nor in a word, except in scripts that put no spaces between words.
 """
 
 import re
 from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
+
+from socialsite.core.text import tags
 
 
 class Kind(Enum):
@@ -26,6 +29,7 @@ class Kind(Enum):
     BARE = "bare"  # an address that begins with www.
     MAIL = "mail"
     NAME = "name"  # @username
+    TAG = "tag"  # #tag
 
 
 class Span(NamedTuple):
@@ -41,6 +45,7 @@ _OUTSIDE = (
     "\u2018\u2019\u201c\u201d\u2026"  # quotation marks, ellipsis
     "\u3001-\u3004\u3008-\u3020\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 )
+_SIGNS = re.escape(tags.SIGNS)
 # Usernames are those of `accounts.validators`.
 _FOUND = re.compile(
     rf"""
@@ -49,6 +54,9 @@ _FOUND = re.compile(
     | (?P<mail> (?<![A-Za-z0-9_@/.+-]) [A-Za-z0-9_+-]++ (?: \.[A-Za-z0-9_+-]++ )*+
         @ (?: [A-Za-z0-9-]++\. )+ [A-Za-z]{{2,63}}+ (?![A-Za-z0-9_@-]) )
     | (?P<name> (?<![A-Za-z0-9_@/]) @[A-Za-z0-9]{{4,16}} (?![A-Za-z0-9_@]) )
+    | (?P<tag> (?: (?<![{tags.WORD}&/{_SIGNS}]) | (?<=[{tags.UNSPACED}])
+          | (?<=[{tags.WORD}][{_SIGNS}]) )
+        [{_SIGNS}] [{tags.WORD}]{{1,{tags.NAME_MAX}}}+ (?![{tags.WORD}]) [{_SIGNS}]? )
     """,
     re.VERBOSE,
 )
@@ -66,26 +74,44 @@ _HOST = re.compile(
 _TRAILING = ".,:;!?'"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _KINDS = {kind.value: kind for kind in Kind}
-# `beginning` reads this many characters after the cut to see which span it would halve. Names and
-# nearly all mail addresses are shorter; for other addresses their first characters are enough.
+# `beginning` reads this many characters after the cut to see which span it would halve. Names, tags
+# and nearly all mail addresses are shorter; for other addresses their first characters are enough.
 AHEAD = 80
 
 
 def is_plain(text: str) -> bool:
     """Return True if a text certainly has no span; a quick check that most texts pass."""
-    return not ("@" in text or "://" in text or "ww." in text or "WW." in text)
+    has_address = "://" in text or "ww." in text or "WW." in text
+    return not (has_address or "@" in text or _has_sign(text))
 
 
 def spans(text: str) -> list[Span]:
-    """Return the addresses and names of a text in order; spans never overlap."""
+    """Return the addresses, names and tags of a text in order; spans never overlap."""
     return [] if is_plain(text) else list(_spans(text))
+
+
+def tag_names(text: str) -> list[str]:
+    """Return the names of the tags of a text, each once, in their order."""
+    if not _has_sign(text):
+        return []
+    found = (tag_of(text[one.start : one.end]) for one in spans(text) if one.kind is Kind.TAG)
+    return list(dict.fromkeys(name for name in found if name is not None))
+
+
+def tag_of(shown: str) -> str | None:
+    """Return the name of a tag as it is written, with its signs."""
+    return tags.name_of(shown.strip(tags.SIGNS))
+
+
+def _has_sign(text: str) -> bool:
+    return any(sign in text for sign in tags.SIGNS)
 
 
 def beginning(text: str, most: int) -> str:
     """Return the first `most` characters of a text, or fewer.
 
-    A name or an address is never cut in half. The cut never creates one either: the first half of a
-    word that is too long for a name is not shown.
+    A name, a tag or an address is never cut in half. The cut never creates one either: the first
+    half of a word that is too long for a name is not shown.
     """
     if len(text) <= most:
         return text
@@ -107,6 +133,8 @@ def _spans(text: str) -> Iterator[Span]:
             end -= _surplus(match[0])
             if _HOST.match(text, start, end) is None:
                 continue
+        elif kind is Kind.TAG and tag_of(match[0]) is None:
+            continue
         yield Span(start, end, kind)
 
 

@@ -163,6 +163,24 @@ MATRIX: dict[str, list[Call]] = {
     "feed/recommended": [
         Shows("get", "feed/recommended?size=20", sees=("post", "nickname"), by=ALL)
     ],
+    "feed/tags": [
+        Shows("get", "feed/tags?size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "feed/tags?size=20", sees=("post", "nickname"), by=MEMBERS),
+    ],
+    "tags": [
+        Shows("get", "tags?q=matt", sees=("matter",), by=ALL),
+        Shows("get", "tags?q=zq", sees=('"items"',), by=ALL),
+    ],
+    "tags/trending": [Shows("get", "tags/trending", sees=('"items"',), by=ALL)],
+    "tags/<str:name>": [Shows("get", "tags/matter", sees=("matter",), by=ALL)],
+    "tags/<str:name>/posts": [
+        Shows("get", "tags/matter/posts?size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "tags/matter/posts?size=20", sees=("post", "nickname"), by=ALL),
+    ],
+    "tags/<str:name>/follow": [
+        Shows("put", "tags/else/follow", by=MEMBERS),
+        Shows("delete", "tags/else/follow", by=MEMBERS),
+    ],
     # `Walk.count` compares it with the page.
     "feed/new-count": [Shows("get", "feed/new-count", sees=('"count"',))],
     "posts": [Shows("post", "posts", {"content": "hello @{username}"}, by=MEMBERS)],
@@ -298,6 +316,15 @@ PAGES: dict[str, list[Call]] = {
     ],
     "recommended": [Shows("get", "recommended", sees=("post", "nickname"), by=ALL)],
     "search": [Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL)],
+    "tags": [
+        Shows("get", "tags", sees=("private",), by=FOLLOWER),
+        Shows("get", "tags", sees=("post", "nickname"), by=MEMBERS),
+    ],
+    "tags/<str:name>": [
+        Shows("get", "tags/matter", sees=("private",), by=FOLLOWER),
+        Shows("get", "tags/matter", sees=("post", "nickname"), by=ALL),
+    ],
+    "tags/<str:name>/follow": [Shows("post", "tags/else/follow", {"follow": "1"}, by=MEMBERS)],
     "@<str:username>": [
         Of("get", "@{username}", sees=("post", "private"), by=ALL, names=("blocker",)),
         Of("get", "@{username}", sees=("nickname",), by=(*ALL, "blocker"), names=("blocker",)),
@@ -461,6 +488,7 @@ ADMIN: dict[str, Listed] = {
     "feeds/post": Listed("{private_id}", ("username", "private_id"), ("username", "private_id")),
     "feeds/postversion": Listed("{post_id}", ("username", "post_id"), ("former", "username")),
     "feeds/draft": Listed("{draft_id}", ("hidden",), ("hidden",)),
+    "feeds/tag": Listed("matter", ("matter",), ("matter",)),
     "feeds/fanout": Listed("{private_id}", ("username", "private_id"), ("username",)),
     "feeds/fanoutchunk": Listed("{private_id}", ("private_id",), ("private_id",)),
     "feeds/recommendedauthor": Listed("", ("username",), ("username",)),

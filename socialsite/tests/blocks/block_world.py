@@ -8,6 +8,7 @@ from accounts.models import Role, User
 from feeds import actions as feeds_actions
 from feeds.drafts import actions as drafts
 from feeds.models import RecommendedAuthor
+from feeds.tags import actions as tag_actions
 from interactions import actions as interactions_actions
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
@@ -67,7 +68,7 @@ class World:
             self.mine[reader.username.removesuffix("1")] = post.pk
 
     def _write(self) -> None:
-        third = feeds_actions.publish(self.third, content="of somebody else").pk
+        third = feeds_actions.publish(self.third, content="of somebody else #matter").pk
         answered = interactions_actions.comment(self.third, third, "what do you think?").pk
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
@@ -75,7 +76,7 @@ class World:
             kinds = ("post", "former", "private", "comment", "spoken", "reply")
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             ids["post"] = feeds_actions.publish(person, content=texts["former"]).pk
-            feeds_actions.edit(person, ids["post"], 1, content=texts["post"])
+            feeds_actions.edit(person, ids["post"], 1, content=f"{texts['post']} #matter")
             ids["comment"] = interactions_actions.comment(person, third, texts["spoken"]).pk
             interactions_actions.edit_comment(person, ids["comment"], texts["comment"], 1)
             ids["reply"] = interactions_actions.comment(person, third, texts["reply"], answered).pk
@@ -87,6 +88,7 @@ class World:
             interactions_actions.like(self.third, SubjectType.COMMENT, ids["comment"])
             interactions_actions.comment(self.third, third, "me too", ids["comment"])
             for name, reader in self.users.items():
+                tag_actions.follow(reader, "matter")
                 mention = feeds_actions.publish(person, content=f"{mark}mention @{reader.username}")
                 ids[f"mention {name}"] = mention.pk
                 interactions_actions.like(person, SubjectType.POST, self.mine[name])
@@ -96,7 +98,7 @@ class World:
                 interactions_actions.like(reader, SubjectType.POST, ids["post"])
                 interactions_actions.comment(reader, ids["post"], "me too")
             ids["private"] = feeds_actions.publish(
-                person, content=texts["private"], visibility="followers"
+                person, content=f"#{texts['private']} #matter", visibility="followers"
             ).pk
             texts["draft"] = f"{mark}draft"
             ids["draft"] = drafts.create(person, {"content": texts["draft"]}).pk

@@ -7,6 +7,7 @@ the demo data.
 import contextlib
 import os
 import subprocess
+import urllib.parse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ class View:
 VIEWS = (
     View("welcome-guest", "/", GUEST),
     View("discover-guest", "/recommended", GUEST),
+    View("tags-guest", "/tags", GUEST),
     View("post-guest", "/posts/{post}", GUEST),
     View("profile-guest", "/@{author}", GUEST),
     View("embed", "/posts/{post}/embed", GUEST),
@@ -57,6 +59,9 @@ VIEWS = (
     View("search", "/search"),
     View("search-people", "/search?q=a"),
     View("search-nothing", "/search?q=zzqqxx"),
+    View("tags", "/tags"),
+    View("tag", "/tags/{tag}"),
+    View("tag-unused", "/tags/unused"),
     View("post", "/posts/{post}"),
     View("article", "/posts/{article}"),
     View("pictures", "/posts/{pictures}"),
@@ -208,6 +213,8 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     me("PATCH", f"posts/{mine['id']}", version=1, content=words)
     comment = me("POST", f"posts/{post['id']}/comments", content="I was there too!")
     draft = me("POST", "drafts", content="For the harvest list: beans, chard, the last basil.")
+    tag = next(name for item in found for name in item["tags"])
+    me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
     return {
         "post": post["id"],
         "article": article["id"],
@@ -218,6 +225,7 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
         "comment": comment["id"],
         "mine": mine["id"],
         "draft": draft["id"],
+        "tag": tag,
         "me": username,
     }
 

@@ -54,6 +54,7 @@ from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
+from feeds.tags import queries as tag_queries
 from feeds.views import drafts
 from interactions.actions import comments
 from interactions.notifying import mentions
@@ -235,6 +236,8 @@ def links_shown(value: str) -> None:
 PARSERS = [
     # --- texts ---
     Parser("names and addresses of a text", ARTICLE, spans.spans),
+    Parser("tags of a text", ARTICLE, spans.tag_names),
+    Parser("a tag", HEAD, tag_queries.named),
     Parser("links of a text", ARTICLE, links_shown),
     Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
     Parser("who a text names", ARTICLE, mentions.usernames),
@@ -416,7 +419,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "an address in one",
     ),
     "socialsite/core/runtime/service_keys.py": OURS,
-    "socialsite/core/text/spans.py": ("names and addresses of a text",),
+    "socialsite/core/text/spans.py": ("names and addresses of a text", "tags of a text"),
+    "socialsite/core/text/tags.py": ("tags of a text", "a tag"),
     "socialsite/demo/people.py": OURS,
     "socialsite/demo/words.py": OURS,
     "socialsite/env.py": OURS,
