@@ -121,6 +121,14 @@ def recommended(viewer: "Viewer", cursor: Position | None, size: int) -> Page[Ca
     return page_filling.fill(Hydration(reader_of(_id(viewer))).cards, runs, size)
 
 
+def newest_public(most: int) -> list[tuple[int, str]]:
+    """Return the newest posts that guests may see: their ids and the usernames of their authors."""
+    posts = Post.objects.filter(visibility=Visibility.PUBLIC, is_deleted=False)
+    ids = [place.id for place in page_filling.newest(posts, "id", None, most)]
+    rows = visible_to(None).filter(pk__in=ids).newest_first()
+    return list(rows.values_list("pk", "author__username"))
+
+
 def page_of(
     viewer: "Viewer",
     run: Callable[[Position | None, int], list[Position]],

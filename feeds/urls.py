@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from feeds.views import drafts, embed, menu, pages, tags, welcome
+from feeds.views import drafts, embed, feed_files, menu, pages, sharing, tags, welcome
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("recommended", pages.recommended, name="recommended"),
     path("search", pages.search, name="search"),
     path("@<str:username>", pages.profile, name="profile"),
+    path("@<str:username>/feed.atom", feed_files.person_feed, name="person_feed"),
     path("posts", pages.post_create, name="post_create"),
     path("posts/<str:post_id>", pages.post, name="post"),
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
@@ -20,6 +21,10 @@ urlpatterns = [
     path("posts/<str:post_id>/rewrite", pages.post_rewrite, name="post_rewrite"),
     path("tags", tags.tags, name="tags"),
     path("tags/<str:name>", tags.tag, name="tag"),
+    path("tags/<str:name>/feed.atom", feed_files.tag_feed, name="tag_feed"),
+    path("oembed", sharing.oembed, name="oembed"),
+    path("sitemap.xml", sharing.sitemap, name="sitemap"),
+    path("robots.txt", sharing.robots),
     path("tags/<str:name>/follow", tags.tag_follow, name="tag_follow"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),

@@ -46,6 +46,7 @@ urlpatterns = [
     path("api/docs/", require_safe(DocsView.as_view()), name="docs"),
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path(".well-known/security.txt", security_txt),
+    path("favicon.ico", views.favicon),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),

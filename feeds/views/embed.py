@@ -3,7 +3,7 @@
 Only posts that guests may read can be embedded.
 """
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.html import format_html
@@ -49,29 +49,37 @@ def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
     card = queries.post(request.user, api.parse_id(post_id))
     if card["visibility"] != Visibility.PUBLIC:
         raise errors.NotFound
-    name = card["author"]["nickname"] or card["author"]["username"]
-    frame = reverse("post_embed", args=[card["id"]])
-    label = _("Post by %(name)s on socialsite") % {"name": name}
-    code = format_html(CODE, request.build_absolute_uri(frame), label, WIDTH, _height(card))
     context = {
         "page": _page_of(card["id"]),
-        "frame": frame,
-        "label": label,
+        "frame": reverse("post_embed", args=[card["id"]]),
+        "label": label_of(card),
         # A plain text, which the template escapes once more: the field shows the HTML.
-        "code": code + "",
+        "code": code_of(request, card, WIDTH),
         "width": WIDTH,
-        "height": _height(card),
+        "height": height_of(card),
     }
     answer = render(request, "feeds/embeds/code.html", context)
     answer.headers["Content-Security-Policy"] = content_policy.PREVIEW
     return answer
 
 
+def label_of(card: Card) -> str:
+    """Return the name of the frame of a post."""
+    name = card["author"]["nickname"] or card["author"]["username"]
+    return _("Post by %(name)s on socialsite") % {"name": name}
+
+
+def code_of(request: HttpRequest, card: Card, width: int) -> str:
+    """Return the HTML of the frame of a post."""
+    frame = request.build_absolute_uri(reverse("post_embed", args=[card["id"]]))
+    return format_html(CODE, frame, label_of(card), width, height_of(card)) + ""
+
+
 def _page_of(post_id: str) -> str:
     return reverse("post", args=[post_id])
 
 
-def _height(card: Card) -> int:
+def height_of(card: Card) -> int:
     """Return about how high the page in the frame is; the frame scrolls if it is higher."""
     post = originals.shown_by(card)
     lines = sum(1 + len(line) // LINE_LENGTH for line in post["content"].splitlines())

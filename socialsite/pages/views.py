@@ -8,6 +8,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from django.http import (
     HttpRequest,
     HttpResponse,
+    HttpResponsePermanentRedirect,
     HttpResponseRedirect,
     JsonResponse,
     UnreadablePostError,
@@ -15,13 +16,17 @@ from django.http import (
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
 
 from socialsite.core.http import api, errors, return_addresses
+from socialsite.core.rate_limits.request_budgets import READS, takes
 from socialsite.pages.embeds import is_embed
 
+DAY_SECONDS = 86_400
 # Fields in which people write.
 WORDS = ("title", "content", "words")
 UNREADABLE = (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError)
@@ -148,6 +153,15 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponseBase:
     with contextlib.suppress(*UNREADABLE):
         request.POST.get("content")
     return error_answer(request, errors.CsrfFailed())
+
+
+@require_safe
+@takes(GET=READS)
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Redirect browsers that ask for the icon at its old address."""
+    return HttpResponsePermanentRedirect(
+        static("img/favicon.ico"), headers={"Cache-Control": f"public, max-age={DAY_SECONDS}"}
+    )
 
 
 def healthz(request: HttpRequest) -> HttpResponse:

@@ -145,7 +145,7 @@ NOBODY: dict[str, str] = {
     **dict.fromkeys(
         (
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
-            ".well-known/security.txt",
+            *(".well-known/security.txt", "favicon.ico", "robots.txt"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
             *("admin/password_change/", "admin/password_change/done/"),
         ),
@@ -335,6 +335,16 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "@{third_name}?tab=replies", sees=("post", "nickname"), by=ALL),
         Shows("get", "@{third_name}?tab=likes", sees=("post", "nickname"), by=ALL),
     ],
+    "@<str:username>/feed.atom": [
+        Public("get", "@{username}/feed.atom", sees=("post", "nickname"), by=READERS),
+    ],
+    "tags/<str:name>/feed.atom": [
+        Public("get", "tags/matter/feed.atom", sees=("post", "nickname"), by=READERS),
+    ],
+    "oembed": [
+        Public("get", "oembed?url=/posts/{post_id}", sees=("nickname",), by=READERS),
+    ],
+    "sitemap.xml": [Public("get", "sitemap.xml", sees=("post_id", "username"), by=READERS)],
     # Errors are shown above the home feed.
     "posts": [
         Shows("post", "posts", {"content": ""}, sees=("post", "nickname"), by=MEMBERS),

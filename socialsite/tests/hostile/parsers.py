@@ -55,7 +55,7 @@ from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
 from feeds.tags import queries as tag_queries
-from feeds.views import drafts
+from feeds.views import drafts, sharing
 from interactions.actions import comments
 from interactions.notifying import mentions
 from relations.api import views as relations
@@ -214,6 +214,11 @@ def publish_time(value: str) -> None:
     drafts._publish_time(sent)
 
 
+def embedded_address(value: str) -> None:
+    asked: Any = SimpleNamespace(GET={"url": value}, get_host=lambda: "localhost")
+    sharing._post_id(asked)
+
+
 def device_name(value: str) -> None:
     """Return the name of a device, with a parser that caches nothing."""
     kept, ua_parser.parser = ua_parser.parser, _agents
@@ -238,6 +243,7 @@ PARSERS = [
     Parser("names and addresses of a text", ARTICLE, spans.spans),
     Parser("tags of a text", ARTICLE, spans.tag_names),
     Parser("a tag", HEAD, tag_queries.named),
+    Parser("an address to embed", HEAD, embedded_address),
     Parser("links of a text", ARTICLE, links_shown),
     Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
     Parser("who a text names", ARTICLE, mentions.usernames),
@@ -396,6 +402,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
     "feeds/views/drafts.py": ("a time to publish",),
+    "feeds/views/feed_files.py": OURS,
+    "feeds/views/sharing.py": ("an address to embed",),
     "socialsite/core/http/body_limits.py": ("a path with a limit", "a number in one"),
     "socialsite/pages/profile_texts.py": OURS,
     "socialsite/core/media/video_links.py": ("a video's address",),

@@ -19,7 +19,9 @@ def test_a_tag_leads_to_its_posts_and_is_followed(
     page = newcomer(
         browser, site, name, f"{name}Nick", java_script_enabled=script, viewport=viewport
     )
-    page.get_by_test_id("composer").locator("textarea[name=content]").fill("今天喝#茶道#，also #Tea")
+    page.get_by_test_id("composer").locator("textarea[name=content]").fill(
+        "今天喝#茶道#，also #Tea"
+    )
     page.get_by_test_id("publish").click()
     post = page.get_by_test_id("post").first
     post.get_by_role("link", name="#茶道#").click()

@@ -1,0 +1,98 @@
+"""Atom feeds of a person and of a tag: what guests see, the same for every reader."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import escape, format_html_join
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import conditional_page, require_safe
+
+from accounts import queries as accounts_queries
+from accounts.tokens.requests import PageRequest
+from feeds import queries
+from feeds.home.hydration import Card
+from feeds.tags import queries as tag_queries
+from socialsite.core.rate_limits.request_budgets import READS, takes
+from socialsite.core.text.spans import beginning
+
+SIZE, TITLE_MAX = 20, 80
+# Characters that texts may have and XML may not.
+_NOT_IN_XML = re.compile("[\ufffe\uffff]")
+
+
+@require_safe
+@conditional_page
+@takes(GET=READS)
+def person_feed(request: PageRequest, username: str) -> HttpResponse:
+    """The newest public posts of a person."""
+    person = accounts_queries.by_name(username)
+    posts = queries.profile_posts(None, person.pk, None, SIZE).items
+    page = reverse("profile", args=[person.username])
+    return _answer(request, page, person.nickname or person.username, posts)
+
+
+@require_safe
+@conditional_page
+@takes(GET=READS)
+def tag_feed(request: PageRequest, name: str) -> HttpResponse:
+    """The newest public posts with a tag."""
+    tag = tag_queries.named(name)
+    posts = tag_queries.posts(None, tag, None, SIZE).items
+    return _answer(request, reverse("tag", args=[tag.name]), f"#{tag.name}", posts)
+
+
+def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) -> HttpResponse:
+    """Return the feed of a page; a cache must ask each time whether it is still right."""
+    feed = Atom1Feed(
+        title=_allowed(f"{title} · socialsite"),
+        link=request.build_absolute_uri(page),
+        description="",
+        language=get_language(),
+        feed_url=request.build_absolute_uri(request.path),
+    )
+    for post in posts:
+        author = post["author"]
+        link = request.build_absolute_uri(reverse("post", args=[post["id"]]))
+        feed.add_item(
+            title=_title(post),
+            link=link,
+            unique_id=link,
+            description=_html(request, post),
+            author_name=_allowed(author["nickname"] or author["username"]),
+            author_link=request.build_absolute_uri(reverse("profile", args=[author["username"]])),
+            pubdate=datetime.fromisoformat(post["created_at"]),
+            updateddate=datetime.fromisoformat(post["edited_at"] or post["created_at"]),
+            categories=post["tags"],
+        )
+    return HttpResponse(
+        feed.writeString("utf-8"),
+        content_type=feed.content_type,
+        headers={"Cache-Control": "no-cache"},
+    )
+
+
+def _title(post: Card) -> str:
+    """Return the title of a post, or how its words or those of the post that it shows begin."""
+    words = post["title"] or post["content"] or (post["ref"] or post)["content"]
+    return _allowed(beginning(words.replace("\n", " "), TITLE_MAX) or _("A post with pictures."))
+
+
+def _html(request: HttpRequest, post: Card) -> str:
+    """Return the words and pictures of a post, and those of the post that it shows."""
+    parts = [str(escape(post["content"])).replace("\n", "<br>")]
+    images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in post["images"]]
+    parts.append(format_html_join("", '<br><img src="{}" alt="{}">', images))
+    source = post["ref"]
+    if source is not None:
+        name = escape(source["author"]["nickname"] or source["author"]["username"])
+        parts.append(f"<blockquote><p>{name}:</p>{_html(request, source)}</blockquote>")
+    return _allowed("".join(parts))
+
+
+def _allowed(text: str) -> str:
+    return _NOT_IN_XML.sub("", text)
