@@ -290,7 +290,22 @@ def people(
 
     `hidden` are ids to leave out, as a QuerySet: blocks are known above this app.
     """
-    rows = named(text)
+    return _newest(named(text), cursor, size, hidden)
+
+
+def new_people(
+    cursor: Position | None, size: int, hidden: "QuerySet[Any, int] | None"
+) -> Page[Card]:
+    """Return all people with open accounts, the newest account first; `hidden` as in `people`."""
+    return _newest(User.objects.active(), cursor, size, hidden)
+
+
+def _newest(
+    rows: "QuerySet[User]",
+    cursor: Position | None,
+    size: int,
+    hidden: "QuerySet[Any, int] | None",
+) -> Page[Card]:
     if hidden is not None:
         rows = rows.exclude(pk__in=hidden)
     if cursor is not None:

@@ -129,6 +129,15 @@ def newest_public(most: int) -> list[tuple[int, str]]:
     return list(rows.values_list("pk", "author__username"))
 
 
+def public_originals(ids: Collection[int]) -> "QuerySet[Post, tuple[int, int, int]]":
+    """Return those of these posts that guests may see and that are no reposts.
+
+    As (id, author, position).
+    """
+    posts = visible_to(None).filter(pk__in=ids).exclude(kind=Kind.REPOST)
+    return posts.values_list("pk", "author_id", "position")
+
+
 def page_of(
     viewer: "Viewer",
     run: Callable[[Position | None, int], list[Position]],

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from interactions.actions import recount
+from interactions.actions import recount, rising
 from interactions.notifying import fold, retention
 
 
@@ -24,3 +24,9 @@ def prune_notifications() -> None:
 def check_counts() -> None:
     """Compare the counts with their rows, and fix wrong ones."""
     recount.run(fix=True)
+
+
+@shared_task(name="interactions.rank_posts")
+def rank_posts() -> None:
+    """Rank the posts that people react to now."""
+    rising.rank()

@@ -137,8 +137,23 @@ def search_people(
     viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:
     """Return people whose name begins with a text; omits those with a block in either direction."""
-    hidden = None if viewer.pk is None else blocked_ids(viewer.pk)
-    page = accounts_queries.people(text, cursor, size, hidden)
+    page = accounts_queries.people(text, cursor, size, _hidden_from(viewer))
+    return _with_relations(viewer, page)
+
+
+def new_people(viewer: User | AnonymousUser, cursor: Position | None, size: int) -> Page[Person]:
+    """Return all people, the newest account first, as far as the viewer may see them."""
+    page = accounts_queries.new_people(cursor, size, _hidden_from(viewer))
+    return _with_relations(viewer, page)
+
+
+def _hidden_from(viewer: User | AnonymousUser) -> "QuerySet[Any, int] | None":
+    return None if viewer.pk is None else blocked_ids(viewer.pk)
+
+
+def _with_relations(
+    viewer: User | AnonymousUser, page: Page[accounts_queries.Card]
+) -> Page[Person]:
     relations = relations_of(viewer.pk, [int(card["id"]) for card in page.items])
     return page.with_items(
         [{**card, "relation": name(relations[int(card["id"])])} for card in page.items]

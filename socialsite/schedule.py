@@ -27,6 +27,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "publish-due-drafts": _often("feeds.publish_due_drafts", 5),
     "purge-drafts": {"task": "feeds.purge_drafts", "schedule": timedelta(hours=1)},
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
+    "rank-posts": _often("interactions.rank_posts", 300),
     "rank-tags": _often("feeds.rank_tags", 300),
     "fold-notifications": _often("interactions.fold_notifications", 2),
     "prune-notifications": _nightly("interactions.prune_notifications", 4, 0),

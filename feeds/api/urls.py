@@ -14,6 +14,7 @@ urlpatterns = [
     path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),
     path("feed/new-count", views.NewCount.as_view()),
     path("feed/recommended", views.Recommended.as_view()),
+    path("feed/rising", views.Rising.as_view()),
     path("feed/tags", tags.TagsFeed.as_view()),
     path("tags", tags.Tags.as_view()),
     path("tags/trending", tags.Trending.as_view()),

@@ -192,6 +192,20 @@ class Recommended(APIView):
         return Response(page_bodies(request.user, queries.recommended(request.user, cursor, size)))
 
 
+class Rising(APIView):
+    """The posts that people react to now."""
+
+    permission_classes = [AllowAny]
+    takes = {"GET": READS}
+
+    @extend_schema(parameters=LIST_PAGE, responses={200: PostPageSerializer, 400: Errors})
+    def get(self, request: Request) -> Response:
+        """Return a page of public posts by the reactions of the last day, the best first."""
+        cursor, size = api.page_params(request, default=api.FEED_SIZE, maximum=api.FEED_MAX)
+        page = interactions_queries.rising(request.user, cursor, size)
+        return Response({"items": bodies(page.items), "next": page.next})
+
+
 KIND = OpenApiParameter(
     "kind", str, enum=["all", "media"], description="`media`: with pictures or a video"
 )

@@ -88,11 +88,31 @@ def home(request: PageRequest) -> HttpResponseBase:
 @require_safe
 @takes(GET=READS)
 def recommended(request: PageRequest) -> HttpResponse:
-    """Public posts by recommended authors, and on the first page the tags in use."""
+    """What there is to discover, in tabs: recommended posts, those that rise now, new people.
+
+    The first page of recommended posts has the tags in use.
+    """
+    tabs = [("posts", _("Recommended")), ("rising", _("Rising")), ("people", _("New people"))]
+    tab = request.GET.get("tab", "")
+    tab = tab if tab in dict(tabs) else "posts"
     cursor = cursor_of(request)
-    page = queries.recommended(request.user, cursor, PAGE_SIZE)
-    trending = tag_queries.trending(request.user, TAGS) if cursor is None else []
-    context = shown_posts(request, page) | {"trending": trending}
+    context: dict[str, Any] = {"tab": tab, "tabs": tabs, "trending": [], "posts": [], "people": []}
+    if tab != "posts":
+        context["more"] = f"?tab={tab}&"
+    if tab == "people":
+        found = relations_queries.new_people(request.user, cursor, PAGE_SIZE)
+        context |= {"people": found.items, "next": found.next}
+        partial = request.htmx and "cursor" in request.GET
+        name = "relations/_page.html" if partial else "feeds/recommended.html"
+        return render(request, name, context)
+    if tab == "rising":
+        page = interactions_queries.rising(request.user, cursor, PAGE_SIZE)
+        context |= {"posts": page.items, "next": page.next}
+    else:
+        page = queries.recommended(request.user, cursor, PAGE_SIZE)
+        context |= shown_posts(request, page)
+        if cursor is None:
+            context["trending"] = tag_queries.trending(request.user, TAGS)
     return page_of(request, "feeds/recommended.html", context)
 
 

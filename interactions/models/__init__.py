@@ -14,6 +14,7 @@ from interactions.models.notifications import (
     NotificationReader,
 )
 from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Report, ReportedKind
+from interactions.models.rising import RisingPost
 from interactions.models.subjects import Subject, SubjectType
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Reason",
     "Report",
     "ReportedKind",
+    "RisingPost",
     "Subject",
     "SubjectType",
 ]

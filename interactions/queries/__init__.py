@@ -30,6 +30,7 @@ from interactions.queries.notifications import (
 )
 from interactions.queries.of_person import liked_posts, posts_and_replies
 from interactions.queries.reported import Reported, reported
+from interactions.queries.rising import rising
 from interactions.queries.threads import Sort
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "preferences",
     "replies",
     "reported",
+    "rising",
     "thread_of",
     "unread_count",
     "visible_comment",

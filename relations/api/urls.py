@@ -6,6 +6,7 @@ from relations.api import suggestions, views
 
 # Before the addresses of one person, which would take `suggested` for an id.
 suggestion_patterns = [
+    path("users/new", views.NewPeople.as_view()),
     path("users/suggested", suggestions.Suggested.as_view()),
     path("users/suggested/<str:user_id>", suggestions.OneSuggestion.as_view()),
 ]

@@ -24,7 +24,7 @@ from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
 from socialsite.core.rate_limits import budgets
-from socialsite.core.rate_limits.request_budgets import PEOPLE
+from socialsite.core.rate_limits.request_budgets import PEOPLE, READS
 
 IDS_MAX = 100
 CHANGED = {
@@ -133,6 +133,20 @@ class BlockedPeople(APIView):
         """Return a page, the latest block first."""
         cursor, size = api.page_params(request)
         page = queries.blocked(request.user.pk, cursor, size)
+        return Response({"items": page.items, "next": page.next})
+
+
+class NewPeople(APIView):
+    """The newest accounts."""
+
+    permission_classes = [AllowAny]
+    takes = {"GET": READS}
+
+    @extend_schema(parameters=LIST_PAGE, responses={200: PersonPageSerializer, 400: Errors})
+    def get(self, request: Request) -> Response:
+        """Return a page of people, the newest account first."""
+        cursor, size = api.page_params(request)
+        page = queries.new_people(request.user, cursor, size)
         return Response({"items": page.items, "next": page.next})
 
 

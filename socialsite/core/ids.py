@@ -29,6 +29,11 @@ def new_id() -> int:
         return _last
 
 
+def first_of(ms: int) -> int:
+    """Return the lowest id that can be made at a Unix time in ms."""
+    return (ms - EPOCH_MS) << LOW_BITS
+
+
 def ms_of(value: int) -> int:
     """Return the Unix time in ms at which an id was made."""
     return (value >> LOW_BITS) + EPOCH_MS

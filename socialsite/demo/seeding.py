@@ -26,6 +26,7 @@ from feeds.fanout import sweep
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
 from feeds.tags import ranking
 from interactions import actions as interactions_actions
+from interactions.actions import rising
 from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core import db
@@ -291,6 +292,7 @@ class _Seeding:
         while relay.relay() + sweep.run():
             self._check()
         ranking.rank()
+        rising.rank()
 
     def _check(self) -> None:
         if self._stop():

@@ -163,6 +163,8 @@ MATRIX: dict[str, list[Call]] = {
     "feed/recommended": [
         Shows("get", "feed/recommended?size=20", sees=("post", "nickname"), by=ALL)
     ],
+    # A task fills it: `block_world` runs the task, a site under attack every few minutes.
+    "feed/rising": [Shows("get", "feed/rising?size=20", sees=('"items"',), by=ALL)],
     "feed/tags": [
         Shows("get", "feed/tags?size=20", sees=("private",), by=FOLLOWER),
         Shows("get", "feed/tags?size=20", sees=("post", "nickname"), by=MEMBERS),
@@ -227,6 +229,7 @@ MATRIX: dict[str, list[Call]] = {
         Of("get", "users/{hidden}", sees=NAMES, by=(*ALL, "blocker"), names=("blocker",))
     ],
     "users/me/blocked": [Shows("get", "users/me/blocked", sees=NAMES, by=BLOCKING, names=BLOCKING)],
+    "users/new": [Shows("get", "users/new?size=50", sees=("username", "nickname"), by=ALL)],
     "users/suggested": [Shows("get", "users/suggested", sees=NAMES, by=("stranger",))],
     "users/suggested/<str:user_id>": [Alike("delete", "users/suggested/{hidden}")],
     "users/<str:user_id>/follow": [
@@ -314,7 +317,11 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "", sees=("private", "mention"), by=FOLLOWER),
         Shows("get", "", sees=("post", "nickname"), by=ALL),
     ],
-    "recommended": [Shows("get", "recommended", sees=("post", "nickname"), by=ALL)],
+    "recommended": [
+        Shows("get", "recommended", sees=("post", "nickname"), by=ALL),
+        Shows("get", "recommended?tab=rising", sees=("tab=people",), by=ALL),
+        Shows("get", "recommended?tab=people", sees=("username", "nickname"), by=ALL),
+    ],
     "search": [Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL)],
     "tags": [
         Shows("get", "tags", sees=("private",), by=FOLLOWER),

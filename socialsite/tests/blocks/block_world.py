@@ -9,7 +9,9 @@ from feeds import actions as feeds_actions
 from feeds.drafts import actions as drafts
 from feeds.models import RecommendedAuthor
 from feeds.tags import actions as tag_actions
+from feeds.tags import ranking
 from interactions import actions as interactions_actions
+from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
 from socialsite.tests.blocks.block_matrix import READERS
@@ -111,6 +113,8 @@ class World:
                 self.names["quote_id"] = quote
             else:
                 self.of_gone += [*texts.values(), *map(str, ids.values())]
+        assert rising.rank()
+        assert ranking.rank()
 
     def _report(self, person: User, ids: dict[str, int]) -> None:
         """Report each kind of object of a person to staff."""

@@ -56,6 +56,8 @@ VIEWS = (
     View("not-found", "/nothing", GUEST),
     View("home", "/"),
     View("discover", "/recommended"),
+    View("discover-rising", "/recommended?tab=rising"),
+    View("discover-people", "/recommended?tab=people"),
     View("search", "/search"),
     View("search-people", "/search?q=a"),
     View("search-nothing", "/search?q=zzqqxx"),
