@@ -140,7 +140,10 @@ class PostVersionAdmin(ReadOnlyAdmin):
 
     of_post = id_column("post_id", gettext_lazy("post id"))
     list_display = ("id", "of_post", "author", "version", "edited")
-    fields = readonly_fields = ("of_post", "author", "version", "edited", "title", "content")
+    fields = readonly_fields = (
+        *("of_post", "author", "version", "edited"),
+        *("title", "note", "content"),
+    )
     list_select_related = ("post__author",)
     search_fields = ("=post__id", "=post__author__username_key")
     ordering = ("-id",)

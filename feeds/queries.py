@@ -182,6 +182,7 @@ class Version(TypedDict):
 
     version: int
     title: str
+    note: str
     content: str
     edited_at: str | None
 
@@ -192,7 +193,7 @@ def history(viewer: "Viewer", post_id: int, cursor: Position | None, size: int) 
     The cursor is Position(version, id of the post). Raises NotFound when the reader may not see the
     post.
     """
-    words = ("version", "title", "content", "edited_at")
+    words = ("version", "title", "note", "content", "edited_at")
     seen = visible_to(_id(viewer)).filter(pk=post_id)
     # Read together with the check: later words may be for fewer people.
     size = min(size, VERSIONS_MAX)
@@ -207,9 +208,9 @@ def history(viewer: "Viewer", post_id: int, cursor: Position | None, size: int) 
     return page.with_items([_version(*row) for row in page.items])
 
 
-def _version(version: int, title: str, content: str, edited_at: int | None) -> Version:
+def _version(version: int, title: str, note: str, content: str, edited_at: int | None) -> Version:
     when = None if edited_at is None else iso(edited_at)
-    return Version(version=version, title=title, content=content, edited_at=when)
+    return Version(version=version, title=title, note=note, content=content, edited_at=when)
 
 
 def former_words(post_id: int, version: int) -> str:
@@ -271,9 +272,15 @@ class PostText(NamedTuple):
 
     author_id: int
     title: str
+    note: str
     content: str
     is_deleted: bool
     ref_author_id: int | None
+
+    @property
+    def preview(self) -> str:
+        """What stands for the post in a list: its note, so that it stays folded, or its words."""
+        return self.note or self.title or self.content
 
 
 def texts(post_ids: Collection[int]) -> dict[int, PostText]:
@@ -299,6 +306,6 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
-    words = ("content_row__title", "content_row__content")
+    words = ("content_row__title", "content_row__note", "content_row__content")
     columns = ("pk", "author_id", *words, "is_deleted", "ref_post__author_id")
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}

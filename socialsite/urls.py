@@ -13,6 +13,7 @@ from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import takes
 from socialsite.metrics import metrics
 from socialsite.pages import views
+from socialsite.pages.reading import reading
 from socialsite.pages.security_txt import security_txt
 from socialsite.pages.uploads import uploaded
 
@@ -47,6 +48,7 @@ urlpatterns = [
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path(".well-known/security.txt", security_txt),
     path("favicon.ico", views.favicon),
+    path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),
     path("metrics", metrics),

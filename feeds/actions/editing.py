@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from accounts.models import User
 
 _WIDTHS: list[str] = list(Visibility.values)
-_KEPT = ("title", "content", "images")
+_WORDS = ("title", "note", "content", "sensitive")
+_KEPT = (*_WORDS, "images")
 
 
 @db.atomic
@@ -40,6 +41,8 @@ def edit(
     images: Sequence[int] | None = None,
     alts: Mapping[int, str] | None = None,
     visibility: str | None = None,
+    note: str | None = None,
+    sensitive: bool | None = None,
 ) -> Post:
     """Change one's post, if it still has this version; None keeps a value. Emits PostEdited.
 
@@ -54,7 +57,8 @@ def edit(
     post, before = _locked(author, post_id, version)
     wanted = post.visibility if visibility is None else visibility
     ids = before.picture_ids() if images is None else list(images)
-    after = _words(post, before, content, title, wanted, len(ids))
+    given = {"content": content, "title": title, "note": note, "sensitive": sensitive}
+    after = _words(post, before, given, wanted, len(ids))
     after.images = _pictures(author.pk, before, ids, alts or {})
     narrowed = wanted != post.visibility
     if not narrowed and all(getattr(after, name) == getattr(before, name) for name in _KEPT):
@@ -77,17 +81,16 @@ def check_edit(
     post_id: int,
     version: int,
     *,
-    content: str | None,
-    title: str | None,
     visibility: str | None,
     images: int,
+    **given: Any,
 ) -> None:
     """Raise what `edit` would raise; `images` is how many pictures the post would have.
 
-    An entry asks before it stores pictures.
+    `given` are its other arguments. An entry asks before it stores pictures.
     """
     post, before = _locked(author, post_id, version)
-    _words(post, before, content, title, visibility or post.visibility, images)
+    _words(post, before, given, visibility or post.visibility, images)
 
 
 def _locked(author: "User", post_id: int, version: int) -> tuple[Post, PostContent]:
@@ -106,38 +109,33 @@ def _locked(author: "User", post_id: int, version: int) -> tuple[Post, PostConte
 
 
 def _words(
-    post: Post,
-    before: PostContent,
-    content: str | None,
-    title: str | None,
-    visibility: str,
-    images: int,
+    post: Post, before: PostContent, given: Mapping[str, Any], visibility: str, images: int
 ) -> PostContent:
-    """Return the new words; the same rules apply as for a new post."""
-    content = before.content if content is None else content
-    title = before.title if title is None else title
+    """Return the new words, where None keeps a value; the same rules apply as for a new post."""
+    values = {
+        name: getattr(before, name) if given.get(name) is None else given[name] for name in _WORDS
+    }
     if visibility in _WIDTHS and _WIDTHS.index(visibility) < _WIDTHS.index(post.visibility):
         message = _("The audience of a post can only become narrower.")
         raise InvalidInput(fields={"visibility": [message]})
-    if post.kind != Kind.REPOST:
-        return compose(
-            content=content,
-            kind=post.kind,
-            title=title,
-            video_url=before.video_url,
-            visibility=visibility,
-            images=images,
-        )
-    return _words_of_quote(content, title, visibility, images)
+    if post.kind == Kind.REPOST:
+        return _words_of_quote(values, visibility, images)
+    return compose(
+        **values,
+        kind=post.kind,
+        video_url=before.video_url,
+        visibility=visibility,
+        images=images,
+    )
 
 
-def _words_of_quote(content: str, title: str, visibility: str, images: int) -> PostContent:
+def _words_of_quote(values: Mapping[str, Any], visibility: str, images: int) -> PostContent:
     if visibility not in Visibility.values:
         raise InvalidInput(fields={"visibility": [_("Must be public or followers.")]})
-    for field, is_given in (("title", title), ("images", images)):
+    for field, is_given in {**values, "content": False, "images": images}.items():
         if is_given:
             raise InvalidInput(fields={field: [_("A repost has only a text.")]})
-    words = words_of_repost(content)
+    words = words_of_repost(values["content"])
     if not words.content:
         # It would become a second repost without words of the same post.
         raise InvalidInput(fields={"content": [_("Write something.")]})
@@ -163,6 +161,7 @@ def _write(post: Post, before: PostContent, after: PostContent) -> None:
             post=post,
             version=before.version,
             title=before.title,
+            note=before.note,
             content=before.content,
             edited_at=before.edited_at,
         )

@@ -55,9 +55,13 @@ def publish(
     images: Sequence[int] = (),
     video_url: str = "",
     visibility: str = Visibility.PUBLIC,
+    note: str = "",
+    sensitive: bool = False,
     at_ms: int | None = None,
 ) -> Post:
     """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
+
+    With a `note`, readers see that line and unfold the rest; `sensitive` blurs the pictures.
 
     `at_ms` (Unix ms, never in the future) publishes in the past: for posts that come from
     elsewhere, not for requests. Every feed is exact all the same: the post is pulled while its
@@ -72,6 +76,8 @@ def publish(
         video_url=video_url,
         visibility=visibility,
         images=len(images),
+        note=note,
+        sensitive=sensitive,
     )
     words.images = pictures_of(author.pk, images)
     return _publish(author.pk, kind, visibility, words, at_ms)

@@ -20,7 +20,10 @@ REPOST_MAX = PostContent.TEXT_MAX[Kind.REPOST]
 
 
 def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) -> Wrong:
-    """Return what is too long, too many or no choice, by field; `texts` has title and content."""
+    """Return what is too long, too many or no choice, by field.
+
+    `texts` has title, note and content.
+    """
     wrong: Wrong = {}
     if kind not in WRITTEN:
         wrong["kind"] = [_("Must be micro, article or video.")]
@@ -35,9 +38,13 @@ def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) ->
 
 def _of_texts(kind: str, texts: Mapping[str, str]) -> Wrong:
     wrong: Wrong = {}
-    maxima = {"content": PostContent.TEXT_MAX[kind], "title": PostContent.TITLE_MAX}
+    maxima = {
+        "content": PostContent.TEXT_MAX[kind],
+        "title": PostContent.TITLE_MAX,
+        "note": PostContent.NOTE_MAX,
+    }
     for field, limit in maxima.items():
-        if len(texts[field]) > limit:
+        if len(texts.get(field, "")) > limit:
             wrong[field] = [_("At most %(limit)s characters.") % {"limit": limit}]
     if "content" not in wrong and len(tag_names(texts["content"])) > PostTag.MOST:
         message = _("At most %(limit)s tags.") % {"limit": PostTag.MOST}
@@ -46,14 +53,23 @@ def _of_texts(kind: str, texts: Mapping[str, str]) -> Wrong:
 
 
 def compose(
-    *, content: str, kind: str, title: str, video_url: str, visibility: str, images: int
+    *,
+    content: str,
+    kind: str,
+    title: str,
+    video_url: str,
+    visibility: str,
+    images: int,
+    note: str = "",
+    sensitive: bool = False,
 ) -> PostContent:
     """Return the words of a post as they would be kept; `images` is how many pictures it has.
 
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
     words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
-    texts = {"title": words.title, "content": words.content}
+    words.note, words.sensitive = clean(note), sensitive
+    texts = {"title": words.title, "note": words.note, "content": words.content}
     wrong = limits(kind, visibility, texts, images)
     kind = kind if kind in WRITTEN else Kind.MICRO
 
@@ -86,6 +102,6 @@ def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:
 def words_of_repost(content: str) -> PostContent:
     """Return the words of a repost as they would be kept; raises InvalidInput (`content`)."""
     words = PostContent(content=clean(content))
-    if wrong := _of_texts(Kind.REPOST, {"title": "", "content": words.content}):
+    if wrong := _of_texts(Kind.REPOST, {"content": words.content}):
         raise InvalidInput(fields=wrong)
     return words

@@ -44,7 +44,11 @@ class SourceSerializer(serializers.Serializer[Any]):
     kind = serializers.ChoiceField(choices=Kind.choices)
     author = AuthorSerializer()
     title = serializers.CharField(allow_blank=True)
+    note = serializers.CharField(
+        allow_blank=True, help_text="if not empty: show this line, and the rest when it is unfolded"
+    )
     content = serializers.CharField(allow_blank=True)
+    sensitive = serializers.BooleanField(help_text="blur the pictures until the reader asks")
     tags = serializers.ListField(
         child=serializers.CharField(), help_text="names of the tags in `content`"
     )
@@ -92,6 +96,7 @@ class VersionSerializer(serializers.Serializer[Any]):
 
     version = serializers.IntegerField()
     title = serializers.CharField(allow_blank=True)
+    note = serializers.CharField(allow_blank=True)
     content = serializers.CharField(allow_blank=True)
     edited_at = serializers.CharField(
         allow_null=True, help_text="when it was written; null for the first version"
@@ -151,6 +156,8 @@ class NewPostSerializer(serializers.Serializer[Any]):
     content = serializers.CharField(
         default="", allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
     )
+    note = serializers.CharField(default="", allow_blank=True, max_length=PostContent.NOTE_MAX)
+    sensitive = serializers.BooleanField(default=False)
     images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
         default=list,
@@ -173,6 +180,8 @@ class EditSerializer(serializers.Serializer[Any]):
     content = serializers.CharField(
         required=False, allow_blank=True, max_length=max(PostContent.TEXT_MAX.values())
     )
+    note = serializers.CharField(required=False, allow_blank=True, max_length=PostContent.NOTE_MAX)
+    sensitive = serializers.BooleanField(required=False)
     images = ShortListField(
         child=serializers.IntegerField(min_value=0, max_value=MAX_ID),
         required=False,

@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 # The farthest publish time.
 AHEAD = timedelta(days=366)
+# What a draft and the post that it becomes have in common, besides the pictures.
+COLUMNS = ("kind", "title", "note", "content", "video_url", "visibility", "sensitive")
 # Drafts processed in one go.
 STEP = 100
 MS = timedelta(milliseconds=1)
@@ -98,8 +100,8 @@ def rewrite(author: "User", post_id: int) -> Draft:
     kept = pictures.own(author.pk, words.picture_ids())
     pictures.describe(kept, {int(image["id"]): image["alt"] for image in words.images})
     actions.delete(author, post_id)
-    values = {name: getattr(words, name) for name in ("title", "content", "video_url")}
-    values |= {"kind": post.kind, "visibility": post.visibility}
+    given = {"kind": post.kind, "visibility": post.visibility}
+    values = given | {name: getattr(words, name) for name in COLUMNS if name not in given}
     return create(author, {**values, "images": [item.pk for item in kept]})
 
 
@@ -139,15 +141,9 @@ def _publish_scheduled(draft_id: int) -> bool:
 
 
 def _publish(author: "User", draft: Draft) -> Post:
-    post = actions.publish(
-        author,
-        content=draft.content,
-        kind=draft.kind,
-        title=draft.title,
-        images=list(draft.pictures.values_list("media_id", flat=True)),
-        video_url=draft.video_url,
-        visibility=draft.visibility,
-    )
+    images = list(draft.pictures.values_list("media_id", flat=True))
+    values: dict[str, Any] = {name: getattr(draft, name) for name in COLUMNS}
+    post = actions.publish(author, images=images, **values)
     _delete(draft)
     return post
 
@@ -186,11 +182,12 @@ def _locked(author_id: int, draft_id: int) -> Draft:
 
 def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
     """Set the columns, as far as given; a draft may be incomplete, but not longer than a post."""
-    for name in ("kind", "title", "content", "video_url", "visibility", "publish_at"):
+    for name in (*COLUMNS, "publish_at"):
         if name in values:
             setattr(draft, name, values[name])
-    draft.title, draft.content = clean(draft.title), clean(draft.content)
-    texts = {"title": draft.title, "content": draft.content}
+    texts = {name: clean(getattr(draft, name)) for name in ("title", "note", "content")}
+    for name, text in texts.items():
+        setattr(draft, name, text)
     wrong = limits(draft.kind, draft.visibility, texts, len(values.get("images", ())))
     if len(draft.video_url) > video_links.URL_MAX:
         message = _("At most %(limit)s characters.") % {"limit": video_links.URL_MAX}

@@ -26,7 +26,9 @@ class DraftCard(TypedDict):
     id: str
     kind: str
     title: str
+    note: str
     content: str
+    sensitive: bool
     images: list[Image]
     video_url: str
     visibility: str
@@ -75,7 +77,9 @@ def _card(row: Draft, images: list[Image]) -> DraftCard:
         id=str(row.pk),
         kind=row.kind,
         title=row.title,
+        note=row.note,
         content=row.content,
+        sensitive=row.sensitive,
         images=images,
         video_url=row.video_url,
         visibility=row.visibility,

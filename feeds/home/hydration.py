@@ -62,7 +62,9 @@ class Card(TypedDict):
     kind: str
     author: dict[str, Any]
     title: str
+    note: str
     content: str
+    sensitive: bool
     tags: list[str]
     images: list[Image]
     video_url: str
@@ -219,7 +221,9 @@ def written(post: Post) -> Card:
         None,
         None,
         post.content_row.title,
+        post.content_row.note,
         post.content_row.content,
+        post.content_row.sensitive,
         post.content_row.images,
         post.content_row.video_url,
         post.content_row.version,
@@ -242,7 +246,9 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
         "ref_post_id",
         "ref_post__author_id",
         "content_row__title",
+        "content_row__note",
         "content_row__content",
+        "content_row__sensitive",
         "content_row__images",
         "content_row__video_url",
         "content_row__version",
@@ -291,7 +297,9 @@ def _pack(
     ref: int | None,
     ref_author: int | None,
     title: str,
+    note: str,
     content: str,
+    sensitive: bool,
     images: list[dict[str, Any]],
     video_url: str,
     version: int,
@@ -302,7 +310,9 @@ def _pack(
         kind=kind,
         author={},
         title=title,
+        note=note,
         content=content,
+        sensitive=sensitive,
         tags=tag_names(content),
         images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.

@@ -18,7 +18,9 @@ class Draft(models.Model):
     author = user_key()
     kind = models.CharField(max_length=KIND_MAX, choices=Kind.choices, default=Kind.MICRO)
     title = models.CharField(max_length=PostContent.TITLE_MAX, blank=True, default="")
+    note = models.CharField(max_length=PostContent.NOTE_MAX, blank=True, default="")
     content = models.TextField(blank=True, default="")
+    sensitive = models.BooleanField(default=False)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
     visibility = models.CharField(
         max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC

@@ -102,7 +102,7 @@ class PostContent(models.Model):
     Actions check the maxima; the API's schema and the forms take them from here.
     """
 
-    TITLE_MAX, IMAGES_MAX = 120, 9
+    TITLE_MAX, NOTE_MAX, IMAGES_MAX = 120, 100, 9
     # The maximum length of a text, by the kind of the post.
     TEXT_MAX: ClassVar[dict[str, int]] = {
         Kind.MICRO: 2000,
@@ -115,7 +115,11 @@ class PostContent(models.Model):
         Post, models.CASCADE, primary_key=True, db_constraint=False, related_name="content_row"
     )
     title = models.CharField(max_length=TITLE_MAX, blank=True, default="")
+    # A line that is shown above the folded text and pictures.
+    note = models.CharField(max_length=NOTE_MAX, blank=True, default="")
     content = models.TextField(blank=True, default="")
+    # Whether the pictures are blurred until a reader asks for them.
+    sensitive = models.BooleanField(default=False)
     # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
@@ -152,6 +156,7 @@ class PostVersion(models.Model):
     )
     version = models.PositiveIntegerField()
     title = models.CharField(max_length=PostContent.TITLE_MAX, blank=True, default="")
+    note = models.CharField(max_length=PostContent.NOTE_MAX, blank=True, default="")
     content = models.TextField(blank=True, default="")
     edited_at = models.BigIntegerField(
         null=True, help_text="when it became the present version, Unix ms; empty for the first"

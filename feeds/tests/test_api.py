@@ -93,7 +93,9 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
     assert set(mine.get(V1 + "feed/new-count").json()) == set(NewCountSerializer().fields)
     kinds = {name: type(value) for name, value in one.items()}
     assert kinds == {
-        **dict.fromkeys(("id", "kind", "title", "content", "video_url", "visibility"), str),
+        **dict.fromkeys(("id", "kind", "title", "note", "content", "video_url"), str),
+        "visibility": str,
+        "sensitive": bool,
         **dict.fromkeys(("like_count", "comment_count", "repost_count", "bookmark_count"), int),
         "created_at": str,
         "version": int,

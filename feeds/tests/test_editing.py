@@ -341,9 +341,8 @@ def test_the_api_edits_a_post_and_lists_its_versions(
     assert (wider.status_code, wider.json()["code"]) == (400, 13)
     assert list(wider.json()["fields"]) == ["visibility"]
     page = api.get(f"{address}/history?size=1").json()
-    assert page["items"] == [
-        {"version": 2, "title": "Title", "content": "second", "edited_at": body["edited_at"]}
-    ]
+    words = {"title": "Title", "note": "", "content": "second"}
+    assert page["items"] == [{"version": 2, **words, "edited_at": body["edited_at"]}]
     rest = api.get(f"{address}/history?cursor={page['next']}").json()
     assert [one["version"] for one in rest["items"]] == [1]
     assert rest["next"] is None

@@ -14,7 +14,7 @@ from socialsite.core.media import pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
 
-FIELDS = ("kind", "title", "content", "video_url", "visibility")
+FIELDS = ("kind", "title", "note", "content", "video_url", "visibility")
 # These show the composer again.
 ERRORS = (
     errors.InvalidInput,
@@ -25,9 +25,10 @@ ERRORS = (
 )
 
 
-def texts(request: PageRequest) -> dict[str, str]:
+def texts(request: PageRequest) -> dict[str, Any]:
     """Return the texts and choices of the composer."""
-    values = {name: request.POST.get(name, "") for name in FIELDS}
+    values: dict[str, Any] = {name: request.POST.get(name, "") for name in FIELDS}
+    values["sensitive"] = is_sensitive(request)
     values["kind"] = values["kind"] or Kind.MICRO.value
     values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
     # Without JavaScript the fields of the other kinds are sent too.
@@ -36,6 +37,11 @@ def texts(request: PageRequest) -> dict[str, str]:
     if values["kind"] != Kind.VIDEO:
         values["video_url"] = ""
     return values
+
+
+def is_sensitive(request: PageRequest) -> bool:
+    """Return whether the form says that its pictures are sensitive."""
+    return request.POST.get("sensitive") == "1"
 
 
 def kept(request: PageRequest, author: User) -> list[Media]:

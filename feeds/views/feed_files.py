@@ -78,14 +78,16 @@ def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) 
 
 def _title(post: Card) -> str:
     """Return the title of a post, or how its words or those of the post that it shows begin."""
-    words = post["title"] or post["content"] or (post["ref"] or post)["content"]
+    words = post["note"] or post["title"] or post["content"] or (post["ref"] or post)["content"]
     return _allowed(beginning(words.replace("\n", " "), TITLE_MAX) or _("A post with pictures."))
 
 
 def _html(request: HttpRequest, post: Card) -> str:
     """Return the words and pictures of a post, and those of the post that it shows."""
-    parts = [str(escape(post["content"])).replace("\n", "<br>")]
-    images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in post["images"]]
+    parts = [f"<p><b>{escape(post['note'])}</b></p>" if post["note"] else ""]
+    parts.append(str(escape(post["content"])).replace("\n", "<br>"))
+    shown = [] if post["sensitive"] else post["images"]
+    images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in shown]
     parts.append(format_html_join("", '<br><img src="{}" alt="{}">', images))
     source = post["ref"]
     if source is not None:

@@ -297,7 +297,9 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     composer.check_kept(request, uploaded)
     ident = int(card["id"])
     version = api.parse_id(request.POST.get("version", ""), "version")
-    values = {name: request.POST.get(name) for name in ("content", "title", "visibility")}
+    names = ("content", "title", "note", "visibility")
+    values: dict[str, Any] = {name: request.POST.get(name) for name in names}
+    values["sensitive"] = composer.is_sensitive(request)
     removed = request.POST.getlist("remove")
     kept = [int(image["id"]) for image in card["images"] if image["id"] not in removed]
     alts = {one: request.POST[f"alt-{one}"] for one in kept if f"alt-{one}" in request.POST}
@@ -323,8 +325,9 @@ def _edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> di
         }
         for image in card["images"]
     ]
-    names = ("title", "content", "visibility")
+    names = ("title", "note", "content", "visibility")
     shown = {name: values.get(name, card.get(name)) for name in names}
+    shown["sensitive"] = values.get("sensitive") == "1" if is_sent else card["sensitive"]
     return {
         "post": card,
         "version": card["version"],

@@ -220,7 +220,7 @@ class _Subjects:
         if post is None:
             return None
         if kind.subject == "post":
-            return _preview(post.title or post.content)
+            return _preview(post.preview)
         words = self._comments.get(row.subject_id)
         return None if words is None else _preview(words)
 
@@ -228,7 +228,7 @@ class _Subjects:
 def _own_posts(user_id: int, ids: Collection[int]) -> dict[int, str]:
     """Return the texts of the reader's own posts, deleted ones too."""
     found = feeds_queries.texts(ids).items() if ids else ()
-    return {ident: post.title or post.content for ident, post in found if post.author_id == user_id}
+    return {ident: post.preview for ident, post in found if post.author_id == user_id}
 
 
 def _own_comments(user_id: int, ids: Collection[int]) -> dict[int, str]:

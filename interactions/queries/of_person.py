@@ -111,7 +111,7 @@ def _written(viewer: "Viewer", ids: Collection[int]) -> dict[int, Written]:
             post={
                 "id": str(post_id),
                 "author": {name: author[name] for name in ("id", "username", "nickname", "avatar")},
-                "preview": (text.title or text.content)[:PREVIEW],
+                "preview": text.preview[:PREVIEW],
             },
         )
     return found

@@ -34,18 +34,31 @@ _HIDDEN, _NEXT, _SLOT = (secrets.token_hex(16) for _ in range(3))
 _FILLED = re.compile(rf"{_SLOT}(\w+);")
 
 
-def post_card(post: Mapping[str, Any], login: str, full: bool = False) -> Markup:
-    """Return a post as a card; `login` is where guests log in, "" for members."""
-    return post_cards([post], login, full)
+def post_card(
+    post: Mapping[str, Any], login: str, reading: Sequence[str] = (), full: bool = False
+) -> Markup:
+    """Return a post as a card; `login` is where guests log in, "" for members.
+
+    `reading` are the choices of `socialsite.pages.reading`.
+    """
+    return post_cards([post], login, reading, full)
 
 
-def post_cards(posts: Iterable[Mapping[str, Any]], login: str, full: bool = False) -> Markup:
+def post_cards(
+    posts: Iterable[Mapping[str, Any]],
+    login: str,
+    reading: Sequence[str] = (),
+    full: bool = False,
+) -> Markup:
     """Return posts as cards, one below the other; a post that some reposted is there once."""
-    return Markup("").join(cards_in_place(posts, login, full))
+    return Markup("").join(cards_in_place(posts, login, reading, full))
 
 
 def cards_in_place(
-    posts: Iterable[Mapping[str, Any] | None], login: str, full: bool = False
+    posts: Iterable[Mapping[str, Any] | None],
+    login: str,
+    reading: Sequence[str] = (),
+    full: bool = False,
 ) -> list[Markup]:
     """Return a card for each post, empty for one that is shown already and for None.
 
@@ -64,6 +77,7 @@ def cards_in_place(
         quoted = post["ref"] if post["kind"] == originals.REPOST else None
         c = {
             "login": login,
+            "reading": reading,
             # Below a repost may be its own comments, whose number is not that of the original.
             "full": full and not shown.reposters and not shown.is_own,
             "when": since(post["created_at"], now, language),

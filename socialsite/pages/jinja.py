@@ -51,6 +51,7 @@ from socialsite.pages.fragments import (
     post_cards,
 )
 from socialsite.pages.profile_texts import initial, link_text, month_of
+from socialsite.pages.reading import chosen
 from socialsite.pages.times import KEPT, timesince_short, translated
 
 AVATAR_HUES = 8
@@ -69,6 +70,7 @@ MAXIMA = {
     "place": User.PLACE_MAX,
     "pronouns": User.PRONOUNS_MAX,
     "title": PostContent.TITLE_MAX,
+    "note": PostContent.NOTE_MAX,
     "text": PostContent.TEXT_MAX,
     "images": PostContent.IMAGES_MAX,
     "alt": Media.ALT_MAX,
@@ -246,6 +248,7 @@ def environment(**options: Any) -> Environment:
         static=functools.lru_cache(KEPT)(static),
         url=url,
         unread=unread,
+        reading=chosen,
         form_key=form_keys.hidden_input,
         last_accepted=form_keys.last_accepted,
         avatar_hue=avatar_hue,

@@ -250,7 +250,10 @@ LOGIN = Budget(*("login", 200, 2000, Per.ADDRESS, Store.REDIS), "Log-ins, right 
 REFRESH = Budget(*("refresh", 60, 600, Per.PERSON, Store.REDIS), "New access tokens.")
 LINK = Budget(*("link", 60, 300, Per.ADDRESS, Store.REDIS), "Links from mails that are opened.")
 WS_TICKET = Budget(*("ws_ticket", 60, 600, Per.PERSON, Store.REDIS), "Tickets for sockets.")
-LANGUAGE = Budget(*("language", 60, 600, Per.ADDRESS, Store.REDIS), "Changes of the language.")
+LANGUAGE = Budget(
+    *("language", 60, 600, Per.ADDRESS, Store.REDIS),
+    "Changes of the language and of what is unfolded.",
+)
 STAFF = Budget(*("staff", 600, 7200, Per.PERSON, Store.REDIS), "Forms sent in the admin.")
 
 # --- reads, counted in Redis: no human reader reaches these limits ------------------------------

@@ -138,6 +138,7 @@ NOBODY: dict[str, str] = {
             *("settings/password", "settings/devices", "welcome/skip"),
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
+            "settings/reading",
             "notifications/seen",
         ),
         "one's own",

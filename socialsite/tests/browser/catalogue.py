@@ -67,6 +67,7 @@ VIEWS = (
     View("post", "/posts/{post}"),
     View("article", "/posts/{article}"),
     View("pictures", "/posts/{pictures}"),
+    View("post-note", "/posts/{noted}"),
     View("embed-code", "/posts/{post}/embed/code"),
     View("post-likes", "/posts/{post}/likes"),
     View("post-repost", "/posts/{post}/repost"),
@@ -96,6 +97,8 @@ VIEWS = (
     View("settings-devices", "/settings/devices"),
     View("settings-two-factor", "/settings/two-factor"),
     View("settings-notifications", "/settings/notifications"),
+    View("settings-reading", "/settings/reading"),
+    View("reading-guest", "/settings/reading", GUEST),
     View("settings-blocked", "/settings/blocked"),
     View("api", "/api/docs/"),
     View("admin", "/admin/", ADMIN),
@@ -215,6 +218,8 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     me("PATCH", f"posts/{mine['id']}", version=1, content=words)
     comment = me("POST", f"posts/{post['id']}/comments", content="I was there too!")
     draft = me("POST", "drafts", content="For the harvest list: beans, chard, the last basil.")
+    note = "About a funeral"
+    noted = me("POST", "posts", content="It rained, and everybody stayed.", note=note)
     tag = next(name for item in found for name in item["tags"])
     me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
     return {
@@ -228,6 +233,7 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
         "mine": mine["id"],
         "draft": draft["id"],
         "tag": tag,
+        "noted": noted["id"],
         "me": username,
     }
 
