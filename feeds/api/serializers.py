@@ -115,7 +115,9 @@ class CommentedSerializer(serializers.Serializer[Any]):
 
     id = serializers.CharField()
     author = AuthorSerializer()
-    preview = serializers.CharField(allow_blank=True, help_text="beginning of its title or text")
+    preview = serializers.CharField(
+        allow_blank=True, help_text="its note, or the beginning of its title or text"
+    )
 
 
 class WrittenSerializer(serializers.Serializer[Any]):

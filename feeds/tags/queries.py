@@ -1,4 +1,8 @@
-"""Read tags and the posts that have them; nothing tells of posts that the reader may not see."""
+"""Read tags and the posts that have them.
+
+Posts are those that the reader may see. Counts and searches tell everybody what they tell guests:
+nothing of posts that are not public.
+"""
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
@@ -80,10 +84,10 @@ def trending(viewer: "Viewer", most: int) -> list[TagItem]:
     return [item for item in _items(viewer, [row.tag for row in rows]) if item["count_week"]]
 
 
-def followed(user: "User") -> list[TagItem]:
-    """Return the tags that a person follows, by name."""
+def followed(user: "User") -> list[str]:
+    """Return the names of the tags that a person follows, in their order."""
     found = Tag.objects.filter(pk__in=_followed_ids(user.pk), is_hidden=False)
-    return _items(user, list(found.order_by("name")))
+    return list(found.order_by("name").values_list("name", flat=True))
 
 
 def posts(viewer: "Viewer", tag: Tag, cursor: Position | None, size: int) -> Page[Card]:

@@ -1,6 +1,5 @@
 """Rank the tags in use: those that more people use today than on the other days of the week."""
 
-from django.db import transaction
 from django.db.models import Count, Q
 
 from feeds.models import TrendingTag
@@ -24,10 +23,15 @@ def rank() -> int:
         TrendingTag(tag_id=tag_id, score=score(people, of_week)) for tag_id, people, of_week in used
     ]
     rows.sort(key=lambda row: (-row.score, row.tag_id))
-    with transaction.atomic():
-        TrendingTag.objects.exclude(tag_id__in=[row.tag_id for row in rows[:KEPT]]).delete()
-        db.upsert(TrendingTag, rows[:KEPT], unique_fields=["tag"], update_fields=["score"])
+    _store(rows[:KEPT])
     return len(rows)
+
+
+@db.atomic
+def _store(rows: list[TrendingTag]) -> None:
+    """Replace the ranking; two that end at once may leave a tag of either."""
+    db.upsert(TrendingTag, rows, unique_fields=["tag"], update_fields=["score"])
+    TrendingTag.objects.exclude(tag_id__in=[row.tag_id for row in rows]).delete()
 
 
 def score(today: int, week: int) -> float:

@@ -54,7 +54,7 @@ def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
         "frame": reverse("post_embed", args=[card["id"]]),
         "label": label_of(card),
         # A plain text, which the template escapes once more: the field shows the HTML.
-        "code": code_of(request, card, WIDTH),
+        "code": code_of(request, card, WIDTH, height_of(card)),
         "width": WIDTH,
         "height": height_of(card),
     }
@@ -69,10 +69,10 @@ def label_of(card: Card) -> str:
     return _("Post by %(name)s on socialsite") % {"name": name}
 
 
-def code_of(request: HttpRequest, card: Card, width: int) -> str:
+def code_of(request: HttpRequest, card: Card, width: int, height: int) -> str:
     """Return the HTML of the frame of a post."""
     frame = request.build_absolute_uri(reverse("post_embed", args=[card["id"]]))
-    return format_html(CODE, frame, label_of(card), width, height_of(card)) + ""
+    return format_html(CODE, frame, label_of(card), width, height) + ""
 
 
 def _page_of(post_id: str) -> str:

@@ -15,6 +15,7 @@ from django.views.decorators.http import conditional_page, require_safe
 from accounts import queries as accounts_queries
 from accounts.tokens.requests import PageRequest
 from feeds import queries
+from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.tags import queries as tag_queries
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -77,16 +78,19 @@ def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) 
 
 
 def _title(post: Card) -> str:
-    """Return the title of a post, or how its words or those of the post that it shows begin."""
-    words = post["note"] or post["title"] or post["content"] or (post["ref"] or post)["content"]
-    return _allowed(beginning(words.replace("\n", " "), TITLE_MAX) or _("A post with pictures."))
+    """Return the note or title of the post that is shown, or how its words begin."""
+    shown = originals.shown_by(post)
+    words = shown["note"] or shown["title"] or shown["content"].replace("\n", " ")
+    return _allowed(beginning(words, TITLE_MAX) or _("A post with pictures."))
 
 
 def _html(request: HttpRequest, post: Card) -> str:
-    """Return the words and pictures of a post, and those of the post that it shows."""
-    parts = [f"<p><b>{escape(post['note'])}</b></p>" if post["note"] else ""]
-    parts.append(str(escape(post["content"])).replace("\n", "<br>"))
-    shown = [] if post["sensitive"] else post["images"]
+    """Return the words and pictures of a post, and those of the post that it shows.
+
+    Of a post with a note the note alone: its page unfolds the rest.
+    """
+    parts = [str(escape(post["note"] or post["content"])).replace("\n", "<br>")]
+    shown = [] if post["note"] or post["sensitive"] else post["images"]
     images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in shown]
     parts.append(format_html_join("", '<br><img src="{}" alt="{}">', images))
     source = post["ref"]

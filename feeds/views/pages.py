@@ -57,9 +57,13 @@ def page_of(
     request: PageRequest, template: str, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     """Render the whole page, or for htmx asking for a further page only its part."""
-    partial = request.htmx and "cursor" in request.GET
-    name = "feeds/_page.html" if partial else template
+    name = "feeds/_page.html" if is_part(request) else template
     return render(request, name, context, status=status)
+
+
+def is_part(request: PageRequest) -> bool:
+    """Whether htmx asks for a further page, of which only the posts are shown."""
+    return bool(request.htmx) and "cursor" in request.GET
 
 
 @require_safe
@@ -299,7 +303,9 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     version = api.parse_id(request.POST.get("version", ""), "version")
     names = ("content", "title", "note", "visibility")
     values: dict[str, Any] = {name: request.POST.get(name) for name in names}
-    values["sensitive"] = composer.is_sensitive(request)
+    # The forms of videos and reposts have no such box.
+    with_pictures = card["kind"] in (Kind.MICRO, Kind.ARTICLE)
+    values["sensitive"] = composer.is_sensitive(request) if with_pictures else None
     removed = request.POST.getlist("remove")
     kept = [int(image["id"]) for image in card["images"] if image["id"] not in removed]
     alts = {one: request.POST[f"alt-{one}"] for one in kept if f"alt-{one}" in request.POST}
@@ -346,6 +352,8 @@ def post_history(request: PageRequest, post_id: str) -> HttpResponse:
     ident = api.parse_id(post_id)
     page = queries.history(request.user, ident, cursor_of(request), PAGE_SIZE)
     context = {"post_id": ident, "versions": page.items, "next": page.next}
+    # What an author folded later is folded in its former versions too.
+    context["present_note"] = queries.post(request.user, ident)["note"]
     return render(request, "feeds/history.html", context)
 
 

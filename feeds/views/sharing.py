@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404, resolve, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import conditional_page, require_safe
 
 from accounts.tokens.requests import PageRequest
 from feeds import queries
@@ -23,10 +23,12 @@ SITEMAP = (
     '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{}</urlset>'
 )
 FRESH_SECONDS = 3600
+# A cache must ask each time whether the answer is still right.
+ANEW = {"Cache-Control": "no-cache"}
 FRESH = {"Cache-Control": f"public, max-age={FRESH_SECONDS}"}
 NOT_FOR_ROBOTS = ("/admin/", "/api/", "/i18n/", "/settings/", "/report/", "/search")
-# Pixels; a frame is never narrower.
-WIDTH_MIN = 200
+# Of a width or height in pixels.
+SIZE_DIGITS = 5
 
 
 @require_safe
@@ -39,8 +41,8 @@ def oembed(request: PageRequest) -> HttpResponse:
     if request.GET.get("format", "json") != "json":
         return HttpResponse(_("Only JSON."), status=501, content_type="text/plain; charset=utf-8")
     card = queries.post(None, _post_id(request))
-    limit = request.GET.get("maxwidth", "")
-    width = max(WIDTH_MIN, min(embed.WIDTH, int(limit))) if limit.isdecimal() else embed.WIDTH
+    width = _at_most(request, "maxwidth", embed.WIDTH)
+    height = _at_most(request, "maxheight", embed.height_of(card))
     author = card["author"]
     values = {
         "version": "1.0",
@@ -51,12 +53,19 @@ def oembed(request: PageRequest) -> HttpResponse:
         "provider_name": "socialsite",
         "provider_url": request.build_absolute_uri("/"),
         "cache_age": FRESH_SECONDS,
-        "html": embed.code_of(request, card, width),
+        "html": embed.code_of(request, card, width, height),
         "width": width,
-        "height": embed.height_of(card),
+        "height": height,
     }
     # Any page may read what guests see.
     return JsonResponse(values, headers={"Access-Control-Allow-Origin": "*"})
+
+
+def _at_most(request: HttpRequest, name: str, pixels: int) -> int:
+    """Return a size of the frame, or what the program allows if that is less: the frame scrolls."""
+    text = request.GET.get(name, "")
+    is_size = text.isascii() and text.isdecimal() and len(text) <= SIZE_DIGITS
+    return min(pixels, int(text)) if is_size else pixels
 
 
 def _post_id(request: HttpRequest) -> int:
@@ -64,14 +73,15 @@ def _post_id(request: HttpRequest) -> int:
     try:
         parts = urlsplit(request.GET.get("url", ""))
         found = resolve(parts.path)
-    except (ValueError, Resolver404):
+        if parts.netloc in ("", request.get_host()) and found.url_name in ("post", "post_embed"):
+            return api.parse_id(found.kwargs["post_id"])
+    except (ValueError, Resolver404, errors.InvalidInput):
         raise errors.NotFound from None
-    if parts.netloc not in ("", request.get_host()) or found.url_name not in ("post", "post_embed"):
-        raise errors.NotFound
-    return api.parse_id(found.kwargs["post_id"])
+    raise errors.NotFound
 
 
 @require_safe
+@conditional_page
 @takes(GET=READS)
 def sitemap(request: PageRequest) -> HttpResponse:
     """The map of the site (sitemaps.org): newest public posts, their authors, tags in use."""
@@ -84,7 +94,7 @@ def sitemap(request: PageRequest) -> HttpResponse:
     places = ((settings.SITE_URL + path,) for path in paths)
     urls = format_html_join("", "<url><loc>{}</loc></url>", places)
     return HttpResponse(
-        format_html(SITEMAP, urls), content_type="application/xml; charset=utf-8", headers=FRESH
+        format_html(SITEMAP, urls), content_type="application/xml; charset=utf-8", headers=ANEW
     )
 
 

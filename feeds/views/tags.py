@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.tokens.requests import PageRequest, member
 from feeds.tags import actions, queries
-from feeds.views.pages import PAGE_SIZE, cursor_of, page_of, shown_posts
+from feeds.views.pages import PAGE_SIZE, cursor_of, is_part, page_of, shown_posts
 from socialsite.core.http import errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -26,8 +26,11 @@ def tags(request: PageRequest) -> HttpResponse:
     if request.user.is_authenticated:
         me = member(request)
         page = queries.posts_of_followed(me, cursor_of(request), PAGE_SIZE)
-        context = shown_posts(request, page) | {"followed": queries.followed(me)}
-    context["trending"] = queries.trending(request.user, SHOWN)
+        context = shown_posts(request, page)
+        if not is_part(request):
+            context["followed"] = queries.followed(me)
+    if not is_part(request):
+        context["trending"] = queries.trending(request.user, SHOWN)
     return page_of(request, "feeds/tags/tags.html", context)
 
 
@@ -37,7 +40,9 @@ def tag(request: PageRequest, name: str) -> HttpResponse:
     """The posts with a tag, newest first."""
     found = queries.named(name)
     page = queries.posts(request.user, found, cursor_of(request), PAGE_SIZE)
-    context = shown_posts(request, page) | {"tag": queries.one(request.user, found)}
+    context = shown_posts(request, page)
+    if not is_part(request):
+        context["tag"] = queries.one(request.user, found)
     return page_of(request, "feeds/tags/tag.html", context)
 
 

@@ -117,6 +117,23 @@ def test_only_public_posts_that_are_there(people: list[User], api_for: Make) -> 
     assert not RisingPost.objects.exists()
 
 
+def test_an_author_and_banned_people_lift_nothing(people: list[User]) -> None:
+    own, other = post_of(people[0]), post_of(people[1])
+    like(people[0], own)
+    actions.comment(people[0], own.pk, "see")
+    feeds_actions.repost(people[0], own.pk)
+    for person in people[2:]:
+        like(person, other)
+    assert rising.rank() == 1
+    assert read() == [other.pk]
+    like(people[3], own)
+    accounts_actions.ban(people[2])
+    rising.rank()
+    assert dict(RisingPost.objects.values_list("post_id", "score")).keys() == {own.pk, other.pk}
+    accounts_actions.ban(people[3])
+    assert rising.rank() == 0
+
+
 def test_deleted_comments_and_those_of_comments_do_not_count(people: list[User]) -> None:
     post = post_of(people[0])
     comment = actions.comment(people[1], post.pk, "hm")

@@ -1,7 +1,7 @@
-"""Pages that other sites may show in a frame: only `/posts/{id}/embed`, with every answer of it.
+"""Answers that are the same for everybody: pages for frames of other sites, and files for programs.
 
-No cookie reaches such a page, so its answer is the same for everybody: nobody is signed in there,
-and its language is that of the browser.
+No cookie reaches them and they set none: nobody is signed in there, and the language is that of the
+browser. Only `/posts/{id}/embed` may be shown in a frame, with every answer of it.
 """
 
 from collections.abc import Callable
@@ -20,8 +20,13 @@ def is_embed(request: HttpRequest) -> bool:
     return len(parts) == 4 and bool(parts[2]) and parts[1::2] == ["posts", "embed"]
 
 
+# Addresses of files for programs; feeds end in FEED.
+FILES = ("/favicon.ico", "/oembed", "/robots.txt", "/sitemap.xml")
+FEED = "/feed.atom"
+
+
 class Embeds:
-    """Removes the cookies of a request for a page to embed, and lets any site frame the answer.
+    """Removes the cookies of requests for such answers, and lets any site frame a page to embed.
 
     This middleware is outside of all others that read cookies or forbid frames.
     """
@@ -31,10 +36,12 @@ class Embeds:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer without cookies, and replace the headers about frames."""
-        if not is_embed(request):
-            return self.get_response(request)
-        request.COOKIES = {}
+        embedded = is_embed(request)
+        if embedded or request.path in FILES or request.path.endswith(FEED):
+            request.COOKIES = {}
         response = self.get_response(request)
+        if not embedded:
+            return response
         del response.headers["X-Frame-Options"]
         response.headers["Content-Security-Policy"] = content_policy.EMBED
         return response

@@ -28,7 +28,7 @@ from socialsite.pages.embeds import is_embed
 
 DAY_SECONDS = 86_400
 # Fields in which people write.
-WORDS = ("title", "content", "words")
+WORDS = ("title", "note", "content", "words")
 UNREADABLE = (BadRequest, MultiPartParserError, SuspiciousOperation, UnreadablePostError)
 
 

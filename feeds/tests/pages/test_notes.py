@@ -118,8 +118,27 @@ def test_what_stands_for_a_post_is_its_note(browser: Client, me: User, make_user
     assert "/media/" not in page[: page.index("</head>")]
     assert "<title>a note" in page
     feed = text_of(Client().get(f"/@{other.username}/feed.atom"))
-    assert "<title>a note</title>" in feed
-    assert "&lt;img" not in feed
+    actions.repost(make_user("quiet"), post.pk)
+    for text in (feed, text_of(Client().get("/@quiet/feed.atom"))):
+        assert "<title>a note</title>" in text
+        assert "the words" not in text
+        assert "&lt;img" not in text
+
+
+def test_a_note_of_later_folds_former_versions(me: User) -> None:
+    post = made(me, note="")
+    assert "folded" not in text_of(Client().get(f"/posts/{post.pk}/history"))
+    actions.edit(me, post.pk, 1, note="later")
+    page = text_of(Client().get(f"/posts/{post.pk}/history"))
+    assert page.count('<details class="folded">') == 2
+
+
+def test_an_edit_of_a_video_keeps_what_its_form_lacks(browser: Client, me: User) -> None:
+    values = {"kind": "video", "video_url": "https://v.example/1", "images": []}
+    post = made(me, **values)
+    browser.post(f"/posts/{post.pk}/edit", {"version": "1", "content": "new"})
+    words = PostContent.objects.get(post=post)
+    assert (words.content, words.sensitive) == ("new", True)
 
 
 def test_the_forms_send_both(browser: Client, me: User) -> None:
@@ -134,9 +153,9 @@ def test_the_forms_send_both(browser: Client, me: User) -> None:
     words.refresh_from_db()
     assert (words.note, words.sensitive) == ("m", False)
     assert PostVersion.objects.get().note == "n"
-    assert 'class="version-note" dir="auto">n</p>' in text_of(
-        browser.get(f"/posts/{words.pk}/history")
-    )
+    history = text_of(browser.get(f"/posts/{words.pk}/history"))
+    assert history.count('<details class="folded">') == 2
+    assert '<span dir="auto">n</span>' in history
     wrong = browser.post("/posts", {"kind": "micro", "content": "kept", "note": "n" * 101})
     assert 'id="err-note"' in text_of(wrong, 400)
     assert "kept</textarea>" in text_of(wrong, 400)

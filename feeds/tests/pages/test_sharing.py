@@ -144,6 +144,7 @@ def test_the_map_has_what_guests_may_read(
     actions.publish(other, content="three")
     accounts_actions.ban(other)
     root = etree.fromstring(Client().get("/sitemap.xml").content)
+    assert Client().get("/sitemap.xml")["Cache-Control"] == "no-cache"
     places = [place.removeprefix(settings.SITE_URL) for place in found(root, "m:url/m:loc/text()")]
     assert places == ["/", "/recommended", "/tags", "/@author", f"/posts/{shown.pk}"]
 
@@ -178,3 +179,45 @@ def test_other_posts_say_nothing(author: User, browser: Client, me: User) -> Non
     page = text_of(browser.get(f"/posts/{post.pk}"))
     assert "og:" not in page
     assert "oembed" not in page
+
+
+def test_files_for_programs_set_no_cookie_and_know_nobody(
+    author: User, make_user: Make, settings: LazySettings
+) -> None:
+    """A browser whose access token is over would get a fresh pair from any other page."""
+    post = actions.publish(author, content="#tea")
+    pair = accounts_actions.sign_in(make_user(), "chrome")
+    paths = ("/@author/feed.atom", "/tags/tea/feed.atom", f"/oembed?url=/posts/{post.pk}")
+    for path in (*paths, "/sitemap.xml", "/robots.txt", "/favicon.ico"):
+        client = Client()
+        client.cookies["access"], client.cookies["refresh"] = "x", pair.refresh
+        client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"
+        answer = client.get(path)
+        assert answer.status_code in (200, 301), path
+        assert not answer.cookies, path
+        assert answer.content == Client().get(path).content
+    client.cookies["access"], client.cookies["refresh"] = "x", pair.refresh
+    assert client.get("/").cookies
+
+
+def test_odd_sizes_and_addresses(author: User) -> None:
+    post = actions.publish(author, content="hello")
+    address = f"/posts/{post.pk}"
+    for size in ("", "x", "-1", "9" * 5000, "\u0663"):
+        answer = Client().get("/oembed", {"url": address, "maxwidth": size, "maxheight": size})
+        assert answer.json()["width"] == 550
+    small = Client().get("/oembed", {"url": address, "maxwidth": "99", "maxheight": "88"}).json()
+    assert (small["width"], small["height"]) == (99, 88)
+    assert Client().get("/oembed", {"url": "/posts/abc"}).status_code == 404
+
+
+def test_a_page_has_one_canonical_address(author: User) -> None:
+    actions.publish(author, content="#tea")
+    for asked, own in (
+        ("/tags/%23TEA", "/tags/tea"),
+        ("/@AUTHOR", "/@author"),
+        ("/recommended?tab=people", "/recommended?tab=people"),
+    ):
+        assert f'<link rel="canonical" href="http://testserver{own}">' in text_of(
+            Client().get(asked)
+        )

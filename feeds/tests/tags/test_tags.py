@@ -178,7 +178,7 @@ def test_follows_are_bounded(me: User, monkeypatch: pytest.MonkeyPatch) -> None:
         actions.follow(me, "c")
     actions.unfollow(me, "a")
     actions.follow(me, "c")
-    assert [item["name"] for item in queries.followed(me)] == ["b", "c"]
+    assert queries.followed(me) == ["b", "c"]
     with pytest.raises(NotFound):
         actions.follow(me, "no name")
 

@@ -48,7 +48,12 @@ def test_the_signs_belong_to_the_link() -> None:
     assert shown == ["#\u5317\u4eac#", "#a"]
 
 
-@given(st.text(max_size=60))
+def test_a_joiner_between_a_letter_and_its_mark_makes_no_other_tag() -> None:
+    assert tags.name_of("cafe\u200d\u0301") == tags.name_of("caf\u00e9") == "caf\u00e9"
+    assert tags.name_of("\u1112\u200d\u1161") == "\ud558"
+
+
+@given(st.text(max_size=60) | st.text(alphabet="eE\u0301\u200d\ufe0f\u1112\u1161a", max_size=9))
 def test_the_name_of_a_name_is_itself(word: str) -> None:
     name = tags.name_of(word)
     if name is not None:

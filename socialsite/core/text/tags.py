@@ -42,12 +42,19 @@ def name_of(word: str) -> str | None:
     """
     if len(word) > NAME_MAX:  # sorting many marks would take long
         return None
-    folded = unicodedata.normalize("NFKC", word).casefold()
-    name = "".join(c for c in unicodedata.normalize("NFKC", folded) if not _is_invisible(c))
+    name = _folded(word)
+    # A letter and its mark meet when what was between them is gone.
+    while (again := _folded(name)) != name:
+        name = again
     if len(name) > NAME_MAX or not any(c.isalpha() for c in name):
         return None
     # Some characters stand for several words, or for a fraction.
     return name if all(_is_of_word(c) for c in name) else None
+
+
+def _folded(word: str) -> str:
+    folded = unicodedata.normalize("NFKC", word).casefold()
+    return "".join(c for c in unicodedata.normalize("NFKC", folded) if not _is_invisible(c))
 
 
 def _is_invisible(character: str) -> bool:

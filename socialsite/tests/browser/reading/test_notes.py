@@ -41,6 +41,7 @@ def test_a_note_is_unfolded_and_a_picture_shown(site: str, browser: Browser, scr
     expect(post.get_by_text("what is folded")).to_be_visible()
     image = post.locator(".pics img")
     expect(image).to_have_css("filter", "blur(32px)")
+    expect(post.locator(".pics a")).to_have_css("visibility", "hidden")
     post.get_by_test_id("unveil").press("Space")
     expect(image).to_have_css("filter", "none")
 
