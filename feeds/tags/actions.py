@@ -9,7 +9,7 @@ from feeds.models import Tag, TagFollow
 from feeds.tags import indexing, queries
 from socialsite.core import db
 from socialsite.core.http.errors import QuotaExceeded
-from socialsite.core.text import tags
+from socialsite.core.text.spans import tag_of
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -36,7 +36,7 @@ def follow(user: "User", name: str) -> Tag:
 @db.atomic
 def unfollow(user: "User", name: str) -> None:
     """Stop following a tag, also one that is hidden; a repeat changes nothing."""
-    found = Tag.objects.filter(name=tags.name_of(name)).values("pk")
+    found = Tag.objects.filter(name=tag_of(name)).values("pk")
     TagFollow.objects.filter(user_id=user.pk, tag_id__in=found).delete()
 
 

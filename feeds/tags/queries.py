@@ -19,7 +19,7 @@ from socialsite.core import db
 from socialsite.core.db import page_filling
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.pagination import NEWEST, Page, Position
-from socialsite.core.text import tags
+from socialsite.core.text.spans import tag_of
 
 if TYPE_CHECKING:
     from accounts.models import User
@@ -49,7 +49,7 @@ def named(name: str) -> Tag:
 
     The key of one that nobody used yet is 0. Raises NotFound if it is hidden, or no name of a tag.
     """
-    known = tags.name_of(name.lstrip(tags.SIGNS))
+    known = tag_of(name)
     if known is None:
         raise NotFound
     found = Tag.objects.filter(name=known).first() or Tag(pk=0, name=known)
@@ -65,7 +65,7 @@ def one(viewer: "Viewer", tag: Tag) -> TagItem:
 
 def matching(viewer: "Viewer", text: str, most: int) -> list[TagItem]:
     """Return tags of public posts whose name begins with a text, those in use first."""
-    name = tags.name_of(text.strip().lstrip(tags.SIGNS))
+    name = tag_of(text.strip())
     if name is None:
         return []
     shown = Tag.objects.filter(is_hidden=False, name__gte=name, name__lt=name + chr(0x10FFFF))

@@ -35,8 +35,7 @@ def drafts(request: PageRequest) -> HttpResponse:
         return _saved(request, me, None)
     page = queries.drafts(me, api.page_params(request, default=pages.PAGE_SIZE)[0], pages.PAGE_SIZE)
     context = {"drafts": page.items, "next": page.next}
-    partial = request.htmx and "cursor" in request.GET
-    name = "feeds/drafts/_drafts.html" if partial else "feeds/drafts/drafts.html"
+    name = "feeds/drafts/_drafts.html" if pages.is_part(request) else "feeds/drafts/drafts.html"
     return render(request, name, context)
 
 

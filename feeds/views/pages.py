@@ -62,7 +62,7 @@ def page_of(
 
 
 def is_part(request: PageRequest) -> bool:
-    """Whether htmx asks for a further page, of which only the posts are shown."""
+    """Whether htmx asks for a further page, of which only the items are shown."""
     return bool(request.htmx) and "cursor" in request.GET
 
 
@@ -106,8 +106,7 @@ def recommended(request: PageRequest) -> HttpResponse:
     if tab == "people":
         found = relations_queries.new_people(request.user, cursor, PAGE_SIZE)
         context |= {"people": found.items, "next": found.next}
-        partial = request.htmx and "cursor" in request.GET
-        name = "relations/_page.html" if partial else "feeds/recommended.html"
+        name = "relations/_page.html" if is_part(request) else "feeds/recommended.html"
         return render(request, name, context)
     if tab == "rising":
         page = interactions_queries.rising(request.user, cursor, PAGE_SIZE)
@@ -145,7 +144,7 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
         context["top"] = _top(page.items)
     if tab != "posts":
         context["more"] = f"?tab={tab}&"
-    if tab == "replies" and request.htmx and "cursor" in request.GET:
+    if tab == "replies" and is_part(request):
         return render(request, "feeds/_replies_page.html", context)
     return page_of(request, "feeds/profile.html", context)
 
@@ -209,8 +208,7 @@ def search(request: PageRequest) -> HttpResponse:
     page: Page[Any] = Page([], None)
     if text:
         page = relations_queries.search_people(request.user, text, cursor_of(request), PAGE_SIZE)
-    partial = request.htmx and "cursor" in request.GET
-    name = "relations/_page.html" if partial else "feeds/search.html"
+    name = "relations/_page.html" if is_part(request) else "feeds/search.html"
     return render(request, name, {"q": text, "people": page.items, "next": page.next})
 
 

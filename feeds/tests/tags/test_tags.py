@@ -162,7 +162,7 @@ def test_followed_tags_have_a_timeline_of_their_own(
     assert ids(mine.get(f"{V1}feed")) == []
     later = write(other, "#Not_Used_Yet")
     assert ids(mine.get(f"{V1}feed/tags"))[0] == later[0]
-    assert mine.delete(f"{V1}tags/tea/follow").json()["following"] is False
+    assert mine.delete(f"{V1}tags/%23Tea/follow").json()["following"] is False
     assert ids(mine.get(f"{V1}feed/tags")) == [later[0], made[0], made[2]]
     relations_actions.block(other, me)
     assert ids(mine.get(f"{V1}feed/tags")) == []

@@ -99,7 +99,7 @@ def tag_names(text: str) -> list[str]:
 
 
 def tag_of(shown: str) -> str | None:
-    """Return the name of a tag as it is written, with its signs."""
+    """Return the name of a tag as somebody writes it, with or without signs; None for no tag."""
     return tags.name_of(shown.strip(tags.SIGNS))
 
 
