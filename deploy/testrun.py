@@ -1,16 +1,16 @@
 """`make test`: runs the checks, then every test in both modes, on throw-away services.
 
-`python -m deploy.testrun [pytest arguments]` starts MariaDB and two Redis in a private temporary
-directory on free ports and runs pytest against them ("full stack"). In parallel it runs the tests
-marked `embedded`, with no service configured ("embedded"), and those marked `e2e`, which start
-whole sites of their own ("sites"). These two passes have two processes each, and `embedded` yields
-to the others: the full stack has one process, so it takes longest. It always stops and removes
-everything, also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last
-line of the output is a summary in pytest's form, the sum of all passes; the lines before it give
-each pass.
+`python -m deploy.testrun [pytest arguments]` runs three passes of pytest in parallel, each with two
+processes: the tests on MariaDB and Redis ("full stack"), those marked `embedded` with no service
+configured ("embedded"), and those marked `e2e`, which start whole sites of their own ("sites").
+Each process of the full stack has a MariaDB and two Redis of its own, in a private temporary
+directory on free ports. `embedded` yields to the others. It always stops and removes everything,
+also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the
+output is a summary in pytest's form, the sum of all passes; the lines before it give each pass.
 """
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy import check
-from deploy.services import site_processes
+from deploy.services import per_process, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
@@ -35,7 +35,9 @@ NICENESS = "10"  # a ninth of the processor time of other processes
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
 WITHOUT = "embedded and not chaos"
 SITES = "e2e and not (full or embedded or chaos)"
-TWO_AT_ONCE = ("-p", "no:cacheprovider", "--numprocesses=2", "--dist=loadfile")
+PROCESSES = 2
+OWN_SERVICES = ("-p", per_process.__name__)
+AT_ONCE = ("-p", "no:cacheprovider", f"--numprocesses={PROCESSES}", "--dist=loadfile")
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,13 @@ def run_passes(passes: Sequence[Pass]) -> list[tuple[int, Result]]:
         return [one.finish() for one in passes]
 
 
+def _stack(running: contextlib.ExitStack, directory: Path) -> dict[str, str]:
+    """Start services in a directory of their own; return the environment of their process."""
+    directory.mkdir(mode=0o711)
+    urls = running.enter_context(throw_away_services(directory))
+    return {**urls, "DATA_DIR": str(directory / "data")}
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run everything and return the exit code."""
     began = time.monotonic()
@@ -150,27 +159,32 @@ def run(arguments: Sequence[str]) -> int:
         directory.chmod(0o711)  # services may run under another account
         # A full disk of this machine must not fail tests.
         base = {**inherited, "PYTHONUNBUFFERED": "1", "MEDIA_MIN_FREE_PERCENT": "0"}
-        with throw_away_services(directory) as urls:
+        with contextlib.ExitStack() as services:
+            stacks = [_stack(services, directory / f"stack-{n}") for n in range(PROCESSES)]
 
-            def one(
-                title: str, name: str, selected: str, *more: str, env: Mapping[str, str]
-            ) -> Pass:
+            def one(name: str, title: str, selected: str, env: Mapping[str, str]) -> Pass:
                 return Pass(
                     title,
-                    {**base, **env, "DATA_DIR": str(directory / f"data-{name}")},
+                    {**base, "DATA_DIR": str(directory / f"data-{name}"), **env},
                     directory / f"{name}.xml",
-                    ["-m", selected, *more, *arguments],
-                    directory / f"{name}.log" if more else None,
+                    [
+                        "-m",
+                        selected,
+                        *AT_ONCE,
+                        *(OWN_SERVICES if name == "full" else ()),
+                        *arguments,
+                    ],
+                    None if name == "full" else directory / f"{name}.log",
                     yields=name == "embedded",
                 )
 
-            mode = "embedded: SQLite, Redis in the process"
-            spare = {"SPARE_DATABASE_URL": urls["DATABASE_URL"]}
+            own = {**stacks[0], per_process.VARIABLE: json.dumps(stacks)}
+            spare = {"SPARE_DATABASE_URL": stacks[0]["DATABASE_URL"]}
             ends = run_passes(
                 [
-                    one("full stack: MariaDB and Redis", "full", ON_SERVICES, env=urls),
-                    one(mode, "embedded", WITHOUT, *TWO_AT_ONCE, env={}),
-                    one("sites of their own", "sites", SITES, *TWO_AT_ONCE, env=spare),
+                    one("full", "full stack: MariaDB and Redis", ON_SERVICES, own),
+                    one("embedded", "embedded: SQLite, Redis in the process", WITHOUT, {}),
+                    one("sites", "sites of their own", SITES, spare),
                 ]
             )
     good = {0, NO_TESTS} if arguments else {0}
