@@ -49,5 +49,10 @@ class RepostDeleted(_RepostEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PollEnded(_PostEvent):
+    """The poll of the post is closed for good: no vote follows."""
+
+
+@dataclass(frozen=True, slots=True)
 class PostDeleted(_PostEvent):
     """The post is gone from every feed; its inbox rows are cleaned up later."""

@@ -8,6 +8,7 @@ from feeds.audit import verify
 from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
+from feeds.polls import actions as polls
 from feeds.tags import ranking
 
 
@@ -47,6 +48,13 @@ def publish_due_drafts() -> None:
 def purge_drafts() -> None:
     """Delete drafts that nobody changed for long."""
     while drafts.purge():
+        pass
+
+
+@shared_task(name="feeds.end_polls")
+def end_polls() -> None:
+    """End the polls whose time has come."""
+    while polls.end_due():
         pass
 
 

@@ -99,6 +99,18 @@ class NotificationsBehind(DomainEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Voted(DomainEvent):
+    """The person voted in the poll of a post; `id` is the vote's."""
+
+    aggregate_type: ClassVar[str] = "vote"
+    aggregate_field: ClassVar[str] = "id"
+
+    id: int
+    post_id: int
+    user_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class _BookmarkEvent(DomainEvent):
     """An event of a bookmark, which is private: nobody else is ever notified."""
 

@@ -6,7 +6,14 @@ from django.db import transaction
 
 from accounts import queries as accounts_queries
 from accounts.events import UserBanned, UserUnbanned
-from feeds.events import PostDeleted, PostEdited, PostPublished, PostReposted, RepostDeleted
+from feeds.events import (
+    PollEnded,
+    PostDeleted,
+    PostEdited,
+    PostPublished,
+    PostReposted,
+    RepostDeleted,
+)
 from interactions import actions, cache, queries
 from interactions.events import (
     Bookmarked,
@@ -20,6 +27,7 @@ from interactions.events import (
     NotificationsBehind,
     Unbookmarked,
     Unliked,
+    Voted,
 )
 from interactions.models import ReportedKind, SubjectType
 from interactions.notifying import causes
@@ -44,6 +52,12 @@ def fold_likes(event: Liked | Unliked) -> None:
 def fold_bookmarks(event: Bookmarked | Unbookmarked) -> None:
     """Add bookmarks to the kept count."""
     actions.fold_counts(SubjectType.POST, event.post_id)
+
+
+@on(Voted)
+def fold_votes(event: Voted) -> None:
+    """Add votes to the tally of their poll."""
+    actions.fold_votes(event.post_id)
 
 
 @on(PostReposted, RepostDeleted)
@@ -79,6 +93,12 @@ def invalidate_like_again(event: Liked | Unliked) -> None:
 @on(Bookmarked, Unbookmarked, after=True)
 def invalidate_bookmark_again(event: Bookmarked | Unbookmarked) -> None:
     """Repeat the cache invalidation after the commit of a bookmark."""
+    cache.invalidate(event.post_id, event.user_id)
+
+
+@on(Voted, after=True)
+def invalidate_vote_again(event: Voted) -> None:
+    """Repeat the cache invalidation after the commit of a vote."""
     cache.invalidate(event.post_id, event.user_id)
 
 
@@ -166,6 +186,12 @@ def invalidate_unread_of_narrowed(event: PostEdited) -> None:
     """Invalidate on commit the unread counts of people who may not see the post any more."""
     if event.narrowed:
         causes.of_audience(event.id)
+
+
+@on(PollEnded)
+def notify_of_poll(event: PollEnded) -> None:
+    """Notify the author and those who voted."""
+    causes.of_poll(event.id)
 
 
 @on(PostReposted, RepostDeleted)

@@ -124,6 +124,7 @@ def _words(
         **values,
         kind=post.kind,
         video_url=before.video_url,
+        kept_poll=before.poll,
         visibility=visibility,
         images=images,
     )

@@ -24,12 +24,14 @@ from feeds.models import (
     FanOut,
     Kind,
     Mode,
+    OpenPoll,
     Post,
     PostContent,
     PostImage,
     PostVersion,
     Visibility,
 )
+from feeds.polls.definition import Given
 from feeds.queries import reposts_without_words
 from feeds.tags import indexing
 from feeds.visibility import visible_to
@@ -57,11 +59,13 @@ def publish(
     visibility: str = Visibility.PUBLIC,
     note: str = "",
     sensitive: bool = False,
+    poll: Given | None = None,
     at_ms: int | None = None,
 ) -> Post:
     """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
 
-    With a `note`, readers see that line and unfold the rest; `sensitive` blurs the pictures.
+    With a `note`, readers see that line and unfold the rest; `sensitive` blurs the pictures. A
+    `poll` may stand with any of them; its end is checked against the time of the publication.
 
     `at_ms` (Unix ms, never in the future) publishes in the past: for posts that come from
     elsewhere, not for requests. Every feed is exact all the same: the post is pulled while its
@@ -78,6 +82,8 @@ def publish(
         images=len(images),
         note=note,
         sensitive=sensitive,
+        poll=poll,
+        now=at_ms,
     )
     words.images = pictures_of(author.pk, images)
     return _publish(author.pk, kind, visibility, words, at_ms)
@@ -194,6 +200,8 @@ def _publish(
     media_pictures.use(author_id, pictures)
     db.insert(words)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
+    if words.poll is not None:
+        db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
     indexing.write(post, words.content)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
@@ -248,6 +256,8 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
     indexing.remove(post_id, words.content)
+    if words.poll is not None:
+        OpenPoll.objects.filter(pk=post_id).delete()
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))
     if post.ref_post is not None:
         shown = post.ref_post

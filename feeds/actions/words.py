@@ -6,6 +6,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from feeds.models import Kind, PostContent, PostTag, Visibility
+from feeds.polls import definition
+from feeds.polls.definition import Definition, Given
+from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
@@ -62,21 +65,29 @@ def compose(
     images: int,
     note: str = "",
     sensitive: bool = False,
+    poll: Given | None = None,
+    kept_poll: Definition | None = None,
+    now: int | None = None,
 ) -> PostContent:
     """Return the words of a post as they would be kept; `images` is how many pictures it has.
 
+    `poll` is new at `now` (Unix ms, by default the database's clock), `kept_poll` that of the post.
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
     """
     words = PostContent(title=clean(title), content=clean(content), video_url=video_url.strip())
     words.note, words.sensitive = clean(note), sensitive
     texts = {"title": words.title, "note": words.note, "content": words.content}
     wrong = limits(kind, visibility, texts, images)
+    words.poll = kept_poll
+    if poll is not None:
+        words.poll, wrong["poll"] = _poll(poll, db.now_ms() if now is None else now)
+    wrong = {field: messages for field, messages in wrong.items() if messages}
     kind = kind if kind in WRITTEN else Kind.MICRO
 
     def refuse(field: str, message: Text) -> None:
         wrong.setdefault(field, []).append(message)
 
-    if kind == Kind.MICRO and not words.content and not images:
+    if kind == Kind.MICRO and not (words.content or images or poll or kept_poll):
         refuse("content", _("Write something or add a picture."))
     if kind == Kind.ARTICLE and not words.title:
         refuse("title", _("An article needs a title."))
@@ -89,6 +100,13 @@ def compose(
     if wrong:
         raise InvalidInput(fields=wrong)
     return words
+
+
+def _poll(given: Given, now: int) -> tuple[Definition | None, list[Text]]:
+    """Return the poll of a new post, or what is wrong with it."""
+    tidy = definition.tidy(given)
+    wrong = definition.flaws(tidy, now, whole=True)
+    return (None if wrong else definition.definition_of(tidy, now)), wrong
 
 
 def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:

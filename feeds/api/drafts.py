@@ -30,6 +30,15 @@ class NewDraftSerializer(NewPostSerializer):
     )
 
 
+class DraftPollSerializer(serializers.Serializer[Any]):
+    """The poll of a draft, as it was given."""
+
+    options = serializers.ListField(child=serializers.CharField(allow_blank=True))
+    multiple = serializers.BooleanField()
+    ends_at = serializers.CharField(allow_null=True, help_text="UTC")
+    lasts = serializers.IntegerField(allow_null=True, help_text="seconds")
+
+
 class DraftSerializer(serializers.Serializer[Any]):
     """A draft."""
 
@@ -41,6 +50,7 @@ class DraftSerializer(serializers.Serializer[Any]):
     sensitive = serializers.BooleanField()
     images = ImageSerializer(many=True)
     video_url = serializers.CharField(allow_blank=True)
+    poll = DraftPollSerializer(allow_null=True)
     visibility = serializers.ChoiceField(choices=Visibility.values)
     publish_at = serializers.CharField(allow_null=True, help_text="UTC")
     failed_at = serializers.CharField(

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
+from feeds.polls import definition
 from socialsite.core.http.serializer_fields import ShortDictField, ShortListField
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media import video_links
@@ -37,6 +39,62 @@ class ImageSerializer(serializers.Serializer[Any]):
     alt = serializers.CharField(allow_blank=True)
 
 
+class OptionSerializer(serializers.Serializer[Any]):
+    """An option of a poll."""
+
+    text = serializers.CharField()
+    votes = serializers.IntegerField(
+        allow_null=True,
+        help_text="null until you voted or the poll is closed; never for its author",
+    )
+
+
+class PollSerializer(serializers.Serializer[Any]):
+    """The poll of a post."""
+
+    options = OptionSerializer(many=True)
+    votes = serializers.IntegerField(help_text="number of people who voted")
+    voted = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="my options, by their places from 0; empty if I did not vote",
+    )
+    multiple = serializers.BooleanField(help_text="one may choose several options")
+    ends_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
+    closed = serializers.BooleanField(help_text="the end is past")
+
+
+class NewPollSerializer(serializers.Serializer[Any]):
+    """Input of a poll; the action checks the options and the end."""
+
+    options = ShortListField(
+        child=serializers.CharField(
+            allow_blank=True, trim_whitespace=False, max_length=definition.OPTION_MAX
+        ),
+        max_length=definition.OPTIONS_MAX,
+        help_text=f"{definition.OPTIONS_MIN} to {definition.OPTIONS_MAX} different texts",
+    )
+    multiple = serializers.BooleanField(default=False)
+    ends_at = serializers.DateTimeField(
+        default=None,
+        allow_null=True,
+        help_text="5 minutes to 30 days after the publication, with its time zone",
+    )
+    lasts = serializers.IntegerField(
+        default=None,
+        allow_null=True,
+        min_value=definition.SHORTEST // 1000,
+        max_value=definition.LONGEST // 1000,
+        help_text="instead of `ends_at`: seconds from the publication to the end",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Return the poll with its end in Unix ms."""
+        end, lasts = attrs["ends_at"], attrs["lasts"]
+        if end is not None and lasts is not None:
+            raise serializers.ValidationError(_("Give either ends_at or lasts."))
+        return {**attrs, "ends_at": None if end is None else round(end.timestamp() * 1000)}
+
+
 class SourceSerializer(serializers.Serializer[Any]):
     """The original post of a repost; `body` builds the data, this is its schema."""
 
@@ -54,6 +112,7 @@ class SourceSerializer(serializers.Serializer[Any]):
     )
     images = ImageSerializer(many=True)
     video_url = serializers.CharField(allow_blank=True)
+    poll = PollSerializer(allow_null=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
     visibility = serializers.ChoiceField(choices=Visibility.values)
     version = serializers.IntegerField(help_text="1, and one more after each edit")
@@ -167,6 +226,7 @@ class NewPostSerializer(serializers.Serializer[Any]):
         help_text="ids of your own media",
     )
     video_url = serializers.CharField(default="", allow_blank=True, max_length=video_links.URL_MAX)
+    poll = NewPollSerializer(default=None, allow_null=True)
     visibility = serializers.CharField(default=Visibility.PUBLIC.value, max_length=VISIBILITY_MAX)
 
 

@@ -105,6 +105,8 @@ class OnePost(APIView):
         """Edit one's own post, if it still has the version that the edit is based on."""
         ident = api.parse_id(post_id)
         values = api.read(EditSerializer, request.data)
+        if "poll" in request.data:
+            raise errors.InvalidInput(fields={"poll": [_("A poll cannot be changed.")]})
         if "alts" in values:
             alts = values["alts"].items()
             values["alts"] = {api.parse_id(key, "alts"): text for key, text in alts}

@@ -16,6 +16,7 @@ from accounts import queries as accounts_queries
 from feeds import actions
 from feeds.actions.words import WRITTEN, limits
 from feeds.models import Draft, DraftImage, Post, PostContent
+from feeds.polls import definition
 from socialsite.core import db
 from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
@@ -29,7 +30,7 @@ logger = logging.getLogger(__name__)
 # The farthest publish time.
 AHEAD = timedelta(days=366)
 # What a draft and the post that it becomes have in common, besides the pictures.
-COLUMNS = ("kind", "title", "note", "content", "video_url", "visibility", "sensitive")
+COLUMNS = ("kind", "title", "note", "content", "video_url", "visibility", "sensitive", "poll")
 # Drafts processed in one go.
 STEP = 100
 MS = timedelta(milliseconds=1)
@@ -100,7 +101,9 @@ def rewrite(author: "User", post_id: int) -> Draft:
     kept = pictures.own(author.pk, words.picture_ids())
     pictures.describe(kept, {int(image["id"]): image["alt"] for image in words.images})
     actions.delete(author, post_id)
-    given = {"kind": post.kind, "visibility": post.visibility}
+    given: dict[str, Any] = {"kind": post.kind, "visibility": post.visibility}
+    if words.poll is not None:
+        given["poll"] = definition.given_again(words.poll, post.position)
     values = given | {name: getattr(words, name) for name in COLUMNS if name not in given}
     return create(author, {**values, "images": [item.pk for item in kept]})
 
@@ -192,6 +195,11 @@ def _fill(draft: Draft, values: Mapping[str, Any]) -> None:
     if len(draft.video_url) > video_links.URL_MAX:
         message = _("At most %(limit)s characters.") % {"limit": video_links.URL_MAX}
         wrong["video_url"] = [message]
+    if draft.poll is not None:
+        draft.poll = definition.tidy(draft.poll)
+        begins = draft.publish_at or draft.updated_at
+        if flaws := definition.flaws(draft.poll, begins, whole=False):
+            wrong["poll"] = flaws
     if draft.publish_at is not None:
         if draft.publish_at <= draft.updated_at:
             wrong["publish_at"] = [_("This time is in the past.")]

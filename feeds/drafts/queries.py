@@ -7,6 +7,7 @@ from django.conf import settings
 
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Draft, DraftImage, PostContent
+from feeds.polls.definition import Given
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, before, cut
@@ -14,6 +15,15 @@ from socialsite.core.models import Media
 
 if TYPE_CHECKING:
     from accounts.models import User
+
+
+class DraftPoll(TypedDict):
+    """The poll of a draft: at most one of `ends_at` and `lasts` (seconds) is not None."""
+
+    options: list[str]
+    multiple: bool
+    ends_at: str | None
+    lasts: int | None
 
 
 class DraftCard(TypedDict):
@@ -31,6 +41,7 @@ class DraftCard(TypedDict):
     sensitive: bool
     images: list[Image]
     video_url: str
+    poll: DraftPoll | None
     visibility: str
     publish_at: str | None
     failed_at: str | None
@@ -82,6 +93,7 @@ def _card(row: Draft, images: list[Image]) -> DraftCard:
         sensitive=row.sensitive,
         images=images,
         video_url=row.video_url,
+        poll=_poll(row.poll),
         visibility=row.visibility,
         publish_at=_time(row.publish_at),
         failed_at=_time(row.failed_at),
@@ -89,6 +101,10 @@ def _card(row: Draft, images: list[Image]) -> DraftCard:
         created_at=iso(row.created_at),
         updated_at=iso(row.updated_at),
     )
+
+
+def _poll(given: Given | None) -> DraftPoll | None:
+    return None if given is None else DraftPoll(**{**given, "ends_at": _time(given["ends_at"])})
 
 
 def _time(value: int | None) -> str | None:

@@ -16,6 +16,8 @@ from feeds import cache
 from feeds.home import prefetch
 from feeds.home.viewer import Reader
 from feeds.models import Kind, Post
+from feeds.polls import definition
+from feeds.polls.definition import Definition, Poll
 from feeds.visibility import shows
 from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
@@ -68,6 +70,7 @@ class Card(TypedDict):
     tags: list[str]
     images: list[Image]
     video_url: str
+    poll: Poll | None
     created_at: str
     position: int
     visibility: str
@@ -201,6 +204,8 @@ class Hydration:
             return None
         card = facts["card"].copy()
         card["author"], card["mine"] = person, facts["author"] == self._reader.id
+        if card["poll"] is not None:
+            card["poll"] = definition.for_reader(card["poll"])
         return card
 
 
@@ -226,12 +231,15 @@ def written(post: Post) -> Card:
         post.content_row.sensitive,
         post.content_row.images,
         post.content_row.video_url,
+        post.content_row.poll,
         post.content_row.version,
         post.content_row.edited_at,
     )
     card: Card = orjson.loads(packed)["card"]
     whole: Mapping[str, Any] = person
     card["author"], card["mine"] = {name: whole[name] for name in AUTHOR_FIELDS}, True
+    if (poll := card["poll"]) is not None:
+        definition.fill(poll, 0, [0] * len(poll["options"]), [], mine=True)
     return card
 
 
@@ -251,6 +259,7 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
         "content_row__sensitive",
         "content_row__images",
         "content_row__video_url",
+        "content_row__poll",
         "content_row__version",
         "content_row__edited_at",
     )
@@ -302,6 +311,7 @@ def _pack(
     sensitive: bool,
     images: list[dict[str, Any]],
     video_url: str,
+    poll: Definition | None,
     version: int,
     edited_at: int | None,
 ) -> bytes:
@@ -317,6 +327,7 @@ def _pack(
         images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",
+        poll=definition.shown(poll),
         created_at=iso(position),
         position=position,
         visibility=visibility,

@@ -1,4 +1,4 @@
-"""Tables: posts, drafts, tags, inboxes and deliveries.
+"""Tables: posts, drafts, polls, tags, inboxes and deliveries.
 
 Writes belong to `feeds.actions` and the rooms of the app, reads for pages and the API to
 `feeds.queries`.
@@ -7,6 +7,7 @@ Writes belong to `feeds.actions` and the rooms of the app, reads for pages and t
 from feeds.models.drafts import Draft, DraftImage
 from feeds.models.fanouts import AuthorHead, FanOut, FanOutChunk, FeedCheck
 from feeds.models.inboxes import InboxEdge, InboxEntry, InboxState
+from feeds.models.polls import OpenPoll
 from feeds.models.posts import (
     KIND_MAX,
     VISIBILITY_MAX,
@@ -36,6 +37,7 @@ __all__ = [
     "InboxState",
     "Kind",
     "Mode",
+    "OpenPoll",
     "Post",
     "PostContent",
     "PostImage",

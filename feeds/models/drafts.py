@@ -1,5 +1,7 @@
 """Posts that are not published yet."""
 
+from typing import Any
+
 from django.db import models
 from django.utils.translation import gettext_lazy
 
@@ -22,6 +24,8 @@ class Draft(models.Model):
     content = models.TextField(blank=True, default="")
     sensitive = models.BooleanField(default=False)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
+    # `feeds.polls.definition.Given`, or null.
+    poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     visibility = models.CharField(
         max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC
     )

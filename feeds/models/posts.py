@@ -123,6 +123,8 @@ class PostContent(models.Model):
     # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
+    # `feeds.polls.definition.Definition`, or null; it never changes.
+    poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     # Rises with each edit of the words, the pictures or the audience.
     version = models.PositiveIntegerField(default=1)
     edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")

@@ -106,6 +106,7 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         "liked": bool,
         "bookmarked": bool,
         "reposted": bool,
+        "poll": type(None),
         "ref": type(None),
         "ref_gone": bool,
         "repeats": bool,

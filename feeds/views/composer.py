@@ -9,11 +9,16 @@ from accounts.models import User
 from accounts.tokens.requests import PageRequest
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Kind, PostContent, Visibility
+from feeds.polls.definition import OPTIONS_MAX, Given
 from socialsite.core.http import api, errors
+from socialsite.core.http.json import iso
 from socialsite.core.media import pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
+from socialsite.core.text import clean
 
+# Of the time that a poll lasts.
+SECONDS_DIGITS = 9
 FIELDS = ("kind", "title", "note", "content", "video_url", "visibility")
 # These show the composer again.
 ERRORS = (
@@ -29,6 +34,7 @@ def texts(request: PageRequest) -> dict[str, Any]:
     """Return the texts and choices of the composer."""
     values: dict[str, Any] = {name: request.POST.get(name, "") for name in FIELDS}
     values["sensitive"] = is_sensitive(request)
+    values["poll"] = _poll(request)
     values["kind"] = values["kind"] or Kind.MICRO.value
     values["visibility"] = values["visibility"] or Visibility.PUBLIC.value
     # Without JavaScript the fields of the other kinds are sent too.
@@ -37,6 +43,38 @@ def texts(request: PageRequest) -> dict[str, Any]:
     if values["kind"] != Kind.VIDEO:
         values["video_url"] = ""
     return values
+
+
+def _poll(request: PageRequest) -> Given | None:
+    """Return the poll of the form, without its empty options; None if all are empty."""
+    sent = [request.POST.get(f"option-{number}", "") for number in range(OPTIONS_MAX)]
+    options = [option for option in sent if clean(option)]
+    if not options:
+        return None
+    end = request.POST.get("poll_end", "")
+    # A number of seconds; or the time that the draft has.
+    lasts = int(end) if end.isascii() and end.isdecimal() and len(end) <= SECONDS_DIGITS else None
+    return Given(
+        options=options,
+        multiple=request.POST.get("multiple") == "1",
+        ends_at=_time(end) if lasts is None else None,
+        lasts=lasts,
+    )
+
+
+def _time(text: str) -> int | None:
+    try:
+        return api.parse_time(text, "poll")
+    except errors.InvalidInput:
+        return None
+
+
+def shown_texts(values: dict[str, Any]) -> dict[str, Any]:
+    """Return texts of the form as the composer shows them again."""
+    poll = values["poll"]
+    if poll is not None and poll["ends_at"] is not None:
+        poll = {**poll, "ends_at": iso(poll["ends_at"])}
+    return {**values, "poll": poll}
 
 
 def is_sensitive(request: PageRequest) -> bool:
@@ -88,7 +126,7 @@ def form_errors(error: errors.AppError) -> dict[str, Any]:
     at = "__all__" if isinstance(error, general) else "images"
     wrong = error.fields or {at: [error.detail]}
     return {
-        (field if field in (*FIELDS, "images", "publish_at") else "__all__"): messages
+        (field if field in (*FIELDS, "images", "poll", "publish_at") else "__all__"): messages
         for field, messages in wrong.items()
     }
 

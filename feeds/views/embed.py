@@ -20,6 +20,7 @@ from socialsite.core.rate_limits.request_budgets import READS, takes
 
 # Pixels of the frame: its width, and the height of its parts.
 WIDTH, FRAME, LINE, TITLE, PICTURES, VIDEO, QUOTE = 550, 170, 26, 40, 360, 100, 200
+OPTION = 40
 LINES_MAX, LINE_LENGTH = 10, 45
 CODE = (
     '<iframe src="{}" title="{}" width="{}" height="{}" loading="lazy" '
@@ -90,4 +91,6 @@ def height_of(card: Card) -> int:
         QUOTE: post["kind"] == originals.REPOST,
     }
     more = sum(pixels for pixels, is_there in parts.items() if is_there)
+    if post["poll"] is not None:
+        more += OPTION * len(post["poll"]["options"])
     return FRAME + LINE * min(lines, LINES_MAX) + more

@@ -81,6 +81,8 @@ def _title(post: Card) -> str:
     """Return the note or title of the post that is shown, or how its words begin."""
     shown = originals.shown_by(post)
     words = shown["note"] or shown["title"] or shown["content"].replace("\n", " ")
+    if not words and shown["poll"] is not None:
+        words = " / ".join(option["text"] for option in shown["poll"]["options"])
     return _allowed(beginning(words, TITLE_MAX) or _("A post with pictures."))
 
 
@@ -92,6 +94,11 @@ def _html(request: HttpRequest, post: Card) -> str:
     parts = [str(escape(post["note"] or post["content"])).replace("\n", "<br>")]
     shown = [] if post["note"] or post["sensitive"] else post["images"]
     images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in shown]
+    if post["poll"] is not None and not post["note"]:
+        options = format_html_join(
+            "", "<li>{}</li>", ((one["text"],) for one in post["poll"]["options"])
+        )
+        parts.append(f"<ul>{options}</ul>")
     parts.append(format_html_join("", '<br><img src="{}" alt="{}">', images))
     source = post["ref"]
     if source is not None:

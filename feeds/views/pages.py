@@ -225,7 +225,7 @@ def post_create(request: PageRequest) -> HttpResponse:
     try:
         made = _published(request, me, values, kept)
     except composer.ERRORS as error:
-        shown = {**values, "images": composer.shown(kept)}
+        shown = {**composer.shown_texts(values), "images": composer.shown(kept)}
         context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
         name = "feeds/_composer_only.html"
         if not request.htmx:

@@ -10,6 +10,7 @@ from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
 from interactions.actions.notifications import choose_notifications, read_notifications
 from interactions.actions.pins import PIN_MAX, pin, unpin
+from interactions.actions.polls import fold_votes, vote
 from interactions.actions.reports import (
     ban_reported,
     check_reportable,
@@ -38,6 +39,7 @@ __all__ = [
     "edit_comment",
     "ensure_subject",
     "fold_counts",
+    "fold_votes",
     "like",
     "mark_post_deleted",
     "pin",
@@ -47,4 +49,5 @@ __all__ = [
     "unbookmark",
     "unlike",
     "unpin",
+    "vote",
 ]

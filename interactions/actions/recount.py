@@ -10,7 +10,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -31,6 +31,8 @@ from interactions.models import (
     Report,
     Subject,
     SubjectType,
+    Tally,
+    Vote,
 )
 from socialsite.core import db
 
@@ -75,6 +77,9 @@ def run(*, fix: bool = False, progress: Callable[[int], object] = lambda rows: N
     for post_ids in _lost():
         found.rows += len(post_ids)
         _judge(SUBJECTS, _compare_lost(post_ids, fix=fix), found, fix=fix)
+    for post_ids in _without_tally():
+        found.rows += len(post_ids)
+        _judge(TALLIES, _compare_without_tally(post_ids, fix=fix), found, fix=fix)
     _store(found, fix=fix)
     log = logger.warning if found.wrong else logger.info
     log("counts of %d rows, wrong %d: %s", found.rows, found.wrong, dict(found.drift))
@@ -192,6 +197,30 @@ def _reasons(cases: "QuerySet[Case]") -> dict[int, dict[str, int]]:
     return found
 
 
+def _compare_tallies(rows: "QuerySet[Tally]") -> dict[int, Off]:
+    """Compare the tallies of polls with the votes in them; `votes` adds up all differences."""
+    with db.snapshot():
+        kept = {row[0]: row[1:] for row in rows.values_list("pk", *Tally.COUNTS)}
+        true = _votes(kept)
+    wrong = {}
+    for post_id, counts in kept.items():
+        pairs = zip(counts, true.get(post_id, Tally.of(0, 0)), strict=True)
+        if off := sum(abs(one - other) for one, other in pairs):
+            wrong[post_id] = {"votes": off}
+    return wrong
+
+
+def _votes(post_ids: Collection[int]) -> dict[int, list[int]]:
+    """Return what the tallies of these polls should be, from the votes that are folded."""
+    true: dict[int, list[int]] = {}
+    votes = Vote.objects.filter(post_id__in=post_ids, waiting=None).order_by()
+    grouped = votes.values_list("post_id", "choices").annotate(number=Count("pk"))
+    for post_id, choices, number in grouped:
+        added = zip(true.get(post_id, Tally.of(0, 0)), Tally.of(choices, number), strict=True)
+        true[post_id] = [one + other for one, other in added]
+    return true
+
+
 SUBJECTS = _CountedTable(
     Subject,
     {
@@ -206,7 +235,8 @@ COMMENTS = _CountedTable(
     Comment, {"comment_likes": "like_count", "replies": "reply_count"}, _compare_comments
 )
 CASES = _CountedTable(Case, {"reports": "open_count"}, _compare_cases)
-TABLES = (SUBJECTS, COMMENTS, CASES)
+TALLIES = _CountedTable(Tally, {"votes": "people"}, _compare_tallies)
+TABLES = (SUBJECTS, COMMENTS, CASES, TALLIES)
 COUNTERS = tuple(name for table in TABLES for name in table.columns)
 
 
@@ -244,13 +274,39 @@ def _compare_lost(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
     return wrong
 
 
+def _without_tally() -> Iterator[list[int]]:
+    """Yield polls with folded votes but no tally."""
+    after = 0
+    while True:
+        votes = Vote.objects.filter(post_id__gt=after).order_by("post_id")
+        some = list(votes.values_list("post_id", flat=True).distinct()[:STEP])
+        if not some:
+            break
+        after = some[-1]
+        with db.snapshot():
+            tallies = Tally.objects.filter(pk__in=some).values_list("pk", flat=True)
+            lost = set(some).difference(tallies)
+            lost &= _votes(lost).keys() if lost else set()
+        if lost:
+            yield sorted(lost)
+
+
+def _compare_without_tally(post_ids: Sequence[int], *, fix: bool) -> dict[int, Off]:
+    """Compare polls without a tally as if they had an empty one; with `fix`, create it."""
+    with transaction.atomic():
+        db.ensure(*[Tally(post_id=post_id) for post_id in post_ids])
+        wrong = _compare_tallies(Tally.objects.filter(pk__in=post_ids))
+        transaction.set_rollback(not fix)
+    return wrong
+
+
 # --- fixing -------------------------------------------------------------------------------------
 @db.atomic
 def _repair(table: _CountedTable, key: int) -> None:
     """Compute the counts of one row again, under its lock."""
     rows: QuerySet[Any] = table.model._default_manager.filter(pk=key)
     row = rows.select_for_update().get()
-    if table is not CASES:
+    if table in (SUBJECTS, COMMENTS):
         # Changes folded first cannot make a count negative once it is right. Later changes are
         # left, as a viral post may get ever more.
         subject = (row.subj_type, row.subj_id) if table is SUBJECTS else (SubjectType.COMMENT, key)
@@ -264,10 +320,13 @@ def _repair(table: _CountedTable, key: int) -> None:
     if table is CASES:
         reasons = _reasons(rows).get(key, {})
         changed = {"open_count": sum(reasons.values()), "reasons": reasons}
+    if table is TALLIES:
+        votes = _votes([key]).get(key, Tally.of(0, 0))
+        changed = dict(zip(Tally.COUNTS, votes, strict=True))
     if changed:
         rows.update(**changed)
-    if table is SUBJECTS:
-        cache.post_changed(row.subj_id)
+    if table in (SUBJECTS, TALLIES):
+        cache.post_changed(row.subj_id if table is SUBJECTS else key)
 
 
 def _less(row: Any, column: str, by: int) -> int:

@@ -21,6 +21,8 @@ from interactions.models import (
     NotificationCause,
     Subject,
     SubjectType,
+    Tally,
+    Vote,
 )
 from socialsite.core.admin import ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
@@ -72,6 +74,27 @@ class LikeAdmin(ReadOnlyAdmin):
     list_filter = ("subj_type",)
     list_select_related = ("user",)
     search_fields = ("=subj_id", "=user__username_key")
+
+
+@admin.register(Vote)
+class VoteAdmin(ReadOnlyAdmin):
+    """Who voted in which poll; nobody can change it, and the choices are the voters' own."""
+
+    of_post = id_column("post_id", gettext_lazy("post id"))
+    list_display = ("id", "user", "of_post")
+    fields = readonly_fields = list_display
+    list_select_related = ("user",)
+    search_fields = ("=post_id", "=user__username_key")
+
+
+@admin.register(Tally)
+class TallyAdmin(ReadOnlyAdmin):
+    """Results of polls, as of the last fold; the page of the post adds the votes since."""
+
+    of_post = id_column("post_id", gettext_lazy("post id"))
+    list_display = ("of_post", *Tally.COUNTS)
+    fields = readonly_fields = ("of_post", *Tally.COUNTS)
+    search_fields = ("=post_id",)
 
 
 @admin.register(Comment)

@@ -155,7 +155,9 @@ class NotificationSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     kind = serializers.ChoiceField(choices=list(NAMES))
     actors = AuthorSerializer(many=True, help_text="at most 3, the newest first")
-    actor_count = serializers.IntegerField(help_text="number of all actors; 0 for moderation")
+    actor_count = serializers.IntegerField(
+        help_text="number of all actors; 0 for moderation and one's own poll"
+    )
     subject = NotificationSubjectSerializer()
     created_at = serializers.CharField(help_text="of the newest actor, YYYY-MM-DDTHH:MM:SS.mmmZ")
     read = serializers.BooleanField()

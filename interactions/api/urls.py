@@ -2,10 +2,20 @@
 
 from django.urls import path
 
-from interactions.api import bookmarks, comments, likes, notifications, reports, reposts, threads
+from interactions.api import (
+    bookmarks,
+    comments,
+    likes,
+    notifications,
+    polls,
+    reports,
+    reposts,
+    threads,
+)
 
 urlpatterns = [
     path("posts/<str:post_id>/like", likes.PostLike.as_view()),
+    path("posts/<str:post_id>/vote", polls.PostVote.as_view()),
     path("posts/<str:post_id>/bookmark", bookmarks.PostBookmark.as_view()),
     path("posts/<str:post_id>/repost", reposts.PostRepost.as_view()),
     path("reports", reports.Reports.as_view()),

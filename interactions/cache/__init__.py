@@ -4,12 +4,12 @@ Reads of the database belong to `interactions.queries`.
 
 - Every change deletes the cached values after its commit, and its event deletes them again. Nothing
   is ever added to a cached value, so the order of changes does not matter.
-- The actions of a person are one HASH, from post to the like's id and letters for a bookmark and a
-  repost. It has the posts with the highest ids and is complete above its `threshold`, which is 0 if
-  all are in it. A post above the threshold that is missing has no actions; one at or below it is
-  read from the database. Ids of posts never change, so no post crosses the threshold as a comment
-  does with its likes (T53). All kinds share the highest of their thresholds, since below any of
-  them the database is asked anyway.
+- The actions of a person are one HASH, from post to the like's id and letters for a bookmark, a
+  repost and a vote, which is followed by the choices. It has the posts with the highest ids and is
+  complete above its `threshold`, which is 0 if all are in it. A post above the threshold that is
+  missing has no actions; one at or below it is read from the database. Ids of posts never change,
+  so no post crosses the threshold as a comment does with its likes (T53). All kinds share the
+  highest of their thresholds, since below any of them the database is asked anyway.
 - The likes of a person in one thread are one HASH, from comment to like, of the most liked comments
   and, among equals, the newest (A35). A missing comment is "not liked" only if all likes are in it
   (`threshold_like` = `threshold_id` = 0). Otherwise these two are the place of the last entry, and
@@ -33,8 +33,9 @@ from socialsite.core.db.compiled import UnionRead
 
 T = TypeVar("T")
 
-# "<likes> <comments> <reposts> <bookmarks>" of a post.
-COUNTS = LeaseCache("tallies", ttl_ms=600_000)
+# "<likes> <comments> <reposts> <bookmarks>" of a post; once somebody voted in its poll, also
+# "<people> <option>…" with all counts of a `Tally`.
+COUNTS = LeaseCache("tallies2", ttl_ms=600_000)
 # The number of unread notifications of a person (`queries.notifications`).
 UNREAD = TaggedCache("unread", 600_000, accounts_queries.STANDING)
 # Minimum pause between folds of an online reader's notifications.
@@ -49,11 +50,13 @@ LIKED_MAX = 500
 LIKED_TTL_MS = 3_600_000
 _THRESHOLD = "threshold"
 _THRESHOLD_LIKE, _THRESHOLD_ID = "threshold_like", "threshold_id"
-_BOOKMARK, _REPOST = b"b", b"r"
+_BOOKMARK, _REPOST, _VOTE = b"b", b"r", b"v"
+# The bits of a vote are above those of `Mine`.
+VOTE_SHIFT = 3
 
 
 class Mine(enum.IntFlag):
-    """A person's actions on a post."""
+    """A person's actions on a post; the choices of a vote are the bits from VOTE_SHIFT."""
 
     LIKED = 1
     BOOKMARKED = 2
@@ -63,16 +66,17 @@ class Mine(enum.IntFlag):
 class Rows(NamedTuple):
     """A person's actions on the posts with the highest ids, the highest first.
 
-    Likes are (post, like), the others are posts.
+    Likes are (post, like), votes (post, choices), the others are posts.
     """
 
     likes: Sequence[tuple[int, int]]
     bookmarks: Sequence[int]
     reposts: Sequence[int]
+    votes: Sequence[tuple[int, int]]
 
 
 def _mine(user_id: int) -> str:
-    return f"mine:{user_id}"
+    return f"mine2:{user_id}"
 
 
 # --- invalidation after writes ------------------------------------------------------------------
@@ -207,18 +211,25 @@ def _did(post_ids: Collection[int], reply: Reply) -> dict[int, int] | None:
 def pack_mine(rows: Rows) -> Fields:
     """Return the fields of the HASH, from the first MINE_MAX + 1 rows of each kind."""
     likes = dict(rows.likes)
-    whole = (list(likes), rows.bookmarks, rows.reposts)
+    votes = dict(rows.votes)
+    whole = (list(likes), rows.bookmarks, rows.reposts, list(votes))
     threshold = max(posts[MINE_MAX] if len(posts) > MINE_MAX else 0 for posts in whole)
     done = {post_id: b"%d" % like for post_id, like in likes.items() if post_id > threshold}
     for letter, posts in ((_BOOKMARK, rows.bookmarks), (_REPOST, rows.reposts)):
         for post_id in posts:
             if post_id > threshold:
                 done[post_id] = done.get(post_id, b"") + letter
+    for post_id, choices in votes.items():
+        if post_id > threshold:
+            done[post_id] = b"%b%b%d" % (done.get(post_id, b""), _VOTE, choices)
     return {_THRESHOLD: threshold, **done}
 
 
 def _bits(value: bytes) -> int:
-    bits = 0 if value.startswith((_BOOKMARK, _REPOST)) else Mine.LIKED.value
+    value, _, choices = value.partition(_VOTE)
+    bits = 0 if not value or value.startswith((_BOOKMARK, _REPOST)) else Mine.LIKED.value
+    if choices:
+        bits |= int(choices) << VOTE_SHIFT
     if _BOOKMARK in value:
         bits |= Mine.BOOKMARKED.value
     return bits | Mine.REPOSTED.value if _REPOST in value else bits

@@ -1,4 +1,6 @@
-"""Tables: likes, bookmarks, comments, reports, notifications; a `Subject` is what they refer to.
+"""Tables: likes, bookmarks, votes, comments, reports, notifications.
+
+A `Subject` is what they refer to.
 
 Writes belong to `interactions.actions`, reads for pages and the API to `interactions.queries`.
 """
@@ -13,6 +15,7 @@ from interactions.models.notifications import (
     NotificationCause,
     NotificationReader,
 )
+from interactions.models.polls import Tally, Vote
 from interactions.models.reports import REPORTABLE, Case, Outcome, Reason, Report, ReportedKind
 from interactions.models.rising import RisingPost
 from interactions.models.subjects import Subject, SubjectType
@@ -38,4 +41,6 @@ __all__ = [
     "RisingPost",
     "Subject",
     "SubjectType",
+    "Tally",
+    "Vote",
 ]

@@ -86,7 +86,7 @@ class Notification(models.Model):
 
 
 class NotificationCause(models.Model):
-    """One action of `actor` towards `user`; actor 0 is the site's staff, who stay unnamed.
+    """One action of `actor` towards `user`; actor 0 is the site or its staff, who stay unnamed.
 
     `stands` says that it was not undone. `shown` says that it counts in its group: it stands, and
     the actor is visible to the reader. `muted` was decided by the reader's preferences at creation.

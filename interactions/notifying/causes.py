@@ -31,9 +31,10 @@ from interactions.models import (
     NotificationCause,
     Subject,
     SubjectType,
+    Vote,
 )
 from interactions.notifying import kinds
-from interactions.notifying.cause_rows import Cause, fold_soon, sync, sync_each
+from interactions.notifying.cause_rows import FOLD_NOW_MAX, Cause, fold_soon, sync, sync_each
 from interactions.notifying.kinds import Kind
 from interactions.notifying.mentions import usernames
 from relations import queries as relations_queries
@@ -42,6 +43,8 @@ from socialsite.core.http.pagination import MAX_TS_MS
 
 # Groups or causes changed in one transaction when one fact affects many.
 STEP = 500
+# Voters notified in one transaction: those of them who are online are hinted at once.
+VOTERS = FOLD_NOW_MAX - 1
 
 # Progress: the last values of two columns and, within the groups after that, the last cause.
 Place = tuple[int, int, int]
@@ -192,6 +195,24 @@ def of_repost(repost_id: int, actor_id: int, post_id: int, author_id: int) -> No
     sync([cause], (lambda: _exists(repost_id)) if ref else wordless.exists)
 
 
+def of_poll(post_id: int, after: Place = START) -> None:
+    """Notify the author of a poll that ended, and those who voted, some in each step."""
+    post = feeds_queries.texts([post_id]).get(post_id)
+    if post is None or post.is_deleted:
+        return
+    votes = Vote.objects.filter(post_id=post_id, pk__gt=after[0]).order_by("pk")
+    found = list(votes.values_list("pk", "user_id")[:VOTERS])
+    causes = [
+        Cause(user_id, kinds.ENDED_POLL, post_id, post_id, post.author_id)
+        for _, user_id in found
+        if user_id != post.author_id
+    ]
+    if after == START:
+        causes.append(Cause(post.author_id, kinds.ENDED_OWN_POLL, post_id, post_id, actor_id=0))
+    sync(causes, lambda: _exists(post_id))
+    _publish_rest("poll", [post_id], (found[-1][0], 0, 0) if len(found) == VOTERS else None)
+
+
 def of_follow(follower_id: int, user_id: int) -> None:
     """Notify a person of a follower, or remove that."""
     follows = relations_queries.following_ids(follower_id).filter(to_user_id=user_id)
@@ -274,6 +295,7 @@ WORKS: dict[str, Callable[..., None]] = {
     "standing": of_standing,
     "retire": retire,
     "audience": of_audience,
+    "poll": of_poll,
 }
 
 

@@ -132,8 +132,10 @@ def _decide(
                 followed = set(
                     relations_queries.following_ids(reader.pk).filter(to_user_id__in=actors)
                 )
-            wanted = choice == DEFAULT or cause.actor_id in (followed or ())
-            cause.muted = not (wanted and choice != "nobody") and cause.actor_id != 0
+            # Actor 0 is nobody: the site itself.
+            wanted = choice == DEFAULT or cause.actor_id in {0, *(followed or ())}
+            is_official = BY_VALUE[cause.kind].official
+            cause.muted = not (wanted and choice != "nobody") and not is_official
         unseen = (cause.kind == REPLIED.value and cause.ref not in seen) or cause.pk in gone
         cause.shown = cause.stands and not (cause.muted or unseen) and cause.actor_id in shown
         cause.due = None

@@ -29,6 +29,9 @@ FOLLOWED = Kind(7, "followed", "user")
 REMOVED_POST = Kind(8, "moderation", "post", official=True)
 REMOVED_COMMENT = Kind(9, "moderation", "comment", official=True)
 REPOSTED = Kind(10, "reposted", "post")
+ENDED_POLL = Kind(11, "poll", "post")
+# Of one's own poll: names nobody.
+ENDED_OWN_POLL = Kind(12, "poll", "post")
 
 KINDS = (
     LIKED_POST,
@@ -39,6 +42,8 @@ KINDS = (
     MENTIONED_IN_POST,
     MENTIONED_IN_COMMENT,
     FOLLOWED,
+    ENDED_POLL,
+    ENDED_OWN_POLL,
     REMOVED_POST,
     REMOVED_COMMENT,
 )

@@ -20,9 +20,13 @@ SENTENCES = {
     ("mentioned", "post"): gettext_lazy("%(who)s mentioned you in a post"),
     ("mentioned", "comment"): gettext_lazy("%(who)s mentioned you in a comment"),
     ("followed", "user"): gettext_lazy("%(who)s followed you"),
+    ("poll", "post"): gettext_lazy("A poll of %(who)s in which you voted has ended"),
     ("moderation", "post"): gettext_lazy("The site's staff removed your post"),
     ("moderation", "comment"): gettext_lazy("The site's staff removed your comment"),
 }
+
+# Of what nobody did.
+WITHOUT_NAMES = {"poll": gettext_lazy("Your poll has ended")}
 
 # The choices for each kind.
 CHOICES = {
@@ -37,12 +41,15 @@ TITLES = {
     "reposted": gettext_lazy("Somebody reposts your post"),
     "mentioned": gettext_lazy("Somebody mentions you with @"),
     "followed": gettext_lazy("Somebody follows you"),
+    "poll": gettext_lazy("A poll of yours, or one in which you voted, ends"),
 }
 
 
 def sentence(item: Item) -> Markup:
     """Return the sentence of a notification, its actors in bold."""
     text = str(SENTENCES[item["kind"], item["subject"]["type"]])
+    if not item["actors"]:
+        text = str(WITHOUT_NAMES.get(item["kind"], text))
     return Markup(escape(text)) % {"who": _names(item["actors"], item["actor_count"])}  # noqa: S704
 
 

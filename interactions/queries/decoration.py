@@ -1,15 +1,26 @@
 """Counts of posts and the reader's actions on them, for post cards."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Exists, IntegerField, OuterRef, QuerySet, Sum, Value
+from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Sum, Value
 from django.db.models.functions import Cast
 
 from feeds import queries as feeds_queries
+from feeds.polls import definition
 from interactions import cache
 from interactions.cache import Mine
-from interactions.models import Bookmark, CountChange, Counted, Like, Subject, SubjectType
+from interactions.models import (
+    Bookmark,
+    CountChange,
+    Counted,
+    Like,
+    Subject,
+    SubjectType,
+    Tally,
+    Vote,
+)
 from socialsite.core.cache.reads import Values, run
 from socialsite.core.db.compiled import PADDING, UnionRead, compiled
 from socialsite.core.redis import Batch
@@ -85,28 +96,35 @@ class Decoration(Values[bytes]):
         packed = self.known
         mine = dict.fromkeys(ids, 0) if self._me is None else self._mine.known
         for ident, card in zip(ids, every, strict=True):
-            likes, comments, reposts, bookmarks = packed[ident].split()
+            likes, comments, reposts, bookmarks, *votes = packed[ident].split()
             card["like_count"], card["comment_count"] = int(likes), int(comments)
             card["repost_count"], card["bookmark_count"] = int(reposts), int(bookmarks)
             bits = mine[ident]
             card["liked"] = bits & _LIKED != 0
             card["bookmarked"] = bits & _BOOKMARKED != 0
             card["reposted"] = bits & _REPOSTED != 0
+            if (poll := card.get("poll")) is not None:
+                people, *counts = map(int, votes) if votes else Tally.of(0, 0)
+                voted = [n for n in range(len(Tally.OPTIONS)) if bits >> cache.VOTE_SHIFT + n & 1]
+                definition.fill(poll, people, counts, voted, mine=card["mine"])
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Read counts in their cached form, and the reader's actions where these are unknown."""
         mine, union = dict.fromkeys(idents, 0), UnionRead()
         is_known = self._me is None or self._mine.known.keys() >= mine.keys()
         if is_known:
-            rows = union.add(_counts, idents)
+            rows, own = union.add(_counts, idents), []
         else:
             rows = union.add(_counts_and_mine, idents, self._me)
+            own = union.add(_votes_of, idents, self._me)
         changes = union.add(_changes, idents)
+        tallies, waiting = union.add(_tallies, idents), union.add(_waiting, idents)
         union.run()
+        votes = _sums(tallies, waiting)
         # A post without a subject has no counts yet.
         found = dict.fromkeys(idents, b"0 0 0 0")
         pending = {(ident, counted): by for ident, counted, by, *_ in changes}
-        for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, _ in rows:
+        for ident, likes, comments, reposts, bookmarks, liked, bookmarked, reposted, *_ in rows:
             if pending:
                 likes += pending.get((ident, _LIKE), 0)
                 reposts += pending.get((ident, _REPOST), 0)
@@ -114,7 +132,11 @@ class Decoration(Values[bytes]):
             found[ident] = b"%d %d %d %d" % (likes, comments, reposts, bookmarks)
             if not is_known:
                 mine[ident] = _LIKED * liked | _BOOKMARKED * bookmarked | _REPOSTED * reposted
+        for ident, counts in votes.items():
+            found[ident] = b" ".join([found[ident], *(b"%d" % number for number in counts)])
         if not is_known:
+            for ident, choices, *_ in own:
+                mine[ident] |= choices << cache.VOTE_SHIFT
             self._mine.add_found(mine)
         return found
 
@@ -128,15 +150,27 @@ _LIKE, _BOOKMARK, _REPOST = Counted.LIKE.value, Counted.BOOKMARK.value, Counted.
 
 
 def _newest(user_id: int, limit: int) -> cache.Rows:
-    kinds = (_newest_likes, _newest_bookmarks, _newest_reposts)
+    kinds = (_newest_likes, _newest_bookmarks, _newest_reposts, _newest_votes)
     union = UnionRead()
-    likes, bookmarks, reposts = (union.add(kind, user_id, limit=limit) for kind in kinds)
+    likes, bookmarks, reposts, votes = (union.add(kind, user_id, limit=limit) for kind in kinds)
     union.run()
     return cache.Rows(
         [(post, like) for post, like, _ in sorted(likes, reverse=True)],
         sorted((post for post, *_ in bookmarks), reverse=True),
         sorted((post for post, *_ in reposts), reverse=True),
+        [(post, choices) for post, choices, _ in sorted(votes, reverse=True)],
     )
+
+
+def _sums(
+    tallies: Iterable[Sequence[int]], waiting: Iterable[Sequence[int]]
+) -> dict[int, list[int]]:
+    """Return the counts of each poll with votes: its tally and the votes that wait for a fold."""
+    sums: dict[int, list[int]] = defaultdict(lambda: Tally.of(0, 0))
+    added = [(ident, Tally.of(choices, number)) for ident, choices, number, *_ in waiting]
+    for ident, counts in [(row[0], row[1:-1]) for row in tallies] + added:
+        sums[ident] = [one + other for one, other in zip(sums[ident], counts, strict=True)]
+    return sums
 
 
 @compiled
@@ -155,6 +189,13 @@ def _newest_bookmarks(user_id: int, *, number: int, limit: int) -> "QuerySet[Boo
 def _newest_reposts(user_id: int, *, number: int, limit: int) -> "QuerySet[Any, Any]":
     rows = feeds_queries.reposts_without_words(user_id).order_by("-ref_post_id")
     return rows.values_list("ref_post_id", Value(0), Value(number))[:limit]
+
+
+@compiled
+def _newest_votes(user_id: int, *, number: int, limit: int) -> "QuerySet[Vote, Any]":
+    rows = Vote.objects.filter(user_id=user_id).order_by("-post_id")
+    choices = Cast("choices", IntegerField())
+    return rows.values_list("post_id", choices, Value(number))[:limit]
 
 
 @compiled
@@ -190,7 +231,8 @@ def _counted(
     names = ("like_count", "comment_count", "repost_count", "bookmark_count")
     # MariaDB returns a DECIMAL if a union mixes signed and unsigned columns.
     counts = [Cast(name, IntegerField()) for name in names]
-    return subjects.values_list("subj_id", *counts, liked, bookmarked, reposted, Value(number))
+    own = (liked, bookmarked, reposted)
+    return subjects.values_list("subj_id", *counts, *own, PADDING, PADDING, Value(number))
 
 
 @compiled
@@ -200,7 +242,29 @@ def _changes(ids: Collection[int], *, number: int) -> "QuerySet[CountChange, Any
     # MariaDB's SUM returns a DECIMAL.
     by = changes.values("subj_id", "counted").annotate(by=Cast(Sum("by"), IntegerField()))
     counted = Cast("counted", IntegerField())
-    return by.values_list("subj_id", counted, "by", *[PADDING] * 5, Value(number))
+    return by.values_list("subj_id", counted, "by", *[PADDING] * 7, Value(number))
+
+
+@compiled
+def _tallies(ids: Collection[int], *, number: int) -> "QuerySet[Tally, Any]":
+    counts = [Cast(name, IntegerField()) for name in Tally.COUNTS]
+    return Tally.objects.filter(pk__in=ids).values_list("pk", *counts, Value(number))
+
+
+@compiled
+def _waiting(ids: Collection[int], *, number: int) -> "QuerySet[Vote, Any]":
+    """Select votes that are not folded into the tallies yet, by their choices."""
+    votes = Vote.objects.filter(waiting__in=ids).order_by().values("waiting", "choices")
+    counted = votes.annotate(votes=Count("pk"))
+    choices = Cast("choices", IntegerField())
+    return counted.values_list("waiting", choices, "votes", *[PADDING] * 7, Value(number))
+
+
+@compiled
+def _votes_of(ids: Collection[int], user_id: int, *, number: int) -> "QuerySet[Vote, Any]":
+    rows = Vote.objects.filter(post_id__in=ids, user_id=user_id)
+    choices = Cast("choices", IntegerField())
+    return rows.values_list("post_id", choices, *[PADDING] * 8, Value(number))
 
 
 def decorate(viewer: "Viewer", cards: "list[Card]") -> "list[Card]":

@@ -152,7 +152,7 @@ def _shown(user_id: int, rows: Sequence[Notification]) -> dict[int, Item]:
     found = {}
     for row in rows:
         kind = BY_VALUE[row.kind]
-        places = [(actor, at) for actor, at in row.newest if actor in people or kind.official]
+        places = [(actor, at) for actor, at in row.newest if actor in people or not actor]
         subject = subjects.of(row)
         if subject is None or not places:
             continue
@@ -161,7 +161,7 @@ def _shown(user_id: int, rows: Sequence[Notification]) -> dict[int, Item]:
             id=str(row.pk),
             kind=kind.name,
             actors=[_face(people[actor]) for actor, _ in places[:ACTORS_SHOWN] if actor],
-            actor_count=0 if kind.official else row.actor_count - gone,
+            actor_count=row.actor_count - gone if any(actor for actor, _ in places) else 0,
             subject={"type": kind.subject, "id": str(row.subject_id), "preview": subject},
             created_at=iso(places[0][1]),
             read=places[0][1] <= row.read_position,

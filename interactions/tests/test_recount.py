@@ -15,6 +15,7 @@ from django.db.models import F
 
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
+from feeds.tests.test_polls import given
 from interactions import actions, tasks
 from interactions.actions import recount
 from interactions.models import (
@@ -25,6 +26,7 @@ from interactions.models import (
     ReportedKind,
     Subject,
     SubjectType,
+    Tally,
 )
 from interactions.tests.helpers import drift
 from relations.tests.helpers import at_once
@@ -45,13 +47,14 @@ def people(make_user):
 def post(people, make_post) -> int:
     """A post with some of everything, whose events were not handled yet."""
     author, one, two, three = people
-    ident = make_post(author).pk
+    ident = make_post(author, poll=given("Tea", "Coffee")).pk
     actions.like(author, POST, make_post(author).pk)
     root = actions.comment(one, ident, "root").pk
     reply = actions.comment(two, ident, "reply", root).pk
     actions.comment(one, ident, "answer", reply)
     for person in people:
         actions.like(person, POST, ident)
+        actions.vote(person, ident, [0])
         actions.like(person, COMMENT, root)
         actions.like(person, COMMENT, reply)
     for person in (one, two, three):
@@ -60,6 +63,7 @@ def post(people, make_post) -> int:
         actions.report(person, ReportedKind.POST, ident, "spam")
     actions.unlike(two, POST, ident)
     actions.unbookmark(two, ident)
+    actions.fold_votes(ident)
     return ident
 
 
@@ -72,13 +76,16 @@ PLACES: dict[str, tuple[Any, dict[str, Any], str, int]] = {
     "comment_likes": (Comment, {"root": None}, "like_count", 4),
     "replies": (Comment, {"root": None}, "reply_count", 2),
     "reports": (Case, {}, "open_count", 3),
+    "votes": (Tally, {}, "people", 4),
 }
 
 
 def spoiled(name: str, post: int) -> tuple[Any, str]:
     """Return the row with a counter of the post, and the column."""
     model, which, column, _true = PLACES[name]
-    ident = {Subject: "subj_id", Comment: "subject__subj_id", Case: "subject_id"}[model]
+    ident = {Subject: "subj_id", Comment: "subject__subj_id", Case: "subject_id", Tally: "post_id"}[
+        model
+    ]
     return model.objects.filter(**which, **{ident: post}), column
 
 
@@ -100,7 +107,7 @@ def test_counts_that_are_right_are_left_alone_folded_or_not(post) -> None:
     assert CountChange.objects.exists()
     rows = [list(model.objects.values()) for model in (Subject, Comment, Case, CountChange)]
     found = recount.run(fix=True)
-    assert (found.rows, found.wrong, dict(found.drift)) == (6, 0, {})
+    assert (found.rows, found.wrong, dict(found.drift)) == (7, 0, {})
     assert [list(m.objects.values()) for m in (Subject, Comment, Case, CountChange)] == rows
 
 

@@ -99,6 +99,7 @@ LABELS = {
     gettext_noop("payload"),
     gettext_noop("pins"),
     gettext_noop("place"),
+    gettext_noop("poll"),
     gettext_noop("position"),
     gettext_noop("post"),
     gettext_noop("post id"),

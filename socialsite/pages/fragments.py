@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from feeds.home import originals
 from socialsite.core.http import form_keys
-from socialsite.pages.times import since, timesince_short
+from socialsite.pages.times import since, timesince_short, until
 
 _FACE = ("username", "nickname", "avatar")
 # The caches are bounded by bytes: people's texts can be large.
@@ -82,6 +82,7 @@ def cards_in_place(
             "full": full and not shown.reposters and not shown.is_own,
             "when": since(post["created_at"], now, language),
             "edited": since(post["edited_at"], now, language) if post["edited_at"] else "",
+            "ends": until(post["poll"]["ends_at"], now, language) if post["poll"] else "",
             "quoted": since(quoted["created_at"], now, language) if quoted else "",
             "by": [
                 (one["nickname"] or one["username"], one["username"]) for one in shown.reposters

@@ -30,6 +30,7 @@ from markupsafe import Markup, escape
 
 from accounts.models import User
 from feeds.models import PostContent, Visibility
+from feeds.polls import definition
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
@@ -52,7 +53,7 @@ from socialsite.pages.fragments import (
 )
 from socialsite.pages.profile_texts import initial, link_text, month_of
 from socialsite.pages.reading import chosen
-from socialsite.pages.times import KEPT, timesince_short, translated
+from socialsite.pages.times import KEPT, timesince_short, translated, until_short
 
 AVATAR_HUES = 8
 # Texts can be large, so their cache is bounded by bytes.
@@ -71,11 +72,23 @@ MAXIMA = {
     "pronouns": User.PRONOUNS_MAX,
     "title": PostContent.TITLE_MAX,
     "note": PostContent.NOTE_MAX,
+    "option": definition.OPTION_MAX,
+    "options": definition.OPTIONS_MAX,
     "text": PostContent.TEXT_MAX,
     "images": PostContent.IMAGES_MAX,
     "alt": Media.ALT_MAX,
     "comment": CommentContent.TEXT_MAX,
     "report": Report.WORDS_MAX,
+}
+
+
+# The ends of a poll that the form offers, by their seconds.
+POLL_ENDS = {
+    3600: gettext_noop("1 hour"),
+    6 * 3600: gettext_noop("6 hours"),
+    86400: gettext_noop("1 day"),
+    3 * 86400: gettext_noop("3 days"),
+    7 * 86400: gettext_noop("7 days"),
 }
 
 
@@ -167,6 +180,16 @@ def posts_of_week(number: int) -> str:
     return ngettext("%(n)s post this week", "%(n)s posts this week", number) % {"n": number}
 
 
+def voters(number: int) -> str:
+    """Return how many people voted in a poll."""
+    return ngettext("%(n)s person voted", "%(n)s people voted", number) % {"n": number}
+
+
+def votes(number: int) -> str:
+    """Return the number of votes of an option."""
+    return ngettext("%(n)s vote", "%(n)s votes", number) % {"n": number}
+
+
 _ACTS = {
     "like": gettext_noop("Like"),
     "comments": gettext_noop("Comments"),
@@ -254,6 +277,9 @@ def environment(**options: Any) -> Environment:
         avatar_hue=avatar_hue,
         video_host=video_links.host_of,
         timesince_short=timesince_short,
+        until_short=until_short,
+        voters_text=voters,
+        votes_text=votes,
         month_of=month_of,
         link_text=link_text,
         initial=initial,
@@ -261,6 +287,7 @@ def environment(**options: Any) -> Environment:
         LANGUAGES=settings.LANGUAGES,
         Visibility=Visibility,
         maxima=MAXIMA,
+        poll_ends=POLL_ENDS,
     )
     return env
 

@@ -16,6 +16,11 @@ _SPANS = (
     (gettext_noop("%(n)s h"), HOUR, DAY),
     (gettext_noop("%(n)s d"), DAY, 7 * DAY),
 )
+_ENDS = (
+    (gettext_noop("ends in %(n)s min"), MINUTE, 2 * HOUR),
+    (gettext_noop("ends in %(n)s h"), HOUR, 2 * DAY),
+    (gettext_noop("ends in %(n)s d"), DAY, 0),
+)
 
 
 @functools.lru_cache(KEPT)
@@ -26,6 +31,20 @@ def translated(_language: str | None, text: str) -> str:
 def timesince_short(moment: str) -> str:
     """Return how long ago an ISO time is, in a few characters; a date after a week."""
     return since(moment, datetime.now(UTC), get_language())
+
+
+def until_short(moment: str) -> str:
+    """Return how long it is until the end of a poll, as a short sentence."""
+    return until(moment, datetime.now(UTC), get_language())
+
+
+def until(moment: str, now: datetime, language: str | None) -> str:
+    seconds = max(0, int((datetime.fromisoformat(moment) - now).total_seconds()))
+    # The next smaller unit up to twice of a unit: "ends in 1 h" would be too little for 119 min.
+    for words, unit, limit in _ENDS:
+        if seconds < limit:
+            return translated(language, words) % {"n": max(1, seconds // unit)}
+    return translated(language, _ENDS[-1][0]) % {"n": seconds // DAY}
 
 
 def since(moment: str, now: datetime, language: str | None) -> str:

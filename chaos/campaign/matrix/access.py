@@ -30,6 +30,7 @@ from socialsite.tests.blocks.block_matrix import (
     Of,
     Public,
     Shows,
+    filled,
 )
 
 PART = "matrix"
@@ -92,7 +93,7 @@ class Matrix:
     def request(self, viewer: str, call: Call, is_api: bool, nothing: bool = False) -> Request:
         """Return the request of a call."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", viewer, nothing)
-        data = {k: self.world.filled(v, viewer, nothing) for k, v in call.data.items()}
+        data = filled(call.data, lambda text: self.world.filled(text, viewer, nothing))
         path, _, query = path.partition("?")
         asked = tuple(tuple(part.split("=", 1)) for part in query.split("&") if part)
         body: Json | Form | None = None

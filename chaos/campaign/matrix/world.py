@@ -156,12 +156,14 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, str] = {}
-            kinds = ("post", "former", "private", "comment", "spoken", "reply", "draft")
+            kinds = ("post", "former", "private", "comment", "spoken", "reply", "draft", "option")
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             if person is self.hidden:
                 self._picture("public", (200, 30, 30))
                 self._picture("private", (30, 30, 200))
-            ids["post"] = self._post(person, texts["former"], **self._with("public", person))
+            poll = {"options": [texts["option"], "no"], "lasts": 86400}
+            with_poll = {**self._with("public", person), "poll": poll}
+            ids["post"] = self._post(person, texts["former"], **with_poll)
             ids["comment"] = self._comment(person, third, texts["spoken"])
             self._edit("post", person, ids["post"], f"{texts['post']} #matter")
             self._edit("comment", person, ids["comment"], texts["comment"])
@@ -187,7 +189,8 @@ class World:
                 self._do(viewer, "PUT", f"posts/{quote}/bookmark")
                 self._do(viewer, "PUT", f"posts/{ids['post']}/like")
                 self._comment(viewer, ids["post"], "me too")
-            more = self._with("private", person)
+            more = {**self._with("private", person), "poll": poll}
+            self._do(person, "PUT", f"posts/{ids['post']}/vote", {"choices": [0]})
             private = f"#{texts['private']} #matter"
             ids["private"] = self._post(person, private, visibility="followers", **more)
             self._report(person, ids)

@@ -12,7 +12,7 @@ from interactions.actions import recount
 class Command(BaseCommand):
     """Runs while the site runs; exits with 1 if a count was wrong and was not fixed."""
 
-    help = "Compare likes, comments, reposts, bookmarks, replies and open reports with their rows."
+    help = "Compare likes, comments, reposts, bookmarks, votes, replies, reports with their rows."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Add the options: only check, or fix."""

@@ -121,7 +121,7 @@ def test_a_removal_by_staff_is_shown_with_the_reason_and_without_a_link(
 
 def test_choices_are_shown_and_saved(me: Any, browser: Client) -> None:
     path = "/settings/notifications"
-    assert page(browser, path).count("selected") == 6
+    assert page(browser, path).count("selected") == 7
     assert browser.post(path, {"liked": "nobody", "x": "y"}).status_code == 303
     html = page(browser, path)
     assert "Saved." in html

@@ -250,3 +250,16 @@ class QuotaExceeded(AppError):
 
     code, name, status = 36, "QUOTA_EXCEEDED", 409
     message = _("You have too many of these.")
+
+
+class PollClosed(AppError):
+    """The end of the poll is past."""
+
+    code, name, status, message = 37, "POLL_CLOSED", 403, _("This poll is closed.")
+
+
+class AlreadyVoted(AppError):
+    """The person voted with other choices: a vote cannot be changed."""
+
+    code, name, status = 38, "ALREADY_VOTED", 409
+    message = _("You have voted in this poll already.")

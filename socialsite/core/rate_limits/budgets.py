@@ -223,7 +223,7 @@ COMMENT = Budget(*("comment", 60, 720, Per.PERSON, Store.REDIS), "Comments and r
 # Actions that can be done and undone without end cost the same both ways (T27).
 MARK = Budget(
     *("mark", 300, 10_800, Per.PERSON, Store.REDIS),
-    "Likes, bookmarks, pins, comment settings and undone reposts.",
+    "Likes, votes, bookmarks, pins, comment settings and undone reposts.",
 )
 # People have to read the reports.
 REPORT = Budget(*("report", 20, 20, Per.PERSON, Store.REDIS), "Reports.")

@@ -22,7 +22,8 @@ with calls that change something. Addresses in NOBODY, with the reason, show nob
 ADMIN says what staff find; nobody else finds anything there.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +108,12 @@ class Listed:
 
 def both(path: str, **more: Any) -> list[Call]:
     return [Of("put", path, **more), Of("delete", path, **more)]
+
+
+def filled(data: Mapping[str, str], fill: Callable[[str], str]) -> dict[str, Any]:
+    """Return the data of a call with the World's values; a text like "[0]" is a list."""
+    texts = {fill(name): fill(text) for name, text in data.items()}
+    return {k: json.loads(text) if text.startswith("[") else text for k, text in texts.items()}
 
 
 V1 = "api/v1/"
@@ -203,7 +210,7 @@ MATRIX: dict[str, list[Call]] = {
         Shows("get", "users/{me}/likes?size=20", sees=("post", "nickname")),
     ],
     "posts/<str:post_id>": [
-        Of("get", "posts/{post_id}", sees=("post", *NAMES), by=ALL),
+        Of("get", "posts/{post_id}", sees=("post", "option", *NAMES), by=ALL),
         Of("get", "posts/{private_id}", sees=("private", *NAMES), private=True),
         Of("patch", "posts/{post_id}", {"version": "2", "title": "t"}, by=OWNER),
         Of("patch", "posts/{private_id}", {"version": "1", "title": "t"}, by=OWNER),
@@ -254,6 +261,10 @@ MATRIX: dict[str, list[Call]] = {
         *both("posts/{private_id}/like", private=True),
         Of("put", "posts/{post_id}/like"),
         Free("delete", "posts/{post_id}/like", sees=('"like_count":0',), by=APART),
+    ],
+    "posts/<str:post_id>/vote": [
+        Of("put", "posts/{post_id}/vote", {"choices": "[0]"}),
+        Of("put", "posts/{private_id}/vote", {"choices": "[0]"}, private=True),
     ],
     "posts/<str:post_id>/bookmark": [
         *both("posts/{private_id}/bookmark", private=True),
@@ -433,6 +444,11 @@ PAGES: dict[str, list[Call]] = {
         Of("post", "posts/{private_id}/like", {"liked": "0"}, private=True),
         Free("post", "posts/{post_id}/like", {"liked": "0"}, by=APART),
     ],
+    "posts/<str:post_id>/vote": [
+        Of("post", "posts/{post_id}/vote", {"poll-{post_id}": "0"}),
+        Of("post", "posts/{private_id}/vote", {"poll-{private_id}": "0"}, private=True),
+        Of("post", "posts/{post_id}/vote", {"poll-{post_id}": "0"}, htmx=True),
+    ],
     "posts/<str:post_id>/bookmark": [
         Of("post", "posts/{post_id}/bookmark", {"bookmarked": "1"}),
         Of("post", "posts/{private_id}/bookmark", {"bookmarked": "0"}, private=True),
@@ -513,6 +529,8 @@ ADMIN: dict[str, Listed] = {
     "interactions/case": Listed("{private_id}", ("username",), ("private", "secret")),
     "interactions/subject": Listed("{post_id}", ("post_id",), ("post_id",)),
     "interactions/like": Listed("{username}", ("username",), ("username",)),
+    "interactions/vote": Listed("{username}", ("username",), ("username",)),
+    "interactions/tally": Listed("{post_id}", ("post_id",), ("post_id",)),
     "interactions/comment": Listed("{username}", ("username", "comment"), ("username",)),
     "interactions/notification": Listed("{third_post}", ("{third_name}",), ("{third_name}",)),
     "interactions/notificationcause": Listed("{username}", ("hidden",), ("username",)),

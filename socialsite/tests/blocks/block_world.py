@@ -8,6 +8,7 @@ from accounts.models import Role, User
 from feeds import actions as feeds_actions
 from feeds.drafts import actions as drafts
 from feeds.models import RecommendedAuthor
+from feeds.polls.definition import Given
 from feeds.tags import actions as tag_actions
 from feeds.tags import ranking
 from interactions import actions as interactions_actions
@@ -75,15 +76,18 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, int] = {}
-            kinds = ("post", "former", "private", "comment", "spoken", "reply")
+            kinds = ("post", "former", "private", "comment", "spoken", "reply", "option")
             texts = {kind: f"{mark}{kind}" for kind in kinds}
-            ids["post"] = feeds_actions.publish(person, content=texts["former"]).pk
+            poll = Given(options=[texts["option"], "no"], multiple=False, ends_at=None, lasts=86400)
+            ids["post"] = feeds_actions.publish(person, content=texts["former"], poll=poll).pk
             feeds_actions.edit(person, ids["post"], 1, content=f"{texts['post']} #matter")
             ids["comment"] = interactions_actions.comment(person, third, texts["spoken"]).pk
             interactions_actions.edit_comment(person, ids["comment"], texts["comment"], 1)
             ids["reply"] = interactions_actions.comment(person, third, texts["reply"], answered).pk
             ids["repost"] = feeds_actions.repost(person, third)[0].pk
             quote = feeds_actions.repost(self.third, ids["post"], "look at this")[0].pk
+            interactions_actions.vote(person, ids["post"], [0])
+            interactions_actions.fold_votes(ids["post"])
             interactions_actions.like(person, SubjectType.POST, third)
             interactions_actions.like(person, SubjectType.COMMENT, answered)
             interactions_actions.like(self.third, SubjectType.POST, ids["post"])
@@ -100,7 +104,7 @@ class World:
                 interactions_actions.like(reader, SubjectType.POST, ids["post"])
                 interactions_actions.comment(reader, ids["post"], "me too")
             ids["private"] = feeds_actions.publish(
-                person, content=f"#{texts['private']} #matter", visibility="followers"
+                person, content=f"#{texts['private']} #matter", visibility="followers", poll=poll
             ).pk
             texts["draft"] = f"{mark}draft"
             ids["draft"] = drafts.create(person, {"content": texts["draft"]}).pk

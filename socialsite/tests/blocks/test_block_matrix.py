@@ -43,6 +43,7 @@ from socialsite.tests.blocks.block_matrix import (
     Of,
     Public,
     Shows,
+    filled,
 )
 from socialsite.tests.blocks.block_world import World
 
@@ -172,7 +173,7 @@ class Walk:
     def ask(self, reader: str, call: Call, is_api: bool, nothing: bool = False) -> tuple[int, str]:
         """Return the status and the text, including the headers."""
         path = self.world.filled(f"/{V1 if is_api else ''}{call.path}", reader, nothing)
-        data = {k: self.world.filled(v, reader, nothing) for k, v in call.data.items()}
+        data = filled(call.data, lambda text: self.world.filled(text, reader, nothing))
         options: dict[str, Any] = {"format": "json"} if is_api and call.method != "get" else {}
         if call.htmx:
             options["headers"] = {"HX-Request": "true"}

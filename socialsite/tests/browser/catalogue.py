@@ -68,6 +68,8 @@ VIEWS = (
     View("article", "/posts/{article}"),
     View("pictures", "/posts/{pictures}"),
     View("post-note", "/posts/{noted}"),
+    View("post-poll", "/posts/{asked}"),
+    View("post-poll-results", "/posts/{answered_poll}"),
     View("embed-code", "/posts/{post}/embed/code"),
     View("post-likes", "/posts/{post}/likes"),
     View("post-repost", "/posts/{post}/repost"),
@@ -220,6 +222,9 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     draft = me("POST", "drafts", content="For the harvest list: beans, chard, the last basil.")
     note = "About a funeral"
     noted = me("POST", "posts", content="It rained, and everybody stayed.", note=note)
+    asked = _poll(me, "Which drink?", "Tea", "Coffee", "Water from the well")
+    answered_poll = _poll(me, "Who comes?", "I do", "Perhaps", "Sorry, not this time")
+    me("PUT", f"posts/{answered_poll}/vote", choices=[1])
     tag = next(name for item in found for name in item["tags"])
     me("PUT", f"tags/{urllib.parse.quote(tag)}/follow")
     return {
@@ -234,8 +239,16 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
         "draft": draft["id"],
         "tag": tag,
         "noted": noted["id"],
+        "asked": asked,
+        "answered_poll": answered_poll,
         "me": username,
     }
+
+
+def _poll(me: Client, words: str, *options: str) -> str:
+    """Publish a poll and return its id."""
+    poll = {"options": options, "lasts": 86_400}
+    return str(me("POST", "posts", content=words, poll=poll)["id"])
 
 
 def _items(me: Client, path: str) -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""Tests of votes, their counts, and the end of polls."""
