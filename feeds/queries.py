@@ -20,6 +20,7 @@ from feeds.models import (
     RecommendedAuthor,
     Visibility,
 )
+from feeds.polls.definition import Definition
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
@@ -276,11 +277,17 @@ class PostText(NamedTuple):
     content: str
     is_deleted: bool
     ref_author_id: int | None
+    poll: Definition | None
+
+    @property
+    def options(self) -> str:
+        """The options of its poll, as one text."""
+        return " / ".join(self.poll["options"]) if self.poll else ""
 
     @property
     def preview(self) -> str:
         """What stands for the post in a list: its note, so that it stays folded, or its words."""
-        return self.note or self.title or self.content
+        return self.note or self.title or self.content or self.options
 
 
 def texts(post_ids: Collection[int]) -> dict[int, PostText]:
@@ -307,5 +314,5 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
     words = ("content_row__title", "content_row__note", "content_row__content")
-    columns = ("pk", "author_id", *words, "is_deleted", "ref_post__author_id")
+    columns = ("pk", "author_id", *words, "is_deleted", "ref_post__author_id", "content_row__poll")
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}

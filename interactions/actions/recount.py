@@ -205,8 +205,9 @@ def _compare_tallies(rows: "QuerySet[Tally]") -> dict[int, Off]:
     wrong = {}
     for post_id, counts in kept.items():
         pairs = zip(counts, true.get(post_id, Tally.of(0, 0)), strict=True)
-        if off := sum(abs(one - other) for one, other in pairs):
-            wrong[post_id] = {"votes": off}
+        differences = [one - other for one, other in pairs]
+        if off := sum(map(abs, differences)):
+            wrong[post_id] = {"votes": -off if sum(differences) < 0 else off}
     return wrong
 
 

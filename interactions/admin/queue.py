@@ -208,7 +208,11 @@ def words_of(case: Case) -> str:
     """Return the beginning of the reported text, whoever may see it."""
     if case.kind == ReportedKind.POST:
         post = feeds_queries.texts([case.subject_id]).get(case.subject_id)
-        return "" if post is None else f"{post.note} {post.title} {post.content}".strip()[:WORDS]
+        return (
+            ""
+            if post is None
+            else f"{post.note} {post.title} {post.content} {post.options}".strip()[:WORDS]
+        )
     if case.kind == ReportedKind.COMMENT:
         row = CommentContent.objects.filter(pk=case.subject_id).first()
         return "" if row is None else row.content[:WORDS]

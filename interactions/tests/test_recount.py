@@ -131,7 +131,7 @@ def test_each_wrong_counter_is_found_reported_and_repaired(post, name, caplog, m
         figures = scrape()
         line = f'socialsite_interaction_count_drift{{counter="{name}"}} {float(off)}'
         assert line in figures
-        assert command("--fix")[0].endswith(f"{'reports':14}off by 0\n")
+        assert command("--fix")[0].endswith(f"{'votes':14}off by 0\n")
     while relay.relay():
         pass
     assert drift() == []

@@ -72,7 +72,6 @@ MAXIMA = {
     "pronouns": User.PRONOUNS_MAX,
     "title": PostContent.TITLE_MAX,
     "note": PostContent.NOTE_MAX,
-    "option": definition.OPTION_MAX,
     "options": definition.OPTIONS_MAX,
     "text": PostContent.TEXT_MAX,
     "images": PostContent.IMAGES_MAX,

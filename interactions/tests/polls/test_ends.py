@@ -17,7 +17,7 @@ from feeds.models import OpenPoll, Post
 from feeds.polls import actions as polls
 from feeds.tests.test_polls import given
 from interactions import actions, queries
-from interactions.models import NotificationCause
+from interactions.models import NotificationCause, ReportedKind
 from interactions.notifying import causes, wording
 from interactions.tests.polls.test_votes import read
 from relations import actions as relations_actions
@@ -155,6 +155,18 @@ def test_the_poll_notification_of_the_api(
     (item,) = api_for(author).get("/api/v1/notifications?kind=poll").json()["items"]
     assert (item["kind"], item["actors"], item["actor_count"]) == ("poll", [], 0)
     assert item["subject"] == {"type": "post", "id": str(post.pk), "preview": "Which?"}
+
+
+def test_the_options_stand_for_a_poll_without_words(
+    author: User, drain: Make, make_user: Make
+) -> None:
+    wordless = feeds_actions.publish(author, poll=given("Tea", "Coffee"))
+    end(wordless)
+    drain()
+    (item,) = queries.notifications(author, None, 20, "poll").items
+    assert item["subject"]["preview"] == "Tea / Coffee"
+    found = queries.reported(make_user(), ReportedKind.POST, wordless.pk)
+    assert "Tea / Coffee" in str(found)
 
 
 CRASH = "import django; django.setup(); from feeds.polls import actions; actions.end_due()"

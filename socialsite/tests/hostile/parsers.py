@@ -54,8 +54,9 @@ from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
+from feeds.polls import definition
 from feeds.tags import queries as tag_queries
-from feeds.views import drafts, sharing
+from feeds.views import composer, drafts, sharing
 from interactions.actions import comments
 from interactions.notifying import mentions
 from relations.api import views as relations
@@ -214,6 +215,18 @@ def publish_time(value: str) -> None:
     drafts._publish_time(sent)
 
 
+def option(value: str) -> None:
+    """Read an option of a poll, as the form sends it."""
+    given = definition.Given(options=[value, "no"], multiple=False, ends_at=None, lasts=3600)
+    definition.flaws(definition.tidy(given), 0, whole=True)
+
+
+def poll_end(value: str) -> None:
+    """Read the end of a poll, as the form sends it."""
+    sent: Any = SimpleNamespace(POST={"option-0": "yes", "poll_end": value})
+    composer._poll(sent)
+
+
 def embedded_address(value: str) -> None:
     asked: Any = SimpleNamespace(GET={"url": value}, get_host=lambda: "localhost")
     sharing._post_id(asked)
@@ -244,6 +257,8 @@ PARSERS = [
     Parser("tags of a text", ARTICLE, spans.tag_names),
     Parser("a tag", HEAD, tag_queries.named),
     Parser("an address to embed", HEAD, embedded_address),
+    Parser("an option of a poll", FORM, option),
+    Parser("the end of a poll", FORM, poll_end),
     Parser("links of a text", ARTICLE, links_shown),
     Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
     Parser("who a text names", ARTICLE, mentions.usernames),
@@ -401,6 +416,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
     ),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
+    "feeds/polls/definition.py": ("an option of a poll", "the end of a poll"),
     "feeds/views/drafts.py": ("a time to publish",),
     "feeds/views/feed_files.py": OURS,
     "feeds/views/sharing.py": ("an address to embed",),
