@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.views import drafts, embed, feed_files, menu, pages, sharing, tags, welcome
+from feeds.views import drafts, embed, feed_files, menu, pages, sharing, tags, welcome, writing
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -26,6 +26,8 @@ urlpatterns = [
     path("sitemap.xml", sharing.sitemap, name="sitemap"),
     path("robots.txt", sharing.robots),
     path("tags/<str:name>/follow", tags.tag_follow, name="tag_follow"),
+    path("completions", writing.completions, name="completions"),
+    path("emoji", writing.emoji, name="emoji"),
     path("welcome", welcome.welcome, name="welcome"),
     path("welcome/skip", welcome.skip, name="skip_welcome"),
     path("drafts", drafts.drafts, name="drafts"),

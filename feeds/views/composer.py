@@ -10,7 +10,8 @@ from accounts.tokens.requests import PageRequest
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Kind, PostContent, Visibility
 from feeds.polls.definition import OPTIONS_MAX, Given
-from socialsite.core.http import api, errors
+from interactions import queries as interactions_queries
+from socialsite.core.http import api, errors, told
 from socialsite.core.http.json import iso
 from socialsite.core.media import pictures
 from socialsite.core.models import Media
@@ -20,6 +21,8 @@ from socialsite.core.text import clean
 # Of the time that a poll lasts.
 SECONDS_DIGITS = 9
 FIELDS = ("kind", "title", "note", "content", "video_url", "visibility")
+# Where the form says what is wrong, besides above it.
+SHOWN_AT = (*FIELDS, "images", "poll", "publish_at", told.ERROR)
 # These show the composer again.
 ERRORS = (
     errors.InvalidInput,
@@ -120,14 +123,21 @@ def chosen_files(request: PageRequest) -> list[Any]:
     return [file for file in request.FILES.getlist("images") if file.size]
 
 
+def say_who_does_not_see(request: PageRequest, author: User, before: str = "") -> None:
+    """Raise InvalidInput, once, if the text names somebody who may not see it; `before` did not."""
+    content = request.POST.get("content", "")
+    is_public = request.POST.get("visibility", "") in ("", Visibility.PUBLIC)
+    named = interactions_queries.unseen_in_post(author, content, is_public=is_public, before=before)
+    told.check(request, named)
+
+
 def form_errors(error: errors.AppError) -> dict[str, Any]:
     """Return what is wrong by the field of the form that shows it."""
     general = (errors.RateLimited, errors.QuotaExceeded)
     at = "__all__" if isinstance(error, general) else "images"
     wrong = error.fields or {at: [error.detail]}
     return {
-        (field if field in (*FIELDS, "images", "poll", "publish_at") else "__all__"): messages
-        for field, messages in wrong.items()
+        (field if field in SHOWN_AT else "__all__"): messages for field, messages in wrong.items()
     }
 
 

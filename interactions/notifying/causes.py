@@ -11,7 +11,7 @@
 - People are not notified about their own actions. The fold applies blocks, bans and preferences.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,7 +36,7 @@ from interactions.models import (
 from interactions.notifying import kinds
 from interactions.notifying.cause_rows import FOLD_NOW_MAX, Cause, fold_soon, sync, sync_each
 from interactions.notifying.kinds import Kind
-from interactions.notifying.mentions import usernames
+from interactions.notifying.mentions import readers, usernames
 from relations import queries as relations_queries
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
@@ -90,7 +90,7 @@ def of_comment(comment_id: int, former: Collection[int] = ()) -> None:
         first = Cause(to.author_id, kinds.REPLIED, to.pk, post_id, author, comment_id)
     found = [first]
     named = _named(comment.content_row.content) - {first.user_id}
-    seen = named if comment.deleted else _readers(named, post_id)
+    seen = named if comment.deleted else readers(named, post_id)
     for user_id in seen.union(former) - {first.user_id}:
         kind = kinds.MENTIONED_IN_COMMENT
         found.append(Cause(user_id, kind, comment_id, post_id, author))
@@ -126,7 +126,7 @@ def of_post(post_id: int) -> None:
     if post is None:
         return
     named = _named_in(post)
-    _sync_named(post_id, post.author_id, named if post.is_deleted else _readers(named, post_id))
+    _sync_named(post_id, post.author_id, named if post.is_deleted else readers(named, post_id))
     if post.is_deleted:
         retire(post_id)
         _notify_of_removal(accounts_actions.Act.DELETE_POST, kinds.REMOVED_POST, post_id, post_id)
@@ -141,7 +141,7 @@ def of_edit(post_id: int, version: int) -> None:
     if post is None or post.is_deleted:
         return
     former = _named(feeds_queries.former_words(post_id, version - 1))
-    _sync_named(post_id, post.author_id, _readers(_named_in(post), post_id), former)
+    _sync_named(post_id, post.author_id, readers(_named_in(post), post_id), former)
 
 
 def _sync_named(
@@ -353,8 +353,3 @@ def _named_in(post: feeds_queries.PostText) -> set[int]:
 
 def _named(text: str) -> set[int]:
     return set(accounts_queries.ids_by_name(usernames(text)).values())
-
-
-def _readers(user_ids: Iterable[int], post_id: int) -> set[int]:
-    """Return those of a few people who may see a post."""
-    return {user_id for user_id in user_ids if feeds_queries.visible_texts(user_id, [post_id])}

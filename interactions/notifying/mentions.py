@@ -1,5 +1,8 @@
 """People named in a text as `@username`, for notifications."""
 
+from collections.abc import Iterable
+
+from feeds import queries as feeds_queries
 from socialsite.core.rate_limits import budgets
 from socialsite.core.text.spans import Kind, spans
 
@@ -20,3 +23,8 @@ def usernames(text: str) -> list[str]:
             if rate is not None and len(found) == rate.capacity:
                 break
     return list(found)
+
+
+def readers(user_ids: Iterable[int], post_id: int) -> set[int]:
+    """Return those of a few people who may see a post."""
+    return {user_id for user_id in user_ids if feeds_queries.visible_texts(user_id, [post_id])}

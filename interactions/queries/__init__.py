@@ -21,6 +21,7 @@ from interactions.queries.comments import (
 from interactions.queries.counts import number_of
 from interactions.queries.decoration import Decoration, decorate
 from interactions.queries.likers import likers
+from interactions.queries.mentions import unseen_in_comment, unseen_in_post
 from interactions.queries.notifications import (
     Item,
     Unread,
@@ -60,6 +61,8 @@ __all__ = [
     "rising",
     "thread_of",
     "unread_count",
+    "unseen_in_comment",
+    "unseen_in_post",
     "visible_comment",
     "written",
 ]

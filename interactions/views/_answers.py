@@ -6,7 +6,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from accounts.tokens.requests import PageRequest
-from socialsite.core.http import api, errors, form_keys, return_addresses
+from socialsite.core.http import api, errors, form_keys, return_addresses, told
 
 UNPROCESSABLE = 422
 
@@ -24,6 +24,12 @@ def see(address: str) -> HttpResponse:
 def accepted(request: PageRequest, address: str) -> HttpResponse:
     """Redirect after a form in which the person wrote; the browser then drops its draft."""
     return form_keys.accepted(request, see(address))
+
+
+def wrong_in(error: errors.AppError) -> dict[str, Any]:
+    """Return what is wrong with a text, by the place in its form that says so."""
+    found = {at: (error.fields or {}).get(at) for at in ("content", told.ERROR)}
+    return {at: wrong for at, wrong in found.items() if wrong} or {"__all__": [error.detail]}
 
 
 def refused(

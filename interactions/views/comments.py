@@ -13,10 +13,10 @@ from accounts.tokens.requests import PageRequest, member
 from feeds import queries as feeds_queries
 from interactions import actions, queries
 from interactions.models import Comment
-from interactions.views._answers import accepted, back, refused, see
+from interactions.views._answers import accepted, back, refused, see, wrong_in
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core.http import api, errors, form_keys, idempotency, return_addresses
+from socialsite.core.http import api, errors, form_keys, idempotency, return_addresses, told
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -51,8 +51,9 @@ def _commented(request: PageRequest, user: User, post_id: int, parent_id: int | 
     made = idempotency.made_by(user.pk, key, queries.comment_is_there)
     if made is not None:
         return made
-    request_budgets.spend(request)
     content = request.POST.get("content", "")
+    told.check(request, queries.unseen_in_comment(user, content, post_id))
+    request_budgets.spend(request)
     return idempotency.once(
         user.pk,
         key,
@@ -68,10 +69,10 @@ def _refused(
     if request.htmx and isinstance(error, errors.RateLimited):
         raise error  # shown as a toast; the form stays as it is
     content = request.POST.get("content", "")
-    wrong = (error.fields or {}).get("content")
+    wrong = wrong_in(error)
     if parent_id is None:
         context = section(request, post_id, sort_of(request)) | {
-            "form_errors": {"content": wrong} if wrong else {"__all__": [error.detail]},
+            "form_errors": wrong,
             "values": {"content": content},
         }
         name = "interactions/comments/_comments.html" if request.htmx else "feeds/post.html"
@@ -79,7 +80,7 @@ def _refused(
     context = thread_context(request, parent_id) | {
         "reply": str(parent_id),
         "reply_content": content,
-        "reply_errors": wrong or [error.detail],
+        "reply_errors": wrong,
     }
     if not request.htmx:
         # Comments may have been closed meanwhile: the form with the typed text is shown all the
@@ -134,6 +135,9 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
     context["content"] = request.POST.get("content", "")
     try:
         version = api.parse_id(request.POST.get("version", ""), "version")
+        post_id = queries.visible_comment(user, ident)[1].pk
+        named = queries.unseen_in_comment(user, context["content"], post_id, comment["content"])
+        told.check(request, named)
         request_budgets.spend(request)
         actions.edit_comment(user, ident, context["content"], version)
     except errors.StaleVersion as error:
@@ -141,11 +145,7 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
         context |= {"present": present, "version": present["version"]}
         return render(request, "interactions/edit.html", context, status=error.status)
     except (errors.InvalidInput, errors.CommentsClosed, errors.RateLimited) as error:
-        wrong = (error.fields or {}).get("content")
-        context |= {
-            "version": request.POST.get("version", ""),
-            "form_errors": {"content": wrong} if wrong else {"__all__": [error.detail]},
-        }
+        context |= {"version": request.POST.get("version", ""), "form_errors": wrong_in(error)}
         return refused(request, "interactions/edit.html", context, error)
     shown = comment["root_id"] or comment["id"]
     return accepted(request, reverse("comment_replies", args=[shown]) + f"#comment-{ident}")

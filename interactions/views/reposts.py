@@ -13,8 +13,8 @@ from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.home import originals
 from interactions import queries
-from interactions.views._answers import accepted, back, refused
-from socialsite.core.http import api, errors, form_keys, idempotency
+from interactions.views._answers import accepted, back, refused, wrong_in
+from socialsite.core.http import api, errors, form_keys, idempotency, told
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -35,6 +35,7 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
         key = form_keys.effect_of(request) if content else ""
         made = idempotency.made_by(user.pk, key, feeds_queries.is_there)
         if made is None:
+            _say_who_does_not_see(request, ident, content or "")
             request_budgets.spend(request)
             made = idempotency.once(
                 user.pk,
@@ -47,6 +48,12 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
     if content is not None:
         return accepted(request, reverse("post", args=[made]))
     return _changed(request, ident)
+
+
+def _say_who_does_not_see(request: PageRequest, post_id: int, content: str) -> None:
+    user = member(request)
+    is_public = feeds_queries.visible_post(user, post_id).visibility == "public"
+    told.check(request, queries.unseen_in_post(user, content, is_public=is_public))
 
 
 @require_POST
@@ -68,7 +75,7 @@ def _form(
     context = {
         "post": _cards(request, post_id)[1],
         "values": {"content": content},
-        "form_errors": {} if error is None else error.fields or {"content": [error.detail]},
+        "form_errors": {} if error is None else wrong_in(error),
     }
     if error is None:
         return render(request, "interactions/repost.html", context)

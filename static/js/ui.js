@@ -130,6 +130,13 @@ document.addEventListener("submit", (event) => {
   });
 });
 
+// --- fields that complete names: their script comes with the first use ---
+
+addEventListener("focusin", ({ target }) => {
+  const field = target.form?.querySelector("[data-complete]") ?? target.closest("form")?.querySelector("[data-complete]");
+  if (field) import(field.dataset.complete);
+});
+
 // --- menus ---
 
 document.addEventListener("click", (event) => {

@@ -335,6 +335,11 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "recommended?tab=people", sees=("username", "nickname"), by=ALL),
     ],
     "search": [Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL)],
+    "completions": [
+        Shows("get", "completions?word=@{username}", sees=("username", "nickname"), by=MEMBERS),
+        Shows("get", "completions?word=%23matt", sees=("matter",), by=MEMBERS),
+    ],
+    "emoji": [Shows("get", "emoji", sees=("data-emoji",), by=MEMBERS)],
     "tags": [
         Shows("get", "tags", sees=("private",), by=FOLLOWER),
         Shows("get", "tags", sees=("post", "nickname"), by=MEMBERS),

@@ -1,0 +1,61 @@
+"""Help while a text is written: names and tags that begin as typed, and emoji to choose from."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.utils.translation import get_language
+from django.views.decorators.http import require_safe
+
+from accounts.models import User
+from accounts.tokens.requests import PageRequest, member
+from feeds.models import Visibility
+from feeds.tags import queries as tag_queries
+from relations import queries as relations_queries
+from socialsite.core.rate_limits import budgets
+from socialsite.core.rate_limits.request_budgets import takes
+from socialsite.core.text import emojis, tags
+
+# Suggestions for one word; characters of a word that are looked for.
+SHOWN, WORD_MAX = 6, 32
+NAME_SIGNS = "@＠"
+# People with these relations to the author see what is for followers only.
+FOLLOWERS = ("FOLLOWED", "BI_FOLLOWING")
+
+
+@require_safe
+@takes(GET=(budgets.COMPLETION,))
+def completions(request: PageRequest) -> HttpResponse:
+    """The people or tags whose name begins as `word`, which starts with `@` or `#`.
+
+    With `visibility=followers` people who may not see such a post are marked.
+    """
+    me = member(request)
+    word = request.GET.get("word", "")[:WORD_MAX]
+    sign, text = word[:1], word[1:].strip()
+    context: dict[str, Any] = {"people": [], "tags": [], "sees": None}
+    if text and sign in NAME_SIGNS:
+        context["people"] = _people(me, text)
+        if request.GET.get("visibility") == Visibility.FOLLOWERS:
+            context["sees"] = FOLLOWERS
+    elif text and sign in tags.SIGNS:
+        context["tags"] = tag_queries.matching(me, text, SHOWN)
+    return render(request, "feeds/writing/completions.html", context)
+
+
+def _people(me: User, text: str) -> list[relations_queries.Person]:
+    """Return people whose name begins with a text, those whom the person follows first."""
+    followed = relations_queries.search_own(me.pk, "following", text, None, SHOWN).items
+    others = relations_queries.search_people(me, text, None, SHOWN).items
+    found = {person["id"]: person for person in [*followed, *others]}
+    return list(found.values())[:SHOWN]
+
+
+@require_safe
+@takes(GET=(budgets.COMPLETION,))
+def emoji(request: PageRequest) -> HttpResponse:
+    """The emoji whose names have all words of `q`; without it common ones."""
+    member(request)
+    found = emojis.named(request.GET.get("q", "")[:WORD_MAX], get_language() or "")
+    context = {"emoji": found, "is_search": "q" in request.GET}
+    return render(request, "feeds/writing/emoji.html", context)

@@ -1,0 +1,37 @@
+"""Who of the people named in a text may not see it, so that its author knows before sending."""
+
+from accounts import queries as accounts_queries
+from accounts.models import User
+from interactions.notifying.mentions import readers, usernames
+from relations import queries as relations_queries
+
+FOLLOWERS = ("FOLLOWED", "BI_FOLLOWING")
+STRANGERS = (None, "FOLLOWING")
+
+
+def unseen_in_post(author: User, text: str, *, is_public: bool, before: str = "") -> list[str]:
+    """Return the usernames of those named in a post, and not in `before`, who may not see it."""
+    seeing = (*FOLLOWERS, *STRANGERS) if is_public else FOLLOWERS
+    return [
+        name for name, _ident, relation in _named(author, text, before) if relation not in seeing
+    ]
+
+
+def unseen_in_comment(author: User, text: str, post_id: int, before: str = "") -> list[str]:
+    """Return the usernames of those named in a comment, and not in `before`, who do not see it."""
+    named = _named(author, text, before)
+    seeing = readers((ident for _name, ident, _relation in named), post_id)
+    shown = (*FOLLOWERS, *STRANGERS)
+    return [name for name, ident, relation in named if ident not in seeing or relation not in shown]
+
+
+def _named(author: User, text: str, before: str) -> list[tuple[str, int, str | None]]:
+    """Return username, id and the author's relation of each person whom a text names newly."""
+    names = [name for name in usernames(text) if not before or name not in usernames(before)]
+    found = accounts_queries.ids_by_name(names) if names else {}
+    states = relations_queries.relations_of(author.pk, found.values()) if found else {}
+    return [
+        (name, found[name], relations_queries.name(states[found[name]]))
+        for name in names
+        if name in found and found[name] != author.pk
+    ]
