@@ -152,6 +152,9 @@ class Env(BaseSettings):
     BUDGETS: bool = Field(
         True, description="0 lifts all budgets except those of failed attempts; for trials only"
     )
+    OUTGOING_LOOPBACK: bool = Field(
+        False, description="the site may send requests to its own machine; for tests only"
+    )
     FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
     _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
 

@@ -261,6 +261,9 @@ MIN_CACHED_POST_SECONDS = ENV.MIN_CACHED_POST_SECONDS
 NOTIFICATION_DAYS = ENV.NOTIFICATION_DAYS
 FAILPOINT = ENV.FAILPOINT
 
+# --- requests of the site to other machines -----------------------------------------------------
+OUTGOING_LOOPBACK = ENV.OUTGOING_LOOPBACK
+
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = framework_settings.FRAMEWORK
 SPECTACULAR_SETTINGS = framework_settings.SCHEMA
