@@ -12,7 +12,7 @@ from socialsite.api.schema import DocsView, SchemaView
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import takes
 from socialsite.metrics import metrics
-from socialsite.pages import views
+from socialsite.pages import installed, views
 from socialsite.pages.reading import reading
 from socialsite.pages.security_txt import security_txt
 from socialsite.pages.uploads import uploaded
@@ -48,6 +48,9 @@ urlpatterns = [
     re_path(r"^api/", csrf_exempt(views.not_found)),
     path(".well-known/security.txt", security_txt),
     path("favicon.ico", views.favicon),
+    path("manifest.webmanifest", installed.manifest, name="manifest"),
+    path("sw.js", installed.worker, name="worker"),
+    path("offline", installed.offline, name="offline"),
     path("settings/reading", reading, name="reading"),
     path("healthz", views.healthz),
     path("readyz", views.readyz),

@@ -21,7 +21,10 @@ def is_embed(request: HttpRequest) -> bool:
 
 
 # Addresses of files for programs; feeds end in FEED.
-FILES = ("/favicon.ico", "/oembed", "/robots.txt", "/sitemap.xml")
+FILES = (
+    *("/favicon.ico", "/oembed", "/robots.txt", "/sitemap.xml"),
+    *("/manifest.webmanifest", "/sw.js", "/offline"),
+)
 FEED = "/feed.atom"
 
 

@@ -109,6 +109,7 @@ function showUnread({ count, more }) {
     badge.hidden = !count;
     badge.textContent = more ? `${count}+` : count;
   }
+  navigator.setAppBadge?.(count).catch(() => {}); // not installed, or not permitted
 }
 
 /** Who follows a notification has read it as it was shown; the way there does not wait for that. */
@@ -152,9 +153,16 @@ function wordsFor({ reason, by }) {
   return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, reason: found };
 }
 
+/** What the browser keeps of a person outside of pages: Home without a connection (sw.js), the app's badge. */
+function forget() {
+  window.caches?.delete("home");
+  navigator.clearAppBadge?.().catch(() => {});
+}
+
 function signedOut(kick) {
   if (leaving) return;
   leaving = true;
+  forget();
   try {
     sessionStorage.setItem("notice", JSON.stringify(wordsFor(kick)));
   } catch {
@@ -224,12 +232,27 @@ function schedule() {
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("[data-log-out]")) return;
   leaving = true;
+  forget();
   try {
     sessionStorage.clear(); // a draft is not for the next person at this browser
   } catch {
     // storage is blocked: there is nothing in it
   }
 });
+
+// --- the app ---
+
+navigator.serviceWorker?.register("/sw.js").catch(() => {}); // the site does without
+addEventListener("beforeinstallprompt", (event) => {
+  const button = document.querySelector("[data-install]");
+  event.preventDefault();
+  button.hidden = false;
+  button.onclick = () => event.prompt();
+});
+addEventListener("appinstalled", () => {
+  document.querySelector("[data-install]").hidden = true;
+});
+
 addEventListener("online", connect);
 document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && connect());
 addEventListener("pagehide", () => {

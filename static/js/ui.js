@@ -230,6 +230,10 @@ function dateTooltips(root) {
 dateTooltips(document);
 document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 
+// --- nobody is signed in: the Home that the service worker kept goes ---
+
+if (!document.body.dataset.me) window.caches?.delete("home");
+
 // --- a notice left by the page before (see session.js) ---
 
 const notice = document.getElementById("notice");

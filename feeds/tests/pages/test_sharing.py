@@ -20,6 +20,7 @@ from relations import actions as relations_actions
 pytestmark = pytest.mark.django_db
 
 Make = Callable[..., Any]
+APP = ("/manifest.webmanifest", "/sw.js", "/offline")
 ATOM = {"a": "http://www.w3.org/2005/Atom"}
 MAP = {"m": "http://www.sitemaps.org/schemas/sitemap/0.9"}
 
@@ -188,7 +189,7 @@ def test_files_for_programs_set_no_cookie_and_know_nobody(
     post = actions.publish(author, content="#tea")
     pair = accounts_actions.sign_in(make_user(), "chrome")
     paths = ("/@author/feed.atom", "/tags/tea/feed.atom", f"/oembed?url=/posts/{post.pk}")
-    for path in (*paths, "/sitemap.xml", "/robots.txt", "/favicon.ico"):
+    for path in (*paths, "/sitemap.xml", "/robots.txt", "/favicon.ico", *APP):
         client = Client()
         client.cookies["access"], client.cookies["refresh"] = "x", pair.refresh
         client.cookies[settings.LANGUAGE_COOKIE_NAME] = "zh-hans"

@@ -154,6 +154,7 @@ NOBODY: dict[str, str] = {
         (
             *("healthz", "readyz", "metrics", "i18n/setlang/", ".well-known/jwks.json"),
             *(".well-known/security.txt", "favicon.ico", "robots.txt"),
+            *("manifest.webmanifest", "sw.js", "offline"),
             *("api/schema/", "api/docs/", "^api/", "admin/login/", "admin/logout/"),
             *("admin/password_change/", "admin/password_change/done/"),
         ),

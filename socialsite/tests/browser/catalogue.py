@@ -53,6 +53,7 @@ VIEWS = (
     View("recover", "/recover", GUEST),
     View("recover-link", "/recover/used", GUEST),
     View("email-link", "/email/used", GUEST),
+    View("offline", "/offline", GUEST),
     View("not-found", "/nothing", GUEST),
     View("home", "/"),
     View("discover", "/recommended"),
