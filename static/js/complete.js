@@ -35,8 +35,8 @@ async function suggest(field) {
   if (mine !== asked) return;
   close();
   if (!found || document.activeElement !== field || wordOf(field) !== word) return;
-  field.insertAdjacentHTML("afterend", found);
-  list = field.nextElementSibling;
+  list = new DOMParser().parseFromString(found, "text/html").querySelector("#completions");
+  field.after(list);
   list.style.top = `${field.offsetTop + field.offsetHeight}px`;
   mark(field, list.firstElementChild);
 }

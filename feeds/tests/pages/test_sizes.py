@@ -77,7 +77,7 @@ def test_a_home_page_of_typical_posts_has_at_most_60_kb_of_html(
 
 
 def scripts_of(page: str) -> set[Path]:
-    """Return the files of the scripts that a page loads, with what they import, at once or later."""
+    """Return the files of the scripts that a page loads, now or later, with their imports."""
     found: set[Path] = set()
     names = re.findall(r'<script[^>]* src="/static/([^"]+)"', page)
     assert len(names) == page.count("<script")
