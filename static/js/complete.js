@@ -2,7 +2,7 @@
 
 const WAIT_MS = 150;
 const LOOKED_AT = 40; // characters before the caret
-const WORD = /(?<![\p{L}\p{N}_@/#&])[@＠#＃][\p{L}\p{N}_]+$/u;
+const SIGNS = ["@", "＠", "#", "＃"];
 let list, timer;
 let asked = 0;
 
@@ -12,11 +12,17 @@ function close() {
   list = undefined;
 }
 
+/** Whether a character is a digit, or a letter of a script that writes spaces between words. */
+const isOfWord = (character) => character.toLowerCase() !== character.toUpperCase() || (character >= "0" && character <= "9");
+
 /** The name or tag before the caret that is being typed, or "". */
 function wordOf(field) {
   const end = field.selectionStart;
   if (end !== field.selectionEnd) return "";
-  return WORD.exec(field.value.slice(Math.max(0, end - LOOKED_AT), end))?.[0] ?? "";
+  const text = field.value.slice(Math.max(0, end - LOOKED_AT), end);
+  const begin = Math.max(...SIGNS.map((sign) => text.lastIndexOf(sign)));
+  const word = begin < 0 || isOfWord(text[begin - 1] ?? " ") ? "" : text.slice(begin);
+  return word.length > 1 && [...word].every((character) => character.trim()) ? word : "";
 }
 
 async function suggest(field) {

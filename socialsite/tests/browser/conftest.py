@@ -1,6 +1,7 @@
 """The browser that the tests of this folder share."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from playwright.sync_api import Browser
@@ -10,8 +11,13 @@ from socialsite.tests import stacks
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
-    with stacks.browser() as found:
+    """Debian's Chromium, without the service worker: a page's `route` does not see its requests.
+
+    A test of the worker asks for it (`service_workers="allow"`).
+    """
+    with stacks.browser() as found, pytest.MonkeyPatch.context() as patch:
+        bare = partial(found.new_context, service_workers="block")
+        patch.setattr(found, "new_context", bare)
         yield found
 
 

@@ -26,7 +26,7 @@ AGE = """async () => {
 def page(site: str, browser: Browser, request: pytest.FixtureRequest) -> Page:
     """A page of a new person, whose Home the worker has kept."""
     name = f"app{abs(hash(request.node.name)) % 10**8}"
-    page = newcomer(browser, site, name, f"{name[:12]}Nick")
+    page = newcomer(browser, site, name, f"{name[:12]}Nick", service_workers="allow")
     page.goto(site)
     page.wait_for_function(READY)
     page.get_by_test_id("composer").locator("textarea[name=content]").fill("words of today")

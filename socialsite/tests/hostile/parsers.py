@@ -67,6 +67,7 @@ from socialsite.core.http import (
     body_limits,
     header_limits,
     ip_addresses,
+    outgoing,
     pagination,
     return_addresses,
     uvicorn_protocols,
@@ -232,6 +233,13 @@ def embedded_address(value: str) -> None:
     sharing._post_id(asked)
 
 
+def outgoing_address(value: str) -> None:
+    with suppress(outgoing.Refused):
+        outgoing._parts(f"https://{value}")
+    with suppress(outgoing.Refused):
+        outgoing._parts(f"https://site.example/{value}")
+
+
 def device_name(value: str) -> None:
     """Return the name of a device, with a parser that caches nothing."""
     kept, ua_parser.parser = ua_parser.parser, _agents
@@ -257,6 +265,7 @@ PARSERS = [
     Parser("tags of a text", ARTICLE, spans.tag_names),
     Parser("a tag", HEAD, tag_queries.named),
     Parser("an address to embed", HEAD, embedded_address),
+    Parser("an address to ask", outgoing.URL_MAX - 32, outgoing_address),
     Parser("an option of a poll", FORM, option),
     Parser("the end of a poll", FORM, poll_end),
     Parser("links of a text", ARTICLE, links_shown),
@@ -429,6 +438,7 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a page to return to",
     ),
     "socialsite/core/http/api.py": ("a time",),
+    "socialsite/core/http/outgoing.py": ("an address to ask",),
     "socialsite/core/rate_limits/budgets.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/media/files.py": ("a picture's file",),

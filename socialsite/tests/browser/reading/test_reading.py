@@ -226,6 +226,7 @@ def test_keys_walk_like_write_search_and_can_be_turned_off(page: Page) -> None:
         for key in keys:
             page.keyboard.press(key)
         expect(page).to_have_url(re.compile(f"{address}$"))
+        page.wait_for_load_state()  # its script hears the next keys
     page.keyboard.press("/")
     expect(page.get_by_role("searchbox").first).to_be_focused()
     page.goto("/notifications")
