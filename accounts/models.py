@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
+from socialsite.core.search import postings
 
 
 class Role(models.IntegerChoices):
@@ -264,3 +265,17 @@ class Failures(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} {self.count}"
+
+
+class NameTerm(postings.Posting):
+    """A person's username or nickname has two characters in this order."""
+
+    def __str__(self) -> str:
+        return f"{self.term} of {self.object_id}"
+
+
+class SearchedName(postings.Indexed):
+    """The terms of a person's names in the index."""
+
+    def __str__(self) -> str:
+        return f"terms of {self.object_id}"

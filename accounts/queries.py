@@ -1,6 +1,7 @@
 """Reads of people."""
 
 from collections.abc import Collection, Iterable, Mapping
+from itertools import islice
 from typing import Any, TypedDict
 
 import orjson
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from accounts import cache, validators
 from accounts.models import AuditEntry, Role, TokenBatch, TokenVersion, User
+from accounts.naming import search as name_search
 from accounts.sign_in import devices as device_names
 from accounts.sign_in import two_factor
 from socialsite.core import ids as core_ids
@@ -27,6 +29,8 @@ from socialsite.core.media import pictures
 STANDING = cache.STANDING
 
 LAST_CHARACTER = "\U0010ffff"
+# Rounds of a search for people.
+SEARCHED = 7
 
 
 class Card(TypedDict):
@@ -286,11 +290,26 @@ def people(
     size: int = 20,
     hidden: "QuerySet[Any, int] | None" = None,
 ) -> Page[Card]:
-    """Return people whose username or nickname begins with a text, the newest account first.
+    """Return people whose username or nickname has a text, the newest account first.
 
-    `hidden` are ids to leave out, as a QuerySet: blocks are known above this app.
+    `hidden` are ids to leave out, as a QuerySet: blocks are known above this app. After SEARCHED
+    rounds of people who are left out a page may be short and still have a `next`.
     """
-    return _newest(named(text), cursor, size, hidden)
+    key, kept, reached = name_search.key_of(text), list[Card](), None
+    if not key:
+        return Page([], None)
+    for number, (ids, reached) in enumerate(name_search.proposed(key, cursor), start=1):
+        rows = User.objects.active().filter(pk__in=ids)
+        if hidden is not None:
+            rows = rows.exclude(pk__in=hidden)
+        found = rows.order_by(F("id").desc()).values(*_COLUMNS)
+        named = (row for row in found if name_search.has(key, (row["username"], row["nickname"])))
+        kept += [_card(row) for row in islice(named, size + 1 - len(kept))]
+        if len(kept) > size:
+            reached = name_search.place_of(int(kept[size - 1]["id"]))
+        if len(kept) > size or number == SEARCHED:
+            break
+    return Page(kept[:size], None if reached is None else reached.encode())
 
 
 def new_people(

@@ -14,6 +14,7 @@ from accounts.events import (
     UserUnbanned,
 )
 from accounts.models import User
+from accounts.naming import search as name_search
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
 from socialsite.core.http.errors import Unavailable
@@ -41,6 +42,12 @@ def profile_pictures(pictures: Sequence[Media]) -> set[str]:
         for name in (picture.name, picture.thumb_name)
         if (picture.owner_id, name) in shown
     }
+
+
+@on(UserRegistered, ProfileChanged, within=True)
+def index_names(event: UserRegistered | ProfileChanged) -> None:
+    """Make the search index agree with the names of a person, from the commit on."""
+    name_search.refresh(event.user_id)
 
 
 @on(UserBanned, UserUnbanned, after=True)

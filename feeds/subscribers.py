@@ -11,6 +11,7 @@ from feeds.events import PostDeleted, PostEdited, PostPublished
 from feeds.fanout import live_hints, plan, tiers
 from feeds.inbox import sync
 from feeds.models import DraftImage, InboxEntry, Post, PostImage, PostQuerySet
+from feeds.search import indexing
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
@@ -152,3 +153,9 @@ def clean_cached_inboxes(event: PostDeleted) -> None:
     followers = list(relations_queries.follower_ids(event.author_id))
     for start in range(0, len(followers), BATCH):
         cache.clean(followers[start : start + BATCH], Position(post.position, post.pk))
+
+
+@on(PostPublished, PostEdited, PostDeleted)
+def index_words(event: PostPublished | PostEdited | PostDeleted) -> None:
+    """Make the search index agree with the present words of the post."""
+    indexing.refresh(event.id)

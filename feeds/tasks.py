@@ -9,6 +9,7 @@ from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
 from feeds.polls import actions as polls
+from feeds.search import drift
 from feeds.tags import ranking
 
 
@@ -76,3 +77,9 @@ def verify_feeds() -> None:
 def rank_tags() -> None:
     """Rank the tags in use."""
     ranking.rank()
+
+
+@shared_task(name="feeds.check_search")
+def check_search() -> None:
+    """Compare the search index with the words of a sample of posts."""
+    drift.check()

@@ -2,12 +2,23 @@
 
 from django.urls import path
 
-from feeds.views import drafts, embed, feed_files, menu, pages, sharing, tags, welcome, writing
+from feeds.views import (
+    drafts,
+    embed,
+    feed_files,
+    menu,
+    pages,
+    search,
+    sharing,
+    tags,
+    welcome,
+    writing,
+)
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("recommended", pages.recommended, name="recommended"),
-    path("search", pages.search, name="search"),
+    path("search", search.search, name="search"),
     path("@<str:username>", pages.profile, name="profile"),
     path("@<str:username>/feed.atom", feed_files.person_feed, name="person_feed"),
     path("posts", pages.post_create, name="post_create"),

@@ -136,7 +136,7 @@ def shown_people(viewer_id: int | None, ids: Iterable[int]) -> dict[int, Person]
 def search_people(
     viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:
-    """Return people whose name begins with a text; omits those with a block in either direction."""
+    """Return people whose name has a text in it; omits those with a block in either direction."""
     page = accounts_queries.people(text, cursor, size, _hidden_from(viewer))
     return _with_relations(viewer, page)
 

@@ -15,6 +15,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from accounts.staff import addresses
 from feeds.audit import verify
 from feeds.models import FanOut, FanOutChunk
+from feeds.search import drift as search_drift
 from interactions.actions import recount as interactions
 from relations.counters import counts, recount
 from socialsite.core.events import relay
@@ -59,6 +60,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     _count_drift(registry)
     _interaction_drift(registry)
     _feed_differences(registry)
+    _search_drift(registry)
     _disk(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
@@ -117,6 +119,23 @@ def _feed_differences(registry: CollectorRegistry) -> None:
         ),
         "socialsite_feeds_verified_seconds": (
             "when home feeds were checked last, Unix time",
+            check.finished_at / 1000,
+        ),
+    }
+    for name, (text, value) in figures.items():
+        Gauge(name, text, registry=registry).set(value)
+
+
+def _search_drift(registry: CollectorRegistry) -> None:
+    """Add the result of the newest check of the search index; nothing before the first check."""
+    check = search_drift.last()
+    if check is None:
+        return
+    figures = {
+        "socialsite_search_drift": ("posts that the search index had wrong", check.wrong),
+        "socialsite_search_posts_checked": ("posts that the last check looked at", check.posts),
+        "socialsite_search_checked_seconds": (
+            "when the search index was checked last, Unix time",
             check.finished_at / 1000,
         ),
     }

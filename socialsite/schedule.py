@@ -40,6 +40,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "check-counts": _nightly("relations.check_counts", 3, 30),
     "check-interaction-counts": _nightly("interactions.check_counts", 3, 45),
     "verify-feeds": _nightly("feeds.verify_feeds", 4, 30),
+    "check-search": _nightly("feeds.check_search", 4, 45),
     "sweep-media": _nightly("core.sweep_media", 5, 0),
     "purge-idempotency-keys": {
         "task": "core.purge_idempotency_keys",

@@ -100,13 +100,13 @@ class Users(APIView):
     @extend_schema(
         operation_id="users_list",
         parameters=[
-            OpenApiParameter("q", str, required=True, description="beginning of a name"),
+            OpenApiParameter("q", str, required=True, description="any part of a name"),
             *LIST_PAGE,
         ],
         responses={200: PersonPageSerializer, 400: Errors, 401: Errors},
     )
     def get(self, request: Request) -> Response:
-        """Find people whose username or nickname begins with `q`, newest accounts first."""
+        """Find people whose username or nickname has `q` in it, newest accounts first."""
         text = request.GET.get("q", "").strip()
         if not text:
             raise errors.InvalidInput(fields={"q": [_("Enter a search term.")]})

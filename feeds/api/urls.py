@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.api import drafts, tags, views
+from feeds.api import drafts, search, tags, views
 
 urlpatterns = [
     path("feed", views.HomeFeed.as_view()),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("feed/recommended", views.Recommended.as_view()),
     path("feed/rising", views.Rising.as_view()),
     path("feed/tags", tags.TagsFeed.as_view()),
+    path("search/posts", search.SearchPosts.as_view()),
     path("tags", tags.Tags.as_view()),
     path("tags/trending", tags.Trending.as_view()),
     path("tags/<str:name>", tags.OneTag.as_view()),

@@ -21,6 +21,7 @@ from feeds.models.posts import (
     RecommendedAuthor,
     Visibility,
 )
+from feeds.models.search import PostTerm, SearchCheck, SearchedPost
 from feeds.models.tags import PostTag, Tag, TagFollow, TrendingTag
 
 __all__ = [
@@ -43,8 +44,11 @@ __all__ = [
     "PostImage",
     "PostQuerySet",
     "PostTag",
+    "PostTerm",
     "PostVersion",
     "RecommendedAuthor",
+    "SearchCheck",
+    "SearchedPost",
     "Tag",
     "TagFollow",
     "TrendingTag",

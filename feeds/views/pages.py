@@ -1,4 +1,4 @@
-"""Pages of feeds: home, recommended, profile, post, search, publish, edit and delete."""
+"""Pages of feeds: home, recommended, profile, post, publish, edit and delete."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -198,18 +198,6 @@ def _carried_query(request: PageRequest, *names: str) -> str:
     """Return those parameters of the address, to go on with further ones."""
     kept = {name: request.GET[name] for name in names if name in request.GET}
     return urlencode(kept) + "&" if kept else ""
-
-
-@require_safe
-@takes(GET=(budgets.SEARCH,))
-def search(request: PageRequest) -> HttpResponse:
-    """People by the beginning of a name."""
-    text = request.GET.get("q", "").strip()
-    page: Page[Any] = Page([], None)
-    if text:
-        page = relations_queries.search_people(request.user, text, cursor_of(request), PAGE_SIZE)
-    name = "relations/_page.html" if is_part(request) else "feeds/search.html"
-    return render(request, name, {"q": text, "people": page.items, "next": page.next})
 
 
 @require_POST

@@ -31,6 +31,7 @@ from markupsafe import Markup, escape
 from accounts.models import User
 from feeds.models import PostContent, Visibility
 from feeds.polls import definition
+from feeds.search import language
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
 from socialsite.core.cache import reads
@@ -78,6 +79,7 @@ MAXIMA = {
     "alt": Media.ALT_MAX,
     "comment": CommentContent.TEXT_MAX,
     "report": Report.WORDS_MAX,
+    "search": language.LENGTH_MAX,
 }
 
 

@@ -57,13 +57,18 @@ def page_params(
 ) -> tuple[Position | None, int]:
     """Parse `cursor`, `size` and `max_time` (ms, lossy on ties); raises InvalidInput."""
     query = request.GET
-    size = _int_param(query.get("size"), "size", default, 1, maximum)
+    size = size_of(request, default=default, maximum=maximum)
     cursor, max_time = query.get("cursor"), query.get("max_time")
     if cursor:
         return Position.decode(cursor), size
     if max_time:
         return Position(_int_param(max_time, "max_time", 0, 0, MAX_TS_MS), 0), size
     return None, size
+
+
+def size_of(request: HttpRequest | Request, *, default: int, maximum: int) -> int:
+    """Parse `size`; raises InvalidInput."""
+    return _int_param(request.GET.get("size"), "size", default, 1, maximum)
 
 
 def _int_param(text: str | None, field: str, default: int, low: int, high: int) -> int:

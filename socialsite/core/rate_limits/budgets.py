@@ -269,7 +269,9 @@ DEEP_READ = Budget(
 GUEST_READ = Budget(
     *("guest_read", 3000, 72_000, Per.GUEST, Store.REDIS), "Pages and lists read by guests."
 )
-SEARCH = Budget(*("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for people and tags.")
+SEARCH = Budget(
+    *("search", 300, 3600, Per.VISITOR, Store.REDIS), "Searches for posts, people and tags."
+)
 COMPLETION = Budget(
     *("completion", 600, 14_400, Per.PERSON, Store.REDIS),
     "Names, tags and emoji suggested while a text is written.",

@@ -178,6 +178,11 @@ MATRIX: dict[str, list[Call]] = {
         Shows("get", "feed/tags?size=20", sees=("private",), by=FOLLOWER),
         Shows("get", "feed/tags?size=20", sees=("post", "nickname"), by=MEMBERS),
     ],
+    "search/posts": [
+        Shows("get", "search/posts?q=matter&size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "search/posts?q=matter&sort=new", sees=("post", "nickname"), by=ALL),
+        Shows("get", "search/posts?q=from:{username}&size=20", sees=("post",), by=ALL),
+    ],
     "tags": [
         Shows("get", "tags?q=matt", sees=("matter",), by=ALL),
         Shows("get", "tags?q=zq", sees=('"items"',), by=ALL),
@@ -335,7 +340,13 @@ PAGES: dict[str, list[Call]] = {
         Shows("get", "recommended?tab=rising", sees=("tab=people",), by=ALL),
         Shows("get", "recommended?tab=people", sees=("username", "nickname"), by=ALL),
     ],
-    "search": [Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL)],
+    "search": [
+        Shows("get", "search?q={username}", sees=("username", "nickname"), by=ALL),
+        Shows("get", "search?q={username}&tab=people", sees=("username", "nickname"), by=ALL),
+        Shows("get", "search?q=matter&tab=tags", sees=("matter",), by=ALL),
+        Shows("get", "search?q=%23matter&sort=new", sees=("private",), by=FOLLOWER),
+        Shows("get", "search?q=matter", sees=("post", "nickname"), by=ALL),
+    ],
     "completions": [
         Shows("get", "completions?word=@{username}", sees=("username", "nickname"), by=MEMBERS),
         Shows("get", "completions?word=%23matt", sees=("matter",), by=MEMBERS),

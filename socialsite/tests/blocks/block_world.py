@@ -7,8 +7,9 @@ from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from feeds import actions as feeds_actions
 from feeds.drafts import actions as drafts
-from feeds.models import RecommendedAuthor
+from feeds.models import Post, RecommendedAuthor
 from feeds.polls.definition import Given
+from feeds.search import indexing
 from feeds.tags import actions as tag_actions
 from feeds.tags import ranking
 from interactions import actions as interactions_actions
@@ -117,6 +118,8 @@ class World:
                 self.names["quote_id"] = quote
             else:
                 self.of_gone += [*texts.values(), *map(str, ids.values())]
+        for ident in Post.objects.values_list("pk", flat=True):
+            indexing.refresh(ident)
         assert rising.rank()
         assert ranking.rank()
 

@@ -49,12 +49,16 @@ from accounts.api import serializers
 from accounts.live import handshake
 from accounts.mail import links
 from accounts.naming import lookalikes, open_policy
+from accounts.naming import search as name_search
 from accounts.sign_in import devices, known_devices, two_factor
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
 from feeds.polls import definition
+from feeds.search import cursors, indexing
+from feeds.search import language as search_language
+from feeds.search.matching import Text
 from feeds.tags import queries as tag_queries
 from feeds.views import composer, drafts, sharing
 from interactions.actions import comments
@@ -77,6 +81,7 @@ from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
 from socialsite.core.media import files, pictures, video_links
 from socialsite.core.media import parts as media_parts
 from socialsite.core.runtime import redaction
+from socialsite.core.search import words
 from socialsite.core.text import spans
 from socialsite.pages import jinja
 
@@ -228,6 +233,12 @@ def poll_end(value: str) -> None:
     composer._poll(sent)
 
 
+def indexed(value: str) -> None:
+    """Index a text, with no term known from the text before."""
+    words.number.cache_clear()
+    indexing.terms_of(Text(value, value, value, (), "", False, 0), 1)
+
+
 def embedded_address(value: str) -> None:
     asked: Any = SimpleNamespace(GET={"url": value}, get_host=lambda: "localhost")
     sharing._post_id(asked)
@@ -264,6 +275,12 @@ PARSERS = [
     Parser("names and addresses of a text", ARTICLE, spans.spans),
     Parser("tags of a text", ARTICLE, spans.tag_names),
     Parser("a tag", HEAD, tag_queries.named),
+    Parser("a search", HEAD, search_language.parse),
+    Parser("a short search", search_language.LENGTH_MAX, search_language.parse),
+    Parser("words of a text", ARTICLE, words.split),
+    Parser("what is indexed of a text", ARTICLE, indexed),
+    Parser("a name that is looked for", HEAD, name_search.key_of),
+    Parser("a cursor of a search", HEAD, cursors.Cursor.decode),
     Parser("an address to embed", HEAD, embedded_address),
     Parser("an address to ask", outgoing.URL_MAX - 32, outgoing_address),
     Parser("an option of a poll", FORM, option),
@@ -412,6 +429,9 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a password",
         "a mail address",
     ),
+    "feeds/search/language.py": ("a search", "a short search"),
+    "feeds/search/cursors.py": ("a cursor of a search",),
+    "socialsite/core/search/words.py": ("words of a text", "what is indexed of a text"),
     "accounts/naming/lookalikes.py": ("a name like that of staff",),
     "accounts/naming/open_policy.py": ("a name of any script",),
     "accounts/sign_in/two_factor.py": ("a code", "a secret"),

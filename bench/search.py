@@ -1,0 +1,252 @@
+"""Search for posts and people at a million posts: `make bench ARGS="search"`.
+
+Authors write posts of words that are as frequent as in a language (Zipf), English and Chinese. Each
+kind of question is asked newest first and by relevance, for a page of ten with all checks, and
+compared with `SELECT 1` on the same connection. Goal: the median kind costs at most 30 times that,
+newest first as well as by relevance.
+Also: any part of a name among as many people as `--people`, and the size of the tables.
+"""
+
+import itertools
+import random
+import statistics
+import time
+from array import array
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from bench.support import harness
+
+RATIO_MAX = 30
+SIZE, BATCH, INSERTED = 10, 5000, 20_000
+VOCABULARY, SKEW = 40_000, 1.05
+WORDS_OF_A_POST = (3, 14)
+SHARE_CHINESE = 0.4
+_CHARACTERS = [chr(0x4E00 + 7 * number) for number in range(2500)]
+
+
+class Language:
+    """Words by their frequency: `words[0]` is the most common one."""
+
+    def __init__(self, dice: random.Random, words: list[str]) -> None:
+        self._dice, self.words = dice, words
+        steps = (1 / (number + 2.7) ** SKEW for number in range(len(words)))
+        self._weights = list(itertools.accumulate(steps))
+
+    def text(self, between: str) -> str:
+        count = self._dice.randint(*WORDS_OF_A_POST)
+        return between.join(self._dice.choices(self.words, cum_weights=self._weights, k=count))
+
+
+def languages(dice: random.Random) -> tuple[Language, Language]:
+    """Return made-up English and Chinese."""
+    syllables = [a + b for a in "bcdfghklmnprtvw" for b in "aeiou"]
+    english = ["".join(dice.choices(syllables, k=3)) + "n" for _ in range(2 * VOCABULARY)]
+    chinese = ["".join(dice.choices(_CHARACTERS, k=2)) for _ in range(2 * VOCABULARY)]
+    return tuple(  # type: ignore[return-value]
+        Language(dice, list(dict.fromkeys(words))[:VOCABULARY]) for words in (english, chinese)
+    )
+
+
+def fill(options: Any, authors: Sequence[int], dice: random.Random) -> tuple[Language, Language]:
+    """Insert posts with their words and the index of these."""
+    from bench.support import people
+    from feeds.models import AuthorHead, Post, PostContent, SearchedPost
+    from feeds.search import indexing
+    from feeds.search.matching import Text
+    from socialsite.core.search import postings
+
+    english, chinese = languages(dice)
+    start = int(time.time() * 1000) - options.posts * 1000
+    # Columns: term number, post number, weight; sorted below, as the table is.
+    rows: dict[int, array[int]] = {}
+    for first in range(0, options.posts, BATCH):
+        posts, contents, searched = [], [], []
+        for number in range(first, min(first + BATCH, options.posts)):
+            ident, author = 2 * people.FIRST_ID + number, dice.choice(authors)
+            is_chinese = dice.random() < SHARE_CHINESE
+            text = chinese.text("") if is_chinese else english.text(" ")
+            position = start + number * 1000
+            posts.append(Post(id=ident, author_id=author, position=position))
+            contents.append(PostContent(post_id=ident, content=text))
+            shown = Text("", "", text, (), "", False, position)
+            terms = indexing.terms_of(shown, author)
+            packed = postings.pack(terms)
+            searched.append(SearchedPost(object_id=ident, position=position, terms=packed))
+            for term, weight in terms.items():
+                rows.setdefault(term, array("q")).append(number << 16 | weight)
+        Post.objects.bulk_create(posts)
+        PostContent.objects.bulk_create(contents)
+        SearchedPost.objects.bulk_create(searched)
+    AuthorHead.objects.bulk_create(AuthorHead(author_id=author) for author in authors)
+    _insert(rows, start, 2 * people.FIRST_ID)
+    people.execute("ANALYZE TABLE feeds_postterm, feeds_post, feeds_postcontent")
+    return english, chinese
+
+
+def _insert(rows: dict[int, "array[int]"], start: int, first: int) -> None:
+    """Insert the index in its own order."""
+    from bench.support import people
+
+    parts: list[str] = []
+    for term in sorted(rows):
+        for value in rows[term]:
+            number, weight = value >> 16, value & 0xFFFF
+            parts.append(f"({term},{start + number * 1000},{first + number},{weight})")
+            if len(parts) == INSERTED:
+                _insert_part(people.execute, parts)
+    _insert_part(people.execute, parts)
+
+
+def _insert_part(execute: Callable[[str], Any], parts: list[str]) -> None:
+    if parts:
+        columns = "(term, position, object_id, weight)"
+        execute(f"INSERT INTO feeds_postterm {columns} VALUES {','.join(parts)}")  # noqa: S608
+        parts.clear()
+
+
+def questions(
+    english: Language,
+    chinese: Language,
+    author: str,
+    phrases: list[list[str]],
+    dice: random.Random,
+) -> dict[str, Callable[[], str]]:
+    """Return kinds of questions, each with a function that makes one."""
+
+    def word(language: Language, low: int, high: int) -> str:
+        return language.words[dice.randrange(low, high)]
+
+    common = partial(word, english, 0, 20)
+    usual = partial(word, english, 200, 2000)
+    rare = partial(word, english, 15_000, 40_000)
+    return {
+        "rare word": rare,
+        "usual word": usual,
+        "common word": common,
+        "common and usual word": lambda: f"{common()} {usual()}",
+        "two usual words": lambda: f"{usual()} {usual()}",
+        "phrase of a post": lambda: f'"{" ".join(dice.choice(phrases))}"',
+        "word without another": lambda: f"{usual()} -{common()}",
+        "one Chinese character": lambda: word(chinese, 100, 3000)[0],
+        "Chinese word": lambda: word(chinese, 100, 3000),
+        "two Chinese words": lambda: f"{word(chinese, 0, 30)} {word(chinese, 30, 300)}",
+        "word of an author": lambda: f"from:{author} {common()}",
+        "an author": lambda: f"from:{author}",
+        "usual word, before a day": lambda: f"{usual()} before:2100-01-01",
+        "nothing": lambda: "zzzzqqqq",
+    }
+
+
+def phrases(dice: random.Random) -> list[list[str]]:
+    """Return two words that stand side by side in a post, of many posts."""
+    from feeds.models import PostContent
+
+    texts = PostContent.objects.order_by("-pk").values_list("content", flat=True)[:5000]
+    found = [text.split(" ") for text in texts if " " in text]
+    starts = [(words, dice.randrange(len(words) - 1)) for words in found]
+    return [words[start : start + 2] for words, start in starts]
+
+
+def fill_names(count: int, dice: random.Random) -> None:
+    """Insert that many people with their names and the index of these."""
+    from accounts.models import NameTerm, SearchedName, User
+    from accounts.naming import search
+    from bench.support import people
+    from socialsite.core.search import postings
+
+    syllables = [a + b for a in "bcdfghklmnprtvw" for b in "aeiou"]
+    rows: dict[int, list[int]] = {}
+    for first in range(0, count, BATCH):
+        users, named = [], []
+        for number in range(first, min(first + BATCH, count)):
+            ident = 5 * people.FIRST_ID + number
+            name = "".join(dice.choices(syllables, k=dice.randint(2, 4))) + f"{number:07}"
+            nick = "".join(dice.choices(_CHARACTERS, k=3)) if number % 2 else name.title()
+            fields = {"username_key": name, "nickname": nick, "nickname_key": nick.lower()}
+            users.append(User(id=ident, username=name, **fields))
+            terms = search.terms_of((name, nick))
+            packed, place = postings.pack(terms), search.place_of(ident).ts_ms
+            named.append(SearchedName(object_id=ident, position=place, terms=packed))
+            for term in terms:
+                rows.setdefault(term, []).append(ident)
+        User.objects.bulk_create(users)
+        SearchedName.objects.bulk_create(named)
+    for term in sorted(rows):
+        for start in range(0, len(rows[term]), BATCH):
+            NameTerm.objects.bulk_create(
+                NameTerm(term=term, position=search.place_of(one).ts_ms, object_id=one, weight=0)
+                for one in rows[term][start : start + BATCH]
+            )
+    people.execute("ANALYZE TABLE accounts_nameterm, accounts_user")
+
+
+def ask(viewer: Any, make: Callable[[], str], sort: Any) -> None:
+    """Ask for a page of posts."""
+    from feeds.search import language, paging
+
+    paging.page(viewer, language.parse(make()), sort, "", SIZE)
+
+
+def sizes(report: harness.Report) -> None:
+    """Report the sizes of the tables."""
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, table_rows, ROUND((data_length + index_length) / 1e6)"
+            " FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN"
+            " ('feeds_postterm', 'feeds_searchedpost', 'feeds_post', 'feeds_postcontent',"
+            " 'accounts_nameterm', 'accounts_searchedname', 'accounts_user')"
+        )
+        rows = sorted(cursor.fetchall())
+    report.rows(rows, ["table", "rows, about", "MB"], title="Sizes")
+
+
+def main() -> int:
+    """Run all measurements."""
+    options = harness.arguments(
+        "Search for posts and people.",
+        {"--posts": 1_000_000, "--authors": 5000, "--people": 200_000, "--rounds": 40},
+    )
+    harness.setup()
+    from accounts.models import User
+    from bench.support import people as crowd
+    from relations import queries as relations_queries
+
+    crowd.be_patient()
+    report = harness.Report("search", options)
+    dice = random.Random(options.seed)
+    ids = crowd.make_people(options.authors)
+    reader, author = User.objects.filter(pk__in=ids[:2]).order_by("pk")
+    begun = time.monotonic()
+    english, chinese = fill(options, ids, dice)
+    fill_names(options.people, dice)
+    report.say(f"\n- filled in {time.monotonic() - begun:.0f} s")
+    sizes(report)
+    works: dict[str, Callable[[], Any]] = {"SELECT 1": harness.database_ping}
+    asked = questions(english, chinese, author.username, phrases(dice), dice)
+    for name, make in asked.items():
+        for sort in ("new", "top"):
+            works[f"{name}, {sort}"] = partial(ask, reader, make, sort)
+    for name, text in (("one letter", "b"), ("two letters", "wu"), ("part of a name", "tika")):
+        find = partial(relations_queries.search_people, reader, text, None, SIZE)
+        works[f"people: {name}"] = find
+    works["people: Chinese"] = lambda: relations_queries.search_people(
+        reader, "".join(dice.choices(_CHARACTERS, k=2)), None, SIZE
+    )
+    times = harness.interleave(works, rounds=options.rounds, seed=options.seed)
+    report.table(times, floor="SELECT 1", title=f"Pages of {SIZE} results of each kind of question")
+    floor = times["SELECT 1"]
+    ratios = {name: times[name].over(floor) for name in works if name != "SELECT 1"}
+    for kind in ("new", "top", "people"):
+        found = [
+            ratio for name, ratio in ratios.items() if name.startswith(kind) or name.endswith(kind)
+        ]
+        report.goal(f"{kind}, median kind / SELECT 1", statistics.median(found), at_most=RATIO_MAX)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

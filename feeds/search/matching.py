@@ -1,0 +1,74 @@
+"""Whether a post is what a question asks for, by its present words: the definition of the search.
+
+The index must propose every post for which this is true, see `feeds.search.indexing`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from feeds.models import Kind
+from feeds.search.language import Question, Terms
+from socialsite.core.search import words
+
+
+class Text(NamedTuple):
+    """What is searched of a post."""
+
+    title: str
+    note: str
+    content: str
+    tags: tuple[str, ...]
+    author: str
+    has_image: bool
+    position: int
+
+    def split(self) -> str:
+        """Return the split words of all its texts; a phrase never goes from one to the next."""
+        return "\n".join(words.split(one) for one in (self.title, self.note, self.content) if one)
+
+
+def text_of(card: Mapping[str, Any]) -> Text | None:
+    """Return what is searched of a card; None for a repost without words."""
+    if card["kind"] == Kind.REPOST and not card["content"]:
+        return None
+    return Text(
+        title=card["title"],
+        note=card["note"],
+        content=card["content"],
+        tags=tuple(card["tags"]),
+        author=card["author"]["username"].lower(),
+        has_image=bool(card["images"]),
+        position=card["position"],
+    )
+
+
+def matches(question: Question, card: Mapping[str, Any]) -> bool:
+    """Return whether a card, as a reader sees it, is what they ask for."""
+    text = text_of(card)
+    return text is not None and matches_text(question, text)
+
+
+def matches_text(question: Question, text: Text) -> bool:
+    """Return whether a post has all that is wanted and nothing of the unwanted."""
+    if not question.since <= text.position < question.until:
+        return False
+    wanted, unwanted = question.wanted, question.unwanted
+    if not all(author == text.author for author in wanted.authors):
+        return False
+    if (wanted.image and not text.has_image) or not set(wanted.tags) <= set(text.tags):
+        return False
+    if _has_unwanted(unwanted, text):
+        return False
+    if not wanted.needles and not unwanted.needles:
+        return True
+    split = text.split()
+    has_all = all(needle in split for needle in wanted.needles)
+    return has_all and not any(needle in split for needle in unwanted.needles)
+
+
+def _has_unwanted(unwanted: Terms, text: Text) -> bool:
+    return (
+        text.author in unwanted.authors
+        or (unwanted.image and text.has_image)
+        or not set(unwanted.tags).isdisjoint(text.tags)
+    )

@@ -1,0 +1,212 @@
+"""An index of terms in the database: for each term the objects that have it, newest first.
+
+The rows of a term lie side by side in the order of lists (position, id), so a page of the newest
+objects reads a few rows of each term, however many objects have it, and a cursor is a place in that
+order. The tables are ordinary ones: transactions, backups and replicas treat them like all others.
+docs/decisions/0017-search.md says why the full-text engines of the databases are not used.
+
+Objects found may be out of date: the caller compares them with their present words.
+"""
+
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db import connection, models
+
+from socialsite.core import db
+from socialsite.core.db import Statement
+from socialsite.core.http.pagination import NEWEST, Position
+
+# Terms of a question that are looked up, and those of them that are combined, the rarest first. The
+# caller's comparison with the words covers the others.
+CONSIDERED, COMBINED = 24, 5
+# How rare a term is says the place of this many of its newest objects.
+DEPTH = 100
+BATCH = 500
+
+
+class Posting(models.Model):
+    """An object has a term; `weight` says how much the term says about it."""
+
+    pk = models.CompositePrimaryKey("term", "position", "object_id")
+    term = models.BigIntegerField(help_text="number of the term")
+    position = models.BigIntegerField(help_text="that of the object, Unix ms")
+    object_id = models.BigIntegerField()
+    weight = models.PositiveSmallIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class Indexed(models.Model):
+    """The terms of an object in the index, by which its rows are found again."""
+
+    object_id = models.BigIntegerField(primary_key=True)
+    position = models.BigIntegerField()
+    terms = models.BinaryField(help_text="numbers and weights of the terms, packed")
+
+    class Meta:
+        abstract = True
+
+
+class Index(NamedTuple):
+    """The two tables of an index."""
+
+    objects: type[Indexed]
+    postings: type[Posting]
+
+
+class Match(NamedTuple):
+    """An object with all terms; `score` is the sum of their weights."""
+
+    place: Position
+    score: int
+
+
+class Block(NamedTuple):
+    """A part of an index: what matches there, its first place, and the place to go on from.
+
+    `first` is None if nothing is left, `end` at the end of the index.
+    """
+
+    matches: list[Match]
+    first: Position | None
+    end: Position | None
+
+
+# --- writes -------------------------------------------------------------------------------------
+@db.atomic
+def write(
+    index: Index,
+    ident: int,
+    position: int,
+    read: Callable[[], Mapping[int, int]],
+    *,
+    whole: bool = False,
+) -> bool:
+    """Make the rows of an object those of its present terms; return whether they were not.
+
+    `read()` returns the weights of the terms by number. It is called under a lock, so that of two
+    writers at once the later one has read the later words. No terms remove the object. `whole`
+    writes all rows anew, in case some were lost.
+    """
+    objects: Any = index.objects._default_manager
+    db.ensure(index.objects(object_id=ident, position=position, terms=b""))
+    row = objects.select_for_update().get(pk=ident)
+    before, after = unpack(row.terms), dict(read())
+    if not after:
+        objects.filter(pk=ident).delete()
+    elif before == after and row.position == position and not whole:
+        return False
+    else:
+        objects.filter(pk=ident).update(position=position, terms=pack(after))
+    whole = whole or row.position != position
+    gone = [term for term, weight in before.items() if whole or after.get(term) != weight]
+    new = [term for term, weight in after.items() if whole or before.get(term) != weight]
+    _remove(index, ident, row.position, gone)
+    _insert(index, ident, position, {term: after[term] for term in new})
+    return bool(gone or new)
+
+
+def _remove(index: Index, ident: int, position: int, terms: Sequence[int]) -> None:
+    rows = index.postings._default_manager.filter(position=position, object_id=ident)
+    for start in range(0, len(terms), BATCH):
+        rows.filter(term__in=terms[start : start + BATCH]).delete()
+
+
+def _insert(index: Index, ident: int, position: int, weights: Mapping[int, int]) -> None:
+    # In one order, so that two writers do not wait for each other.
+    rows = [
+        index.postings(term=term, position=position, object_id=ident, weight=weights[term])
+        for term in sorted(weights)
+    ]
+    index.postings._default_manager.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+
+
+def is_right(index: Index, ident: int, position: int, wanted: Mapping[int, int]) -> bool:
+    """Return whether the rows of an object are those of these terms."""
+    row: Any = index.objects._default_manager.filter(pk=ident).first()
+    if row is None:
+        return not wanted
+    if row.position != position or unpack(row.terms) != dict(wanted):
+        return False
+    rows: Any = index.postings._default_manager.filter(position=position, object_id=ident)
+    terms, stored = list(wanted), dict[int, int]()
+    for start in range(0, len(terms), BATCH):
+        part = rows.filter(term__in=terms[start : start + BATCH])
+        stored |= dict(part.values_list("term", "weight"))
+    return stored == dict(wanted)
+
+
+def pack(weights: Mapping[int, int]) -> bytes:
+    """Return terms and weights as bytes."""
+    terms = sorted(weights)
+    packed = array("q", terms), array("H", [weights[term] for term in terms])
+    return b"".join(part.tobytes() for part in packed)
+
+
+def unpack(packed: bytes) -> dict[int, int]:
+    """Return what `pack` packed."""
+    count = len(packed) // 10
+    terms, weights = array("q"), array("H")
+    terms.frombytes(bytes(packed[: 8 * count]))
+    weights.frombytes(bytes(packed[8 * count :]))
+    return dict(zip(terms, weights, strict=True))
+
+
+# --- reads --------------------------------------------------------------------------------------
+def block(index: Index, terms: Collection[int], below: Position | None, size: int) -> Block:
+    """Return the objects with all of these terms among the next `size` ones of the rarest term."""
+    combined = _rarest(index, list(terms)[:CONSIDERED], below)
+    rows = _rows(index, combined, below or NEWEST, size)
+    places = sorted((Position(position, ident) for position, ident, _ in rows), reverse=True)
+    found = [Match(Position(*row[:2]), row[2]) for row in rows if row[2] is not None]
+    found.sort(reverse=True)
+    end = places[-1] if len(places) == size else None
+    return Block(found, places[0] if places else None, end)
+
+
+def _rarest(index: Index, terms: list[int], below: Position | None) -> list[int]:
+    """Return at most COMBINED of these terms, beginning with the rarest one here."""
+    if len(terms) < 2:
+        return terms
+    newest = (below or NEWEST).ts_ms
+    statements = [
+        Statement(
+            f"SELECT position, {number} FROM {_table(index)}"  # noqa: S608
+            " WHERE term = %s AND position <= %s"
+            f" ORDER BY position DESC LIMIT 1 OFFSET {DEPTH - 1}",
+            (term, newest),
+        )
+        for number, term in enumerate(terms)
+    ]
+    found = db.read_union(*statements)
+    depths = {term: rows[0][0] if rows else -1 for term, rows in zip(terms, found, strict=True)}
+    return sorted(terms, key=lambda term: (depths[term], term))[:COMBINED]
+
+
+def _rows(
+    index: Index, terms: Sequence[int], below: Position, size: int
+) -> list[tuple[int, int, int | None]]:
+    """Return the next places of the first term, each with its score if it has all terms."""
+    table, (ts_ms, ident) = _table(index), below
+    weights = " + ".join(f"t{number}.weight" for number in range(len(terms)))
+    joins = "".join(
+        f" LEFT JOIN {table} t{number} ON t{number}.term = %s AND t{number}.position = t0.position"
+        f" AND t{number}.object_id = t0.object_id"
+        for number in range(1, len(terms))
+    )
+    first = (
+        f"SELECT position, object_id, weight FROM {table} WHERE term = %s AND position <= %s"  # noqa: S608
+        " AND (position < %s OR object_id < %s) ORDER BY position DESC, object_id DESC LIMIT %s"
+    )
+    sql = f"SELECT t0.position, t0.object_id, {weights} FROM ({first}) t0{joins}"  # noqa: S608
+    with connection.cursor() as cursor:
+        # Names come from the model; values are passed as parameters.
+        cursor.execute(sql, [terms[0], ts_ms, ts_ms, ident, size, *terms[1:]])
+        return list(cursor.fetchall())
+
+
+def _table(index: Index) -> str:
+    return connection.ops.quote_name(index.postings._meta.db_table)

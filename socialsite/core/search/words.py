@@ -1,0 +1,140 @@
+"""Split texts into the words that a search compares.
+
+Upper and lower case, full width and half width, and accents of Latin letters make no difference; an
+English plural is the same word as its singular. Chinese, Japanese and other scripts without spaces
+have no words here: their characters follow each other in a *run*, and a search finds a part of it.
+
+Everything takes time and memory linear in the length of the text: characters are folded one by one.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+
+from socialsite.core.text import tags
+
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Cn")
+_ACCENTS = range(0x300, 0x370)
+_WORD = re.compile(f"[{tags.WORD}]++")
+_RUN = re.compile(f"[{tags.UNSPACED}]++|[^{tags.UNSPACED}]++")
+_IS_RUN = re.compile(f"[{tags.UNSPACED}]")
+# Words on -s that are no plurals of what is left without it.
+_SINGULAR = frozenset(("news", "lens", "gas", "bus", "plus", "yes", "this", "his", "has", "was"))
+# Texts up to this length are split once and kept in the memory of the process.
+_KEPT_LENGTH, _KEPT_TEXTS = 2000, 4096
+
+
+class _Folding(dict[int, str]):
+    """The folded form of each character, found when it is first needed."""
+
+    def __missing__(self, code: int) -> str:
+        # The same for good, whichever thread is first.
+        self[code] = folded = _fold_character(chr(code))
+        return folded
+
+
+def _fold_character(character: str) -> str:
+    if ord(character) in _ACCENTS:
+        return ""
+    if character in "\t\n\r":
+        return " "
+    if unicodedata.category(character) in _INVISIBLE or "\ufe00" <= character <= "\ufe0f":
+        return ""
+    folded = unicodedata.normalize("NFKC", character).casefold()
+    plain = unicodedata.normalize("NFKD", folded)
+    if plain[:1].isascii():
+        return "".join(c for c in plain if ord(c) not in _ACCENTS)
+    return folded
+
+
+_folding = _Folding()
+
+
+def fold(text: str) -> str:
+    """Return a text in the form that is compared; the characters stay in their order."""
+    return text.translate(_folding)
+
+
+def split(text: str) -> str:
+    """Return the words and runs of a text with one space before, between and after them.
+
+    A text has a word if its split form has the word between spaces, and has a part of a run if it
+    has that part; `needle` gives what to look for.
+    """
+    return _split_kept(text) if len(text) <= _KEPT_LENGTH else _split(text)
+
+
+def _split(text: str) -> str:
+    parts = [part for word in _WORD.findall(fold(text)) for part in _RUN.findall(word)]
+    found = " ".join([part if is_run(part) else _singular(part) for part in parts])
+    return f" {found} " if found else " "
+
+
+_split_kept = lru_cache(_KEPT_TEXTS)(_split)
+
+
+def is_run(part: str) -> bool:
+    """Return whether a part of a split text is a run of a script without spaces."""
+    return _IS_RUN.match(part) is not None
+
+
+def needle(text: str) -> str:
+    """Return what the split form of a text must contain to have these words one after the other.
+
+    Empty for a text without words.
+    """
+    parts = split(text).split()
+    if not parts:
+        return ""
+    before = "" if is_run(parts[0]) else " "
+    after = "" if is_run(parts[-1]) else " "
+    return before + " ".join(parts) + after
+
+
+def _singular(word: str) -> str:
+    """Return the singular of an English plural by its ending, any other word as it is."""
+    if len(word) < 4 or word[-1] != "s" or not word.isascii() or word in _SINGULAR:
+        return word
+    if word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    return word[:-1]
+
+
+def terms(split_text: str) -> Iterator[str]:
+    """Yield the terms of a split text: its words, and the characters and pairs of its runs."""
+    for part in split_text.split():
+        if is_run(part):
+            yield from part
+            yield from pairs(part)
+        else:
+            yield part
+
+
+def needed_terms(found: str) -> list[str]:
+    """Return terms that every text with a needle has, without those that follow from others."""
+    needed: list[str] = []
+    for part in found.split():
+        needed += pairs(part) if is_run(part) and len(part) > 1 else [part]
+    return list(dict.fromkeys(needed))
+
+
+def pairs(text: Iterable[str]) -> list[str]:
+    """Return each two characters of a text that follow each other."""
+    whole = "".join(text)
+    return [whole[start : start + 2] for start in range(len(whole) - 1)]
+
+
+@lru_cache(65536)
+def number(term: str) -> int:
+    """Return the number of a term in an index, 63 bits.
+
+    Two terms may share one: what an index finds is compared with the words themselves.
+    """
+    digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
