@@ -452,11 +452,13 @@ def test_cards_are_read_in_one_query(make_user, django_assert_num_queries) -> No
         assert queries.cards([]) == {}
 
 
-def test_people_are_found_by_the_beginning_of_either_name_page_by_page(make_user) -> None:
+def test_people_are_found_by_any_part_of_either_name_page_by_page(make_user) -> None:
     made = [make_user(f"search{n}", nickname=f"林同学{n}甲") for n in range(5)]
     other = make_user("other1", nickname="SearchMe")
-    make_user("zsearch1", nickname="zzzzz")
-    for text, people in (("SEARCH", [*made, other]), ("@search3", [made[3]]), ("林同学", made)):
+    inside = make_user("zsearch1", nickname="zzzzz")
+    make_user("zother1", nickname="zzzzz")
+    everybody = [*made, other, inside]
+    for text, people in (("SEARCH", everybody), ("@search3", [made[3]]), ("同学", made)):
         seen, cursor = [], None
         while True:
             page = queries.people(text, cursor, 2)

@@ -143,7 +143,7 @@ def test_an_old_copy_of_a_renewed_sign_in_gets_no_explanation_and_its_cookies_st
     assert 'class="notice"' not in page
     assert 'data-testid="logout"' not in page
     again(alice)
-    assert "another" not in browser_with(pair).get("/search").content.decode()
+    assert "another" not in browser_with(pair).get("/search?tab=people").content.decode()
     assert "Your password was changed." in browser_with(pair).get("/search").content.decode()
 
 
