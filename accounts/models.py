@@ -8,6 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
+from socialsite.core.http import web_push
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
 from socialsite.core.search import postings
@@ -216,6 +217,43 @@ class TokenBatch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} {self.batch}"
+
+
+class PushSubscription(models.Model):
+    """The address at which one signed-in device receives pushes, and the keys to encrypt them.
+
+    `version` and `batch` are those of the sign-in that it belongs to. With that sign-in the row is
+    deleted, in one transaction; and nothing is sent to a row whose numbers are not above the floors
+    of refresh tokens.
+    """
+
+    id = models.BigIntegerField(primary_key=True, default=new_id)
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="+")
+    client = models.CharField(max_length=TokenVersion.CLIENT_MAX)
+    version = models.PositiveIntegerField()
+    batch = models.PositiveIntegerField()
+    # A secret: whoever knows it may send to the browser.
+    endpoint = models.CharField(max_length=web_push.ENDPOINT_MAX)
+    # SHA-256 of the endpoint. A browser is one device, whoever signs in on it.
+    endpoint_hash = models.CharField(max_length=64, unique=True)
+    p256dh = models.CharField(max_length=web_push.P256DH_MAX)
+    auth = models.CharField(max_length=web_push.AUTH_MAX)
+    # Of pushes to this device, if its person has chosen none.
+    language = models.CharField(max_length=10, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+    # Failed requests since the last one that succeeded, and when the next one is due (Unix ms).
+    failures = models.PositiveSmallIntegerField(default=0)
+    wait_until = models.BigIntegerField(default=0)
+
+    class Meta:
+        verbose_name = gettext_lazy("push subscription")
+        verbose_name_plural = gettext_lazy("push subscriptions")
+        constraints = [
+            models.UniqueConstraint(fields=["user", "client"], name="uk_push_subscription")
+        ]
+
+    def __str__(self) -> str:
+        return f"pushes to {self.user_id} {self.client}"
 
 
 class AuditEntry(models.Model):

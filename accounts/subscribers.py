@@ -15,6 +15,7 @@ from accounts.events import (
 )
 from accounts.models import User
 from accounts.naming import search as name_search
+from accounts.push import actions as push_actions
 from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
 from socialsite.core.http.errors import Unavailable
@@ -82,6 +83,13 @@ def write_of_new_password(event: TokensRevoked) -> None:
     changed = event.client is None and event.reason == "password"
     if changed and User.objects.filter(pk=event.user_id).exclude(email="").exists():
         actions.request_mail("password_changed", event.user_id, "")
+
+
+@on(TokensRevoked, within=True)
+def end_pushes(event: TokensRevoked) -> None:
+    """End the pushes to the devices whose sign-in ends; new access tokens change nothing."""
+    if not event.access_only:
+        push_actions.end_revoked(event)
 
 
 @on(MailWanted, after=True)

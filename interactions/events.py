@@ -99,6 +99,23 @@ class NotificationsBehind(DomainEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PushWanted(DomainEvent):
+    """Notifications of a person became unread, and are to be pushed to their devices.
+
+    `ids` are those of the notifications. A push that failed is published again for a later time,
+    with the `devices` that lack it and the number of `tries` so far; at first these are all.
+    """
+
+    aggregate_type: ClassVar[str] = "notifications"
+    aggregate_field: ClassVar[str] = "user_id"
+
+    user_id: int
+    ids: list[int]
+    devices: list[int] | None = None
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Voted(DomainEvent):
     """The person voted in the poll of a post; `id` is the vote's."""
 

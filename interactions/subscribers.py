@@ -25,6 +25,7 @@ from interactions.events import (
     CommentUnpinned,
     Liked,
     NotificationsBehind,
+    PushWanted,
     Unbookmarked,
     Unliked,
     Voted,
@@ -32,7 +33,9 @@ from interactions.events import (
 from interactions.models import ReportedKind, SubjectType
 from interactions.notifying import causes
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
+from socialsite.core.events import enqueue
 from socialsite.core.events.registry import on
+from socialsite.core.http.errors import Unavailable
 
 
 @on(PostDeleted)
@@ -222,6 +225,19 @@ def notify_of_ban(event: UserBanned | UserUnbanned) -> None:
 def bring_up_more_notifications(event: NotificationsBehind) -> None:
     """Continue the work of one fact that affects many notifications."""
     causes.run_next_step(event)
+
+
+@on(PushWanted, after=True)
+def hand_push_to_worker(event: PushWanted) -> None:
+    """Enqueue the push for a worker, as push services may be slow; retry later without a broker.
+
+    It comes after all other work. The outbox stores it until the broker accepts it; while it is
+    being sent, it is lost if the worker is killed.
+    """
+    if not enqueue.send_last(
+        "interactions.push", event.user_id, event.ids, event.devices, event.tries
+    ):
+        raise Unavailable
 
 
 _Pair = FollowCreated | FollowCanceled | Blocked | Unblocked

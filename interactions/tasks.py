@@ -3,7 +3,7 @@
 from celery import shared_task
 
 from interactions.actions import recount, rising
-from interactions.notifying import fold, retention
+from interactions.notifying import fold, push, retention
 
 
 @shared_task(name="interactions.fold_notifications")
@@ -11,6 +11,14 @@ def fold_notifications() -> None:
     """Fold due causes of readers without an open page, and those that other folds left."""
     while fold.sweep():
         pass
+
+
+@shared_task(name="interactions.push")
+def push_notifications(
+    user_id: int, ids: list[int], devices: list[int] | None = None, tries: int = 0
+) -> None:
+    """Push notifications of a `PushWanted` event; what could not be sent is published again."""
+    push.deliver(user_id, ids, devices, tries)
 
 
 @shared_task(name="interactions.prune_notifications")

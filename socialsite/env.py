@@ -11,12 +11,13 @@ import re
 import secrets
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from socialsite.core.rate_limits import budgets
-from socialsite.core.runtime import data_dir, keys, service_keys
+from socialsite.core.runtime import data_dir, keys, service_keys, vapid
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 KEY_BYTES = 48
@@ -146,6 +147,16 @@ class Env(BaseSettings):
         le=3650,
         description="days until IP addresses of sign-ins and acts are erased; 0: none is stored",
     )
+    VAPID_PRIVATE_KEY: str = Field(
+        "",
+        description="key that signs pushes: P-256, 32 bytes in base64url or PEM; empty: embedded"
+        " generated and stored in DATA_DIR, otherwise no push",
+    )
+    VAPID_SUBJECT: str = Field(
+        "",
+        description="where push services report problems, mailto:… or https://…; empty:"
+        " SECURITY_CONTACT, or the site's address",
+    )
     METRICS_TOKEN: str = Field(
         "", description="Bearer token of /metrics; empty: generated and stored in DATA_DIR"
     )
@@ -204,7 +215,12 @@ class Env(BaseSettings):
             raise ValueError("must start with http:// or https://")
         return value.rstrip("/")
 
-    @field_validator("SECURITY_CONTACT")
+    @field_validator("VAPID_PRIVATE_KEY")
+    @classmethod
+    def _vapid(cls, value: str) -> str:
+        return vapid.read(value) if value else value
+
+    @field_validator("SECURITY_CONTACT", "VAPID_SUBJECT")
     @classmethod
     def _contact(cls, value: str) -> str:
         if value and not CONTACT.fullmatch(value):
@@ -283,6 +299,12 @@ class Env(BaseSettings):
         return self.SITE_URL or f"http://{self.HOST}:{self.PORT}"
 
     @property
+    def vapid_subject(self) -> str:
+        """The contact in requests to push services, which accept mailto: and https: only."""
+        site = self.site_url if self.https else f"mailto:noreply@{urlsplit(self.site_url).hostname}"
+        return self.VAPID_SUBJECT or self.SECURITY_CONTACT or site
+
+    @property
     def https(self) -> bool:
         """True if people reach the site over TLS."""
         return self.site_url.startswith("https://")
@@ -328,6 +350,8 @@ def _with_keys(env: Env) -> Env:
         "JWT_KEY": env.JWT_KEYS,
         "METRICS_TOKEN": env.METRICS_TOKEN,
     }
+    if env.embedded:
+        given["VAPID_PRIVATE_KEY"] = env.VAPID_PRIVATE_KEY
     missing = [name for name, value in given.items() if not value]
     if {"SECRET_KEY", "JWT_KEY"} & {*missing} and env.DATABASE_URL and env.https:
         raise SystemExit(
@@ -346,8 +370,14 @@ def _with_keys(env: Env) -> Env:
             "SECRET_KEY": env.SECRET_KEY or stored["SECRET_KEY"],
             "JWT_KEYS": env.JWT_KEYS or [stored["JWT_KEY"]],
             "METRICS_TOKEN": env.METRICS_TOKEN or stored["METRICS_TOKEN"],
+            "VAPID_PRIVATE_KEY": env.VAPID_PRIVATE_KEY
+            or (stored["VAPID_PRIVATE_KEY"] if env.embedded else ""),
         }
     )
+
+
+def _new_key(name: str) -> str:
+    return vapid.new() if name == "VAPID_PRIVATE_KEY" else secrets.token_urlsafe(KEY_BYTES)
 
 
 def _stored_keys(data_dir: Path, names: list[str]) -> dict[str, str]:
@@ -361,7 +391,7 @@ def _stored_keys(data_dir: Path, names: list[str]) -> dict[str, str]:
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
         stored: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
-        made = {name: secrets.token_urlsafe(KEY_BYTES) for name in names if name not in stored}
+        made = {name: _new_key(name) for name in names if name not in stored}
         if made:
             stored |= made
             draft = path.with_suffix(".new")

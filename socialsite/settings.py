@@ -263,6 +263,8 @@ FAILPOINT = ENV.FAILPOINT
 
 # --- requests of the site to other machines -----------------------------------------------------
 OUTGOING_LOOPBACK = ENV.OUTGOING_LOOPBACK
+VAPID_PRIVATE_KEY = ENV.VAPID_PRIVATE_KEY  # empty: no push
+VAPID_SUBJECT = ENV.vapid_subject
 
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = framework_settings.FRAMEWORK

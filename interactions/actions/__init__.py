@@ -8,7 +8,11 @@ from interactions.actions.bookmarks import bookmark, unbookmark
 from interactions.actions.comments import comment, delete_comment, edit_comment
 from interactions.actions.counts import FOLD_MAX, count_repost, fold_counts
 from interactions.actions.likes import like, unlike
-from interactions.actions.notifications import choose_notifications, read_notifications
+from interactions.actions.notifications import (
+    choose_notifications,
+    choose_pushed,
+    read_notifications,
+)
 from interactions.actions.pins import PIN_MAX, pin, unpin
 from interactions.actions.polls import fold_votes, vote
 from interactions.actions.reports import (
@@ -29,6 +33,7 @@ __all__ = [
     "bookmark",
     "check_reportable",
     "choose_notifications",
+    "choose_pushed",
     "close_reports_about",
     "close_reports_of",
     "comment",

@@ -63,6 +63,24 @@ def choose_notifications(user: "User", choices: Mapping[str, str]) -> None:
     reader.save(update_fields=["preferences"])
 
 
+@db.atomic
+def choose_pushed(user: "User", pushed: Mapping[str, bool]) -> None:
+    """Set for the given kinds whether their notifications are pushed; applies from now on.
+
+    Raises InvalidInput for an unknown kind.
+    """
+    for name, value in pushed.items():
+        if name not in CHOOSABLE:
+            raise InvalidInput(fields={name: [_("There is no such kind of notification.")]})
+        if not isinstance(value, bool):
+            raise InvalidInput(fields={name: [_("Must be true or false.")]})
+    db.ensure(NotificationReader(pk=user.pk))
+    reader = NotificationReader.objects.select_for_update().get(pk=user.pk)
+    now = {name: name not in reader.not_pushed for name in CHOOSABLE} | dict(pushed)
+    reader.not_pushed = [name for name, value in now.items() if not value]
+    reader.save(update_fields=["not_pushed"])
+
+
 def _notify(user_id: int) -> None:
     """Notify the person's other pages and devices."""
     invalidate_unread([user_id])

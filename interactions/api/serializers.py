@@ -9,6 +9,7 @@ from feeds.api.serializers import VERSION_MAX, AuthorSerializer
 from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
+from socialsite.core.http import web_push
 from socialsite.core.http.serializer_fields import ShortListField
 
 
@@ -196,6 +197,60 @@ PreferencesSerializer = type(
         **{name: serializers.ChoiceField(choices=list(CHOICES)) for name in CHOOSABLE},
     },
 )
+
+
+class _KeysSerializer(serializers.Serializer[Any]):
+    p256dh = serializers.CharField(max_length=web_push.P256DH_MAX, help_text="base64url, 65 bytes")
+    auth = serializers.CharField(max_length=web_push.AUTH_MAX, help_text="base64url, 16 bytes")
+
+
+class SubscriptionSerializer(serializers.Serializer[Any]):
+    """Input of POST me/push: `PushSubscription.toJSON()` of a browser."""
+
+    endpoint = serializers.CharField(
+        max_length=web_push.ENDPOINT_MAX, help_text="https address of a push service"
+    )
+    keys = _KeysSerializer()
+    replaces = serializers.CharField(
+        required=False,
+        max_length=web_push.ENDPOINT_MAX,
+        help_text="the endpoint that the browser replaced; refused if it is not of this device",
+    )
+
+
+KINDS_FIELD = type(
+    "PushKindsSerializer",
+    (serializers.Serializer,),
+    {
+        "__doc__": "Whether each kind of notification is pushed.",
+        **{name: serializers.BooleanField(required=False) for name in CHOOSABLE},
+    },
+)
+
+
+class PushedKindsSerializer(serializers.Serializer[Any]):
+    """Input of PATCH me/push."""
+
+    kinds = KINDS_FIELD()
+
+
+class PushDeviceSerializer(serializers.Serializer[Any]):
+    """A device that receives pushes."""
+
+    client = serializers.CharField(help_text="as in auth/devices")
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    current = serializers.BooleanField(help_text="true for the requesting device")
+
+
+class PushSerializer(serializers.Serializer[Any]):
+    """Pushes of a person."""
+
+    public_key = serializers.CharField(
+        allow_null=True, help_text="applicationServerKey, base64url; null without pushes"
+    )
+    devices = PushDeviceSerializer(many=True)
+    kinds = KINDS_FIELD()
 
 
 def notification_body(item: Item) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from interactions.api import (
     likes,
     notifications,
     polls,
+    push,
     reports,
     reposts,
     threads,
@@ -31,5 +32,6 @@ urlpatterns = [
     path("notifications", notifications.Notifications.as_view()),
     path("notifications/read", notifications.Read.as_view()),
     path("notifications/unread-count", notifications.UnreadCount.as_view()),
+    path("me/push", push.Push.as_view()),
     path("users/me/notification-preferences", notifications.Preferences.as_view()),
 ]

@@ -35,6 +35,8 @@ class NotificationReader(models.Model):
     )
     # Kind by name → whose actions notify; a missing kind means everyone's.
     preferences = models.JSONField(default=dict)
+    # Names of the kinds that are not pushed to the person's devices.
+    not_pushed = models.JSONField(default=list)
 
     def __str__(self) -> str:
         return f"reader {self.pk}"

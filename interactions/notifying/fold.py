@@ -24,6 +24,7 @@ from accounts.live import hints, messages
 from feeds import queries as feeds_queries
 from interactions.cache import invalidate_unread
 from interactions.models import Comment, Notification, NotificationCause, NotificationReader
+from interactions.notifying import push
 from interactions.notifying.kinds import BY_VALUE, DEFAULT, REPLIED
 from interactions.queries.notifications import has_seen_subject
 from interactions.visibility import shown_to
@@ -102,6 +103,8 @@ def _fold(user_id: int) -> int | None:
     changed = _write_groups(user_id, due, before, after, now)
     # Changes that the reader cannot see cause no hint.
     news = bool(changed) and has_seen_subject(user_id, changed)
+    if news:
+        push.request(reader, [group for group in changed if group.is_unread])
     NotificationReader.objects.filter(pk=user_id).update(last_position=last)
     transaction.on_commit(partial(_notify, user_id, news=news), robust=True)
     return len(due)

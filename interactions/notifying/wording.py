@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from markupsafe import Markup, escape
@@ -57,6 +58,23 @@ def reason(item: Item) -> str:
     """Return the reason why staff removed something; empty for an unknown reason."""
     known = item["reason"] in Reason.values
     return str(Reason(item["reason"]).label) if known else ""
+
+
+def address(item: Item, name: str) -> str:
+    """Return the path that a notification leads to; empty if its subject is gone.
+
+    `name` is the username of the reader.
+    """
+    if item["kind"] == "followed":
+        if item["actor_count"] == 1:
+            return reverse("profile", args=[item["actors"][0]["username"]])
+        return reverse("profile_followers", args=[name])
+    if item["post_id"] is None:
+        return ""
+    if item["subject"]["type"] == "comment":
+        return reverse("comment_replies", args=[item["subject"]["id"]])
+    anchor = "#comments" if item["kind"] == "commented" else ""
+    return reverse("post", args=[item["post_id"]]) + anchor
 
 
 def _names(actors: Sequence[dict[str, Any]], count: int) -> Markup:

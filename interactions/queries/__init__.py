@@ -27,6 +27,7 @@ from interactions.queries.notifications import (
     Unread,
     notifications,
     preferences,
+    pushed_kinds,
     unread_count,
 )
 from interactions.queries.of_person import liked_posts, posts_and_replies
@@ -56,6 +57,7 @@ __all__ = [
     "number_of",
     "posts_and_replies",
     "preferences",
+    "pushed_kinds",
     "replies",
     "reported",
     "rising",

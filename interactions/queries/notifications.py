@@ -59,6 +59,23 @@ def notifications(
     return page_filling.fill(groups.fetch, page_filling.walk(groups.run, cursor, size + 1), size)
 
 
+def unread_among(user_id: int, ids: Collection[int]) -> list[Item]:
+    """Return those of these notifications that the reader may see now and has not read.
+
+    In the order of the list: the newest actor first.
+    """
+    rows = Notification.objects.filter(user_id=user_id, pk__in=ids, is_unread=True)
+    found = _shown(user_id, list(rows.order_by("-position", "-id")))
+    return [item for item in found.values() if not item["read"]]
+
+
+def pushed_kinds(viewer: "User") -> dict[str, bool]:
+    """Return for each kind whether its notifications are pushed to a person's devices."""
+    readers = NotificationReader.objects.filter(pk=viewer.pk)
+    silent = readers.values_list("not_pushed", flat=True).first() or []
+    return {name: name not in silent for name in CHOOSABLE}
+
+
 def unread_count(viewer: "User") -> tuple[int, bool]:
     """Return the number of unread notifications, up to 99, and whether there are more."""
     reads.run(unread := Unread([viewer.pk]))

@@ -16,13 +16,15 @@ from django.views.decorators.http import (
     require_safe,
 )
 
+from accounts.push import queries as push_queries
+from accounts.tokens.authentication import signed_in
 from accounts.tokens.requests import PageRequest, member
 from interactions import actions, queries
 from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import see
-from socialsite.core.http import api, return_addresses
+from socialsite.core.http import api, return_addresses, web_push
 from socialsite.core.http.errors import Forbidden
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -70,21 +72,7 @@ def _unread_of(items: Sequence[Item]) -> str:
 
 def _shown(item: Item, name: str) -> dict[str, Any]:
     words, why = wording.sentence(item), wording.reason(item)
-    return {**item, "words": words, "why": why, "address": _address(item, name)}
-
-
-def _address(item: Item, name: str) -> str:
-    """Return the address a notification links to; empty if its subject is gone."""
-    if item["kind"] == "followed":
-        if item["actor_count"] == 1:
-            return reverse("profile", args=[item["actors"][0]["username"]])
-        return reverse("profile_followers", args=[name])
-    if item["post_id"] is None:
-        return ""
-    if item["subject"]["type"] == "comment":
-        return reverse("comment_replies", args=[item["subject"]["id"]])
-    anchor = "#comments" if item["kind"] == "commented" else ""
-    return reverse("post", args=[item["post_id"]]) + anchor
+    return {**item, "words": words, "why": why, "address": wording.address(item, name)}
 
 
 @require_POST
@@ -124,17 +112,25 @@ def notifications_seen(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.NOTIFICATION,))
 def notification_settings(request: PageRequest) -> HttpResponse:
-    """Show and change whose actions notify, by kind."""
-    user = member(request)
+    """Show and change whose actions notify, by kind, and which kinds are pushed."""
+    user, principal = signed_in(request)
     if request.method == "POST":
-        given = {name: request.POST[name] for name in CHOOSABLE if name in request.POST}
-        actions.choose_notifications(user, given)
+        if "pushed" in request.POST:
+            pushed = request.POST.getlist("push")
+            actions.choose_pushed(user, {name: name in pushed for name in CHOOSABLE})
+        else:
+            given = {name: request.POST[name] for name in CHOOSABLE if name in request.POST}
+            actions.choose_notifications(user, given)
         messages.success(request, _("Saved."))
         return see(reverse("notification_settings"))
-    context = {
+    context: dict[str, Any] = {
         "chosen": queries.preferences(user),
         "titles": wording.TITLES,
         "choices": wording.CHOICES,
+        "public_key": web_push.public_key(),
         "notices": messages.get_messages(request),
     }
+    if web_push.is_on():
+        context["push_devices"] = push_queries.devices(user.pk, principal.client)
+        context["pushed"] = queries.pushed_kinds(user)
     return render(request, "interactions/notifications/settings.html", context)

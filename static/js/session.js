@@ -153,9 +153,14 @@ function wordsFor({ reason, by }) {
   return { text: by && named ? named.replace("%(by)s", () => by) : words.textContent, reason: found };
 }
 
-/** What the browser keeps of a person outside of pages: Home without a connection (sw.js), the app's badge. */
+/** What the browser keeps of a person outside of pages: Home without a connection (sw.js), pushes, the app's badge. */
 function forget() {
   window.caches?.delete("home");
+  navigator.serviceWorker
+    ?.getRegistration()
+    .then((registration) => registration?.pushManager?.getSubscription())
+    .then((subscription) => subscription?.unsubscribe())
+    .catch(() => {}); // the site sends nothing more to it all the same
   navigator.clearAppBadge?.().catch(() => {});
 }
 

@@ -233,6 +233,14 @@ document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 // --- nobody is signed in: the Home that the service worker kept goes ---
 
 if (!document.body.dataset.me) window.caches?.delete("home");
+// Pushes to somebody who is gone from this browser end before the next person signs in.
+if (document.querySelector(".gate-card") && !document.body.dataset.me) endPushes();
+
+async function endPushes() {
+  const registration = await navigator.serviceWorker?.getRegistration();
+  const subscription = await registration?.pushManager?.getSubscription();
+  await subscription?.unsubscribe();
+}
 
 // --- a notice left by the page before (see session.js) ---
 

@@ -95,3 +95,56 @@ addEventListener("fetch", (event) => {
   if (request.mode === "navigate") event.respondWith(page(event, url));
   else if (url.pathname.startsWith(STATIC_URL) && !url.search) event.respondWith(file(event));
 });
+
+// --- pushes: what they say is decided by the site (interactions/notifying/push.py) ---
+
+const SETTINGS = "/settings/notifications";
+const SUBSCRIPTIONS = "/api/v1/me/push";
+const READ = "/api/v1/notifications/read";
+
+/** A browser wants every push to be shown, also one that cannot be read. */
+async function show(data) {
+  let told = {};
+  try {
+    told = data.json();
+  } catch {
+    // the notification then leads to the list
+  }
+  const { title = "socialsite", url = "/notifications", ...more } = told;
+  await registration.showNotification(title, { ...more, data: { url, id: more.tag?.slice(1) } });
+}
+
+/** Send JSON as the person who is signed in; a page has the token for that, and renews their cookies. */
+async function send(path, body) {
+  const text = await (await fetch(SETTINGS)).text();
+  const token = /"X-CSRFToken": "(\w+)"/.exec(text)?.[1];
+  if (!token || !/<body data-me="\d/.test(text)) return;
+  await fetch(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-CSRFToken": token },
+    body: JSON.stringify(body),
+  });
+}
+
+async function open({ url, id }) {
+  const target = new URL(url, location.origin);
+  if (target.origin !== location.origin) return;
+  const pages = await clients.matchAll({ type: "window", includeUncontrolled: true });
+  const found = pages.find((page) => page.url === target.href);
+  await (found ? found.focus() : clients.openWindow(target.href));
+  if (id) await send(READ, { ids: [id] }).catch(() => {}); // it stays unread
+}
+
+/** The browser has replaced the subscription: the site gets the new one, if it still knows the old one. */
+async function renew({ oldSubscription: old, newSubscription }) {
+  if (!old) return;
+  const fresh = newSubscription ?? (await registration.pushManager.subscribe(old.options));
+  await send(SUBSCRIPTIONS, { ...fresh.toJSON(), replaces: old.endpoint });
+}
+
+addEventListener("push", (event) => event.waitUntil(show(event.data)));
+addEventListener("notificationclick", (event) => {
+  event.notification.close();
+  event.waitUntil(open(event.notification.data ?? { url: "/notifications" }));
+});
+addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)));

@@ -239,6 +239,11 @@ NOTIFICATION = Budget(
     *("notification", 300, 3600, Per.PERSON, Store.REDIS),
     "Notifications marked as read, and changes of notification settings.",
 )
+PUSH = Budget(*("push", 30, 120, Per.PERSON, Store.REDIS), "Devices that turn pushes on or off.")
+PUSH_SENT = Budget(
+    *("push_sent", 120, 360, Per.PERSON, Store.REDIS),
+    "Pushes sent to the devices of a person; further pushes are not sent.",
+)
 ACCOUNT = Budget(
     *("account", 30, 60, Per.PERSON, Store.REDIS),
     "Changes of one's password, e-mail address and second factor.",
