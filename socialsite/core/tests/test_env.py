@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budgets import Rate
-from socialsite.core.runtime import keys
+from socialsite.core.runtime import keys, vapid
 from socialsite.env import Env, load
 
 pytestmark = pytest.mark.once
@@ -64,10 +64,12 @@ def test_keys_of_an_older_version_stay_and_missing_ones_are_added(read, tmp_path
     old = {"SECRET_KEY": "s" * 64, "JWT_KEY": keys.new("secret")}
     (tmp_path / "keys.json").write_text(json.dumps(old))
     with ThreadPoolExecutor(8) as pool:
-        tokens = {env.METRICS_TOKEN for env in pool.map(lambda _: read(), range(16))}
-    assert len(tokens) == 1
+        found = list(pool.map(lambda _: read(), range(16)))
+    made = {(env.METRICS_TOKEN, env.VAPID_PRIVATE_KEY) for env in found}
+    assert len(made) == 1
+    token, key = made.pop()
     kept = json.loads((tmp_path / "keys.json").read_text())
-    assert kept == old | {"METRICS_TOKEN": tokens.pop()}
+    assert kept == old | {"METRICS_TOKEN": token, "VAPID_PRIVATE_KEY": key}
     assert stat.S_IMODE((tmp_path / "keys.json").stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.glob("keys*")] == ["keys.json"]
 
@@ -229,3 +231,44 @@ def test_a_bad_budget_is_reported_with_other_mistakes(read) -> None:
     with pytest.raises(SystemExit) as caught:
         read(PORT="x", BUDGET_SIGN_UP="x", BUDGET_X="0")
     assert len(str(caught.value).splitlines()) == 4
+
+
+def test_the_embedded_mode_makes_a_key_of_pushes_and_the_full_stack_needs_one(
+    read, tmp_path
+) -> None:
+    env = read()
+    assert vapid.read(env.VAPID_PRIVATE_KEY) == env.VAPID_PRIVATE_KEY
+    assert read().VAPID_PRIVATE_KEY == env.VAPID_PRIVATE_KEY
+    # Also with the file of an embedded mode: machines of one site would have different keys.
+    assert read(**FULL).VAPID_PRIVATE_KEY == ""
+    own = vapid.new()
+    assert own == read(**FULL, VAPID_PRIVATE_KEY=own).VAPID_PRIVATE_KEY
+
+
+@pytest.mark.parametrize(
+    ("values", "subject"),
+    [
+        ({}, "mailto:noreply@127.0.0.1"),
+        ({"SITE_URL": "https://site.example"}, "https://site.example"),
+        ({"SECURITY_CONTACT": "mailto:a@b.example"}, "mailto:a@b.example"),
+        (
+            {"SECURITY_CONTACT": "mailto:a@b.example", "VAPID_SUBJECT": "mailto:c@d.example"},
+            "mailto:c@d.example",
+        ),
+    ],
+)
+def test_push_services_get_a_contact(read, values, subject) -> None:
+    assert read(**values).vapid_subject == subject
+
+
+@pytest.mark.parametrize("values", [{"VAPID_PRIVATE_KEY": "short"}, {"VAPID_SUBJECT": "somebody"}])
+def test_a_wrong_setting_of_pushes_stops_the_start(read, values) -> None:
+    (name,) = values
+    with pytest.raises(SystemExit, match=name):
+        read(**values)
+
+
+def test_make_key_prints_a_key_of_pushes(capsys) -> None:
+    call_command("make_key", kind="vapid")
+    text = capsys.readouterr().out.strip()
+    assert vapid.read(text) == text

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accounts import actions as accounts_actions
-from accounts.models import Role, User
+from accounts.models import PushSubscription, Role, User
 from feeds import actions as feeds_actions
 from feeds.drafts import actions as drafts
 from feeds.models import Post, RecommendedAuthor
@@ -44,6 +44,13 @@ class World:
             "third": self.third.pk,
             "third_name": self.third.username,
         }
+        PushSubscription.objects.create(
+            user=self.hidden,
+            client="other",
+            version=1,
+            batch=1,
+            endpoint="https://push.example/secret",
+        )
         self._meet()
         self._write()
 

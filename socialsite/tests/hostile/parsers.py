@@ -51,6 +51,7 @@ from accounts.mail import links
 from accounts.naming import lookalikes, open_policy
 from accounts.naming import search as name_search
 from accounts.sign_in import devices, known_devices, two_factor
+from accounts.tests.push import test_web_push as web_push_tests
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
@@ -75,6 +76,7 @@ from socialsite.core.http import (
     pagination,
     return_addresses,
     uvicorn_protocols,
+    web_push,
 )
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
@@ -251,6 +253,16 @@ def outgoing_address(value: str) -> None:
         outgoing._parts(f"https://site.example/{value}")
 
 
+def browser_keys(value: str) -> None:
+    for given in ((value, ""), (web_push_tests.POINT, value)):
+        with suppress(ValueError):
+            web_push.keys_of(*given)
+
+
+def retry_after(value: str) -> None:
+    web_push.retry_after({"retry-after": value})
+
+
 def device_name(value: str) -> None:
     """Return the name of a device, with a parser that caches nothing."""
     kept, ua_parser.parser = ua_parser.parser, _agents
@@ -282,6 +294,9 @@ PARSERS = [
     Parser("a name that is looked for", HEAD, name_search.key_of),
     Parser("a cursor of a search", HEAD, cursors.Cursor.decode),
     Parser("an address to embed", HEAD, embedded_address),
+    Parser("the keys of a browser", web_push.P256DH_MAX, browser_keys),
+    Parser("an endpoint", web_push.ENDPOINT_MAX, web_push.host_of),
+    Parser("a time of a push service", outgoing.HEADERS_MAX, retry_after),
     Parser("an address to ask", outgoing.URL_MAX - 32, outgoing_address),
     Parser("an option of a poll", FORM, option),
     Parser("the end of a poll", FORM, poll_end),
@@ -459,6 +474,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
     ),
     "socialsite/core/http/api.py": ("a time",),
     "socialsite/core/http/outgoing.py": ("an address to ask",),
+    "socialsite/core/http/web_push.py": ("an endpoint", "a time of a push service"),
+    "socialsite/core/runtime/vapid.py": ("the keys of a browser",),
     "socialsite/core/rate_limits/budgets.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/media/files.py": ("a picture's file",),

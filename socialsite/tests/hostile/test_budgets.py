@@ -288,6 +288,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "upload": lambda w: w.upload(),
     "profile": lambda w: w.send("patch", "users/me", bio="hello"),
     "notification": lambda w: w.send("post", "notifications/read"),
+    "push": lambda w: w.send("delete", "me/push"),
     "account": lambda w: w.send("post", "auth/password"),
     "devices": lambda w: w.send("get", "auth/devices"),
     "login": lambda w: w.send("post", "auth/login", w.guest),
@@ -332,6 +333,10 @@ ELSEWHERE = {
     "mentions": (
         "interactions/tests/notifying/test_mentions.py",
         "test_how_many_are_notified_is_a_number_of_the_table",
+    ),
+    "push_sent": (
+        "interactions/tests/notifying/test_push.py",
+        "test_pushes_of_a_person_have_a_budget",
     ),
     "login_here": (
         OF_ATTEMPTS,
