@@ -100,18 +100,19 @@ addEventListener("fetch", (event) => {
 
 const SETTINGS = "/settings/notifications";
 const SUBSCRIPTIONS = "/api/v1/me/push";
+const LIST = "/notifications";
 const READ = "/api/v1/notifications/read";
 
 /** A browser wants every push to be shown, also one that cannot be read. */
 async function show(data) {
   let told = {};
   try {
-    told = data.json();
+    told = { ...data.json() };
   } catch {
     // the notification then leads to the list
   }
-  const { title = "socialsite", url = "/notifications", ...more } = told;
-  await registration.showNotification(title, { ...more, data: { url, id: more.tag?.slice(1) } });
+  const { title = "socialsite", url, ...more } = told;
+  await registration.showNotification(title, { ...more, data: { url: url ?? LIST, id: more.tag?.slice(1) } });
 }
 
 /** Send JSON as the person who is signed in; a page has the token for that, and renews their cookies. */
@@ -145,6 +146,6 @@ async function renew({ oldSubscription: old, newSubscription }) {
 addEventListener("push", (event) => event.waitUntil(show(event.data)));
 addEventListener("notificationclick", (event) => {
   event.notification.close();
-  event.waitUntil(open(event.notification.data ?? { url: "/notifications" }));
+  event.waitUntil(open(event.notification.data ?? { url: LIST }));
 });
 addEventListener("pushsubscriptionchange", (event) => event.waitUntil(renew(event)));

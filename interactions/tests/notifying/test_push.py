@@ -735,3 +735,13 @@ def test_the_kinds_are_chosen_by_a_form(me: Any, service: PushService, settings:
     browser.post("/settings/notifications", {"liked": "nobody"})
     assert [name for name, value in queries.pushed_kinds(me).items() if value] == ["liked"]
     assert queries.preferences(me)["liked"] == "nobody"
+
+
+def test_the_page_of_a_device_with_pushes_says_so(me: Any, service: PushService) -> None:
+    browser = browser_of(me)
+    path = "/settings/notifications"
+    assert b" data-on " not in browser.get(path).content
+    body = service.browser("page")
+    answer = browser.post(PATH, body, content_type="application/json")
+    assert answer.status_code == 201
+    assert b" data-on " in browser.get(path).content
