@@ -7,7 +7,6 @@ the same browser and subscribes, the old row is deleted.
 import hashlib
 
 from django.db import IntegrityError
-from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from accounts.actions.clients import live_row
@@ -96,9 +95,8 @@ def _subscribe(
         mine = own.filter(client=row.client, endpoint_hash=_digest(replaces))
         if not mine.exists():
             raise NotFound
-    PushSubscription.objects.filter(
-        Q(endpoint_hash=digest) | Q(user=user, client=row.client)
-    ).delete()
+    own.filter(client=row.client).delete()
+    PushSubscription.objects.filter(endpoint_hash=digest).delete()
     newest = own.order_by("-pk").values_list("pk", flat=True)
     own.filter(pk__in=list(newest[DEVICES_MAX - 1 :])).delete()
     PushSubscription.objects.create(

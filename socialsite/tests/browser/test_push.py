@@ -38,7 +38,7 @@ SHOWN = """async () => {
 }"""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["embedded"])
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site that may send requests to this machine."""
     with stacks.embedded(tmp_path_factory.mktemp("push"), OUTGOING_LOOPBACK="1") as url:
@@ -98,7 +98,6 @@ def deliver(page: Page, site: str, message: str) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_a_comment_appears_on_the_device_until_it_is_kicked(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -144,7 +143,6 @@ def test_a_comment_appears_on_the_device_until_it_is_kicked(
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_it_is_turned_off_and_not_offered_if_the_browser_forbids_it(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -171,7 +169,6 @@ def test_it_is_turned_off_and_not_offered_if_the_browser_forbids_it(
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_a_refused_subscription_is_said_and_dropped(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -185,7 +182,6 @@ def test_a_refused_subscription_is_said_and_dropped(
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_a_log_out_drops_the_subscription(page: Page, site: str) -> None:
     turn_on(page)
     page.get_by_text("Account and settings").locator("..").click()
@@ -195,7 +191,6 @@ def test_a_log_out_drops_the_subscription(page: Page, site: str) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_the_page_of_the_log_in_drops_what_the_person_before_left(page: Page, site: str) -> None:
     turn_on(page)
     page.goto("about:blank")
@@ -205,7 +200,6 @@ def test_the_page_of_the_log_in_drops_what_the_person_before_left(page: Page, si
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "null", '{"title": 5, "url": null}'])
 def test_a_push_that_cannot_be_read_is_shown_all_the_same(page: Page, site: str, text: str) -> None:
     deliver(page, site, text)
@@ -231,7 +225,6 @@ CLICK = """async ({ url, id }) => {
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_a_click_opens_the_page_and_marks_the_notification_as_read(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -254,7 +247,6 @@ def test_a_click_opens_the_page_and_marks_the_notification_as_read(
 
 
 @pytest.mark.e2e
-@pytest.mark.embedded
 def test_the_worker_tells_the_site_of_a_new_subscription(
     page: Page, site: str, service: PushService
 ) -> None:
