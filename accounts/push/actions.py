@@ -22,7 +22,8 @@ from socialsite.core.http.errors import InvalidInput, NotFound
 DEVICES_MAX = 10
 # Of two devices that subscribe with the same endpoint at once, one tries again.
 TRIES = 3
-RESOLVE_SECONDS = 3.0
+# A request waits for this long for the name of an endpoint, and so blocks its thread.
+RESOLVE_SECONDS = 1.5
 
 
 def subscribe(

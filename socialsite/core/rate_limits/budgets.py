@@ -239,7 +239,7 @@ NOTIFICATION = Budget(
     *("notification", 300, 3600, Per.PERSON, Store.REDIS),
     "Notifications marked as read, and changes of notification settings.",
 )
-PUSH = Budget(*("push", 30, 120, Per.PERSON, Store.REDIS), "Devices that turn pushes on or off.")
+PUSH = Budget(*("push", 12, 60, Per.PERSON, Store.REDIS), "Devices that turn pushes on or off.")
 PUSH_SENT = Budget(
     *("push_sent", 120, 360, Per.PERSON, Store.REDIS),
     "Pushes sent to the devices of a person; further pushes are not sent.",

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, Worker, expect
 
 from accounts.tests.push import endpoint
 from accounts.tests.push.endpoint import PushService
+from socialsite.core.runtime import vapid
 from socialsite.tests import stacks
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 
@@ -39,10 +40,16 @@ SHOWN = """async () => {
 
 
 @pytest.fixture(scope="module", params=["embedded"])
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A site that may send requests to this machine."""
-    with stacks.embedded(tmp_path_factory.mktemp("push"), OUTGOING_LOOPBACK="1") as url:
-        yield url
+    folder = tmp_path_factory.mktemp("push")
+    if request.param == "embedded":
+        with stacks.embedded(folder, OUTGOING_LOOPBACK="1") as url:
+            yield url
+        return
+    key = vapid.new()
+    with stacks.full_stack(folder, OUTGOING_LOOPBACK="1", VAPID_PRIVATE_KEY=key) as stack:
+        yield stack.url
 
 
 @pytest.fixture
@@ -98,6 +105,7 @@ def deliver(page: Page, site: str, message: str) -> None:
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize("site", ["full", "embedded"], indirect=True, scope="module")
 def test_a_comment_appears_on_the_device_until_it_is_kicked(
     page: Page, site: str, service: PushService
 ) -> None:
