@@ -234,7 +234,7 @@ document.addEventListener("htmx:load", (event) => dateTooltips(event.target));
 
 if (!document.body.dataset.me) window.caches?.delete("home");
 // Pushes to somebody who is gone from this browser end before the next person signs in.
-if (document.querySelector(".gate-card") && !document.body.dataset.me) endPushes();
+if (document.querySelector(".gate-card") && !document.body.dataset.me) endPushes().catch(() => {}); // the browser forbids it
 
 async function endPushes() {
   const registration = await navigator.serviceWorker?.getRegistration();
