@@ -195,10 +195,10 @@ function show(index) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("[data-viewer] a");
+  const link = event.target.closest("[data-viewer] a:has(> img)");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  pictures = [...link.closest("[data-viewer]").querySelectorAll("a")];
+  pictures = [...link.closest("[data-viewer]").querySelectorAll("a:has(> img)")];
   for (const button of viewer.querySelectorAll(".viewer-prev, .viewer-next")) button.hidden = pictures.length < 2;
   show(pictures.indexOf(link));
   viewer.showModal();
