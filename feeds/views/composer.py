@@ -117,6 +117,11 @@ def shown(items: list[Media]) -> list[Image]:
     return [shown_image(PostContent.image_of(item)) for item in items]
 
 
+def too_long(limit: int) -> errors.Text:
+    """Return the sentence about a text that has more characters than this."""
+    return _("At most %(limit)s characters.") % {"limit": limit}
+
+
 def chosen_files(request: PageRequest) -> list[Any]:
     """Return the pictures that were chosen in the composer; a video has none."""
     if request.POST.get("kind") == Kind.VIDEO:
