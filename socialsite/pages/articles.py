@@ -35,20 +35,22 @@ ARTICLES_BYTES = 4 * 1024 * 1024
 WORDS_A_MINUTE, CHARACTERS_A_MINUTE = 230, 400
 _CHARACTER = re.compile(f"[{tags.UNSPACED}]")
 _WORD = re.compile(rf"[^\W{tags.UNSPACED}]+")
+_TABLE, _CODE = gettext_noop("Table"), gettext_noop("Program code")
 _PICTURE, _BACK = gettext_noop("Picture"), gettext_noop("Back to the text")
 _SCHEMES = ("http://", "https://", "mailto:")
-# Headings are below that of the page.
-_LEVELS = {"h1": "h2", "h2": "h3", "h3": "h4", "h4": "h5", "h5": "h6", "h6": "h6"}
+_DEEPEST = 6
+# Without the second character some systems show an emoji.
+_ARROW = "\u21a9\ufe0e"
 # Each finds its direction by its own words.
-_DIRECTED = {"p", "li", "ul", "ol", "blockquote", "td", "th", *_LEVELS}
+_DIRECTED = {"p", "li", "ul", "ol", "blockquote", "td", "th"} | {f"h{n}" for n in range(2, 7)}
 
 _ALLOWED: dict[str, set[str]] = {
     "a": {"href", "rel", "target", "class", "id", "aria-label"},
     "img": {"src", "alt", "width", "height", "loading", "decoding"},
     "ol": {"start", "dir"},
-    "div": {"class", "tabindex"},
+    "div": {"class", "tabindex", "role", "aria-label"},
     "section": {"class"},
-    "pre": {"dir", "tabindex"},
+    "pre": {"dir", "tabindex", "role", "aria-label"},
     "sup": set(),
     **{key: {"dir"} for key in ("p", "ul", "blockquote")},
     **{key: {"dir", "id"} for key in ("h2", "h3", "h4", "h5", "h6", "li")},
@@ -94,10 +96,11 @@ def _article(
 ) -> tuple[int, Article]:
     """Return the size in bytes of the cache entry, and the article."""
     tokens, env = markdown.parse(content)
+    _set_levels(tokens)
     headings = []
     for number, (token, words) in enumerate(markdown.headings(tokens), start=1):
         token.attrSet("id", f"part-{number}")
-        headings.append(Heading(f"part-{number}", int(_LEVELS[token.tag][1]), words))
+        headings.append(Heading(f"part-{number}", int(token.tag[1]), words))
     renderer = _Renderer(language, [dict(one) for one in pictures])
     made = renderer.render(tokens, _OPTIONS, env)
     clean = nh3.clean(
@@ -111,6 +114,18 @@ def _article(
     minutes = minutes_of(markdown.prose(tokens))
     found = Article(html, headings, minutes, frozenset(renderer.used))
     return bytes_of(content, html, *(one.words for one in headings)), found
+
+
+def _set_levels(tokens: Sequence[Token]) -> None:
+    """Put headings below that of the page, each at most one level below the one before."""
+    above: list[str] = []
+    for token in tokens:
+        if token.type == "heading_open":
+            while above and above[-1] >= token.tag:
+                above.pop()
+            above.append(token.tag)
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(len(above) + 1, _DEEPEST)}"
 
 
 _OPTIONS = OptionsDict({**commonmark.make()["options"], "breaks": True, "xhtmlOut": False})
@@ -148,7 +163,6 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         if token.hidden:
             return ""
-        token.tag = _LEVELS.get(token.tag, token.tag)
         if token.nesting >= 0 and token.tag in _DIRECTED:
             token.attrSet("dir", "auto")
         # The content policy forbids styles.
@@ -157,13 +171,20 @@ class _Renderer(RendererHTML):
         return super().renderToken(tokens, idx, options, env)
 
     def table_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return '<div class="scrolls" tabindex="0">' + self.renderToken(tokens, idx, options, env)
+        return f'<div class="scrolls" {self._scrolls(_TABLE)}>' + self.renderToken(
+            tokens, idx, options, env
+        )
 
     def table_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return self.renderToken(tokens, idx, options, env) + "</div>\n"
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return f'<pre dir="auto" tabindex="0"><code>{escape(tokens[idx].content)}</code></pre>\n'
+        code = escape(tokens[idx].content)
+        return f'<pre dir="auto" {self._scrolls(_CODE)}><code>{code}</code></pre>\n'
+
+    def _scrolls(self, name: str) -> str:
+        """Return the attributes of an element that people scroll with the keyboard."""
+        return f'tabindex="0" role="region" aria-label="{escape(translated(self._language, name))}"'
 
     # --- words ---
     def span(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
@@ -221,7 +242,7 @@ class _Renderer(RendererHTML):
     def footnote_anchor(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         label = escape(translated(self._language, _BACK))
         place = _footnote(tokens[idx])[1]
-        return f' <a href="#ref-{place}" aria-label="{label}">\u21a9\ufe0e</a>'
+        return f' <a href="#ref-{place}" aria-label="{_ARROW} {label}">{_ARROW}</a>'
 
 
 def _footnote(token: Token) -> tuple[int, str]:

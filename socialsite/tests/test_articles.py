@@ -116,14 +116,16 @@ def test_any_other_picture_is_a_link_or_its_words() -> None:
     assert "y z" in made
 
 
-def test_headings_are_below_the_title_and_have_places() -> None:
-    made = article("# One\n\n### Two *words*\n\n#\n\n###### Six")
+def test_headings_are_below_the_title_and_skip_no_level() -> None:
+    made = article("## One\n\n##### Two *words*\n\n#\n\n# Three\n\n### Four\n\n###### Five")
     assert [tuple(one) for one in made.headings] == [
         ("part-1", 2, "One"),
-        ("part-2", 4, "Two words"),
-        ("part-3", 6, "Six"),
+        ("part-2", 3, "Two words"),
+        ("part-3", 2, "Three"),
+        ("part-4", 3, "Four"),
+        ("part-5", 4, "Five"),
     ]
-    assert '<h4 id="part-2" dir="auto">' in made.html
+    assert '<h3 id="part-2" dir="auto">Two <em>words</em></h3>' in made.html
 
 
 def test_footnotes_lead_there_and_back() -> None:
@@ -137,7 +139,7 @@ def test_footnotes_lead_there_and_back() -> None:
 def test_the_alignment_of_a_column_is_a_class() -> None:
     made = shown("|a|\n|-:|\n|1|")
     assert '<td dir="auto" class="align-right">1</td>' in made
-    assert '<div class="scrolls" tabindex="0"><table>' in made
+    assert '<div class="scrolls" tabindex="0" role="region" aria-label="Table"><table>' in made
 
 
 def test_an_article_is_rendered_once() -> None:
