@@ -21,6 +21,7 @@ from feeds.models import (
     Visibility,
 )
 from feeds.polls.definition import Definition
+from feeds.prose import plain, signs
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
@@ -269,7 +270,7 @@ def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
 
 
 class PostText(NamedTuple):
-    """Whose post it is, its words, whether it is deleted, and whose the post is that it reposts."""
+    """A post: its author, words and kind, whether it is deleted, and whose post it reposts."""
 
     author_id: int
     title: str
@@ -278,6 +279,17 @@ class PostText(NamedTuple):
     is_deleted: bool
     ref_author_id: int | None
     poll: Definition | None
+    kind: str
+
+    @property
+    def plain(self) -> str:
+        """Its text without signs of Markdown."""
+        return plain(self.kind, self.content)
+
+    @property
+    def signs(self) -> str:
+        """A text with its names and tags."""
+        return signs(self.kind, self.content)
 
     @property
     def options(self) -> str:
@@ -287,7 +299,7 @@ class PostText(NamedTuple):
     @property
     def preview(self) -> str:
         """What stands for the post in a list: its note, so that it stays folded, or its words."""
-        return self.note or self.title or self.content or self.options
+        return self.note or self.title or self.plain or self.options
 
 
 def texts(post_ids: Collection[int]) -> dict[int, PostText]:
@@ -314,5 +326,13 @@ def visible_texts(viewer_id: int | None, post_ids: Collection[int]) -> dict[int,
 
 def _texts(posts: PostQuerySet) -> dict[int, PostText]:
     words = ("content_row__title", "content_row__note", "content_row__content")
-    columns = ("pk", "author_id", *words, "is_deleted", "ref_post__author_id", "content_row__poll")
+    columns = (
+        "pk",
+        "author_id",
+        *words,
+        "is_deleted",
+        "ref_post__author_id",
+        "content_row__poll",
+        "kind",
+    )
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}

@@ -255,7 +255,7 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         media_pictures.release(post.author_id, ids=words.picture_ids())
     if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
-    indexing.remove(post_id, words.content)
+    indexing.remove(post, words.content)
     if words.poll is not None:
         OpenPoll.objects.filter(pk=post_id).delete()
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))

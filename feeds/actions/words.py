@@ -8,12 +8,12 @@ from django.utils.translation import gettext as _
 from feeds.models import Kind, PostContent, PostTag, Visibility
 from feeds.polls import definition
 from feeds.polls.definition import Definition, Given
+from feeds.prose import tags_of
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
-from socialsite.core.text.spans import tag_names
 
 Wrong = dict[str, list[Text]]
 # The kinds of posts that people write; a repost shows one of them.
@@ -49,7 +49,7 @@ def _of_texts(kind: str, texts: Mapping[str, str]) -> Wrong:
     for field, limit in maxima.items():
         if len(texts.get(field, "")) > limit:
             wrong[field] = [_("At most %(limit)s characters.") % {"limit": limit}]
-    if "content" not in wrong and len(tag_names(texts["content"])) > PostTag.MOST:
+    if "content" not in wrong and len(tags_of(kind, texts["content"])) > PostTag.MOST:
         message = _("At most %(limit)s tags.") % {"limit": PostTag.MOST}
         wrong["content"] = [message]
     return wrong

@@ -261,7 +261,7 @@ class EditSerializer(serializers.Serializer[Any]):
     )
 
 
-_HIDDEN = {"position", "mine"}
+_HIDDEN = {"position", "mine", "prose"}
 _HIDDEN_OF_SOURCE = {*_HIDDEN, "ref", "ref_gone"}
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from feeds.api import drafts, search, tags, views
+from feeds.api import drafts, preview, search, tags, views
 
 urlpatterns = [
     path("feed", views.HomeFeed.as_view()),
@@ -12,6 +12,7 @@ urlpatterns = [
     path("drafts", drafts.Drafts.as_view()),
     path("drafts/<str:draft_id>", drafts.OneDraft.as_view()),
     path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),
+    path("preview", preview.Preview.as_view()),
     path("feed/new-count", views.NewCount.as_view()),
     path("feed/recommended", views.Recommended.as_view()),
     path("feed/rising", views.Rising.as_view()),

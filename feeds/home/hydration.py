@@ -18,6 +18,7 @@ from feeds.home.viewer import Reader
 from feeds.models import Kind, Post
 from feeds.polls import definition
 from feeds.polls.definition import Definition, Poll
+from feeds.prose import plain, tags_of
 from feeds.visibility import shows
 from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
@@ -25,7 +26,6 @@ from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.media import pictures, video_links
-from socialsite.core.text.spans import tag_names
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -57,7 +57,7 @@ class Card(TypedDict):
     """A post as a reader sees it. Interactions fill in counts and the reader's actions.
 
     `position` is the publish time in Unix ms, `created_at` the same time as a text; `edited_at` is
-    None until the first edit.
+    None until the first edit. `prose` has the plain words of an article if they are not `content`.
     """
 
     id: str
@@ -66,6 +66,7 @@ class Card(TypedDict):
     title: str
     note: str
     content: str
+    prose: str
     sensitive: bool
     tags: list[str]
     images: list[Image]
@@ -315,6 +316,7 @@ def _pack(
     version: int,
     edited_at: int | None,
 ) -> bytes:
+    words = plain(kind, content)
     card = Card(
         id=str(ident),
         kind=kind,
@@ -322,8 +324,9 @@ def _pack(
         title=title,
         note=note,
         content=content,
+        prose="" if words == content else words,
         sensitive=sensitive,
-        tags=tag_names(content),
+        tags=tags_of(kind, content),
         images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from feeds.models import Kind, Post, PostContent, PostTerm, SearchedPost
+from feeds.prose import plain, tags_of
 from feeds.search.language import Terms
 from feeds.search.matching import Text
 from socialsite.core.search import postings, words
-from socialsite.core.text.spans import tag_names
 
 INDEX = postings.Index(SearchedPost, PostTerm)
 # Posts that a rebuild reads at a time.
@@ -88,9 +88,9 @@ def _present(post_id: int) -> Mapping[int, int]:
     text = Text(
         title=row.title,
         note=row.note,
-        content=row.content,
+        content=plain(row.post.kind, row.content),
         options=() if row.poll is None else tuple(row.poll["options"]),
-        tags=tuple(tag_names(row.content)),
+        tags=tuple(tags_of(row.post.kind, row.content)),
         author="",
         has_image=bool(row.images),
         position=row.post.position,

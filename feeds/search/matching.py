@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from feeds.models import Kind
+from feeds.prose import plain_of
 from feeds.search.language import Question, Terms
 from socialsite.core.search import words
 
@@ -39,7 +40,7 @@ def text_of(card: Mapping[str, Any]) -> Text | None:
     return Text(
         title=card["title"],
         note=card["note"],
-        content=card["content"],
+        content=plain_of(card),
         options=tuple(option["text"] for option in card["poll"]["options"]) if card["poll"] else (),
         tags=tuple(card["tags"]),
         author=card["author"]["username"].lower(),

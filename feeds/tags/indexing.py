@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from feeds.models import Post, PostContent, PostTag, Tag, Visibility
+from feeds.models import Kind, Post, PostContent, PostTag, Tag, Visibility
+from feeds.prose import tags_of
 from socialsite.core import db
-from socialsite.core.text.spans import tag_names
 
 # Posts that a rebuild reads at a time.
 STEP = 500
@@ -13,20 +13,21 @@ STEP = 500
 
 def write(post: Post, content: str) -> None:
     """Store the tags of a new post."""
-    if names := tag_names(content):
+    if names := tags_of(post.kind, content):
         PostTag.objects.bulk_create(_rows(post, ids_of(names).values()))
 
 
 def rewrite(post: Post, before: str, after: str) -> None:
     """Store the tags of a post whose words or audience changed."""
-    remove(post.pk, before)
+    remove(post, before)
     write(post, after)
 
 
-def remove(post_id: int, content: str) -> None:
+def remove(post: Post, content: str) -> None:
     """Remove the tags of a post with these words."""
-    if tag_names(content):
-        PostTag.objects.filter(post_id=post_id).delete()
+    # Before articles were Markdown, tags in their code counted too.
+    if post.kind == Kind.ARTICLE or tags_of(post.kind, content):
+        PostTag.objects.filter(post_id=post.pk).delete()
 
 
 def ids_of(names: Collection[str]) -> dict[str, int]:
@@ -84,7 +85,7 @@ def _mend(post_id: int) -> bool:
     post = Post.objects.select_for_update().get(pk=post_id)
     content = PostContent.objects.filter(pk=post_id).values_list("content", flat=True).first() or ""
     rows = PostTag.objects.filter(post_id=post_id)
-    ids = ids_of([] if post.is_deleted else tag_names(content))
+    ids = ids_of([] if post.is_deleted else tags_of(post.kind, content))
     wanted = {_values(row) for row in _rows(post, ids.values())}
     if {_values(row) for row in rows} == wanted:
         return False

@@ -10,6 +10,7 @@ from accounts.tokens.requests import PageRequest
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Kind, PostContent, Visibility
 from feeds.polls.definition import OPTIONS_MAX, Given
+from feeds.prose import signs
 from interactions import queries as interactions_queries
 from socialsite.core.http import api, errors, told
 from socialsite.core.http.json import iso
@@ -116,6 +117,11 @@ def shown(items: list[Media]) -> list[Image]:
     return [shown_image(PostContent.image_of(item)) for item in items]
 
 
+def too_long(limit: int) -> errors.Text:
+    """Return the sentence about a text that has more characters than this."""
+    return _("At most %(limit)s characters.") % {"limit": limit}
+
+
 def chosen_files(request: PageRequest) -> list[Any]:
     """Return the pictures that were chosen in the composer; a video has none."""
     if request.POST.get("kind") == Kind.VIDEO:
@@ -123,11 +129,12 @@ def chosen_files(request: PageRequest) -> list[Any]:
     return [file for file in request.FILES.getlist("images") if file.size]
 
 
-def say_who_does_not_see(request: PageRequest, author: User, before: str = "") -> None:
+def say_who_does_not_see(request: PageRequest, author: User, kind: str, before: str = "") -> None:
     """Raise InvalidInput, once, if the text names somebody who may not see it; `before` did not."""
-    content = request.POST.get("content", "")
+    content = signs(kind, clean(request.POST.get("content", "")))
     is_public = request.POST.get("visibility", "") in ("", Visibility.PUBLIC)
-    named = interactions_queries.unseen_in_post(author, content, is_public=is_public, before=before)
+    known = signs(kind, before)
+    named = interactions_queries.unseen_in_post(author, content, is_public=is_public, before=known)
     told.check(request, named)
 
 

@@ -106,7 +106,7 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
         new = {**values, "images": kept, "publish_at": time}
         actions.check(me, new, len(files), is_new=found is None)  # before a picture is kept
         if wants_post or time is not None:
-            composer.say_who_does_not_see(request, me)
+            composer.say_who_does_not_see(request, me, values["kind"])
         new["images"] = kept + composer.new_pictures(request, me, files)
         if found:
             ident = actions.replace(me, int(found["id"]), new).pk

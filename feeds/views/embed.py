@@ -15,6 +15,7 @@ from feeds import queries
 from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.models import Visibility
+from feeds.prose import plain_of
 from socialsite.core.http import api, content_policy, errors
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -83,7 +84,7 @@ def _page_of(post_id: str) -> str:
 def height_of(card: Card) -> int:
     """Return about how high the page in the frame is; the frame scrolls if it is higher."""
     post = originals.shown_by(card)
-    lines = sum(1 + len(line) // LINE_LENGTH for line in post["content"].splitlines())
+    lines = sum(1 + len(line) // LINE_LENGTH for line in plain_of(post).splitlines())
     parts = {
         TITLE: post["title"],
         PICTURES: post["images"],

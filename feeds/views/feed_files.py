@@ -17,6 +17,7 @@ from accounts.tokens.requests import PageRequest
 from feeds import queries
 from feeds.home import originals
 from feeds.home.hydration import Card
+from feeds.prose import plain_of
 from feeds.tags import queries as tag_queries
 from socialsite.core.rate_limits.request_budgets import READS, takes
 from socialsite.core.text.spans import beginning
@@ -80,7 +81,7 @@ def _answer(request: HttpRequest, page: str, title: str, posts: Sequence[Card]) 
 def _title(post: Card) -> str:
     """Return the note or title of the post that is shown, or how its words begin."""
     shown = originals.shown_by(post)
-    words = shown["note"] or shown["title"] or shown["content"].replace("\n", " ")
+    words = shown["note"] or shown["title"] or plain_of(shown).replace("\n", " ")
     if not words and shown["poll"] is not None:
         words = " / ".join(option["text"] for option in shown["poll"]["options"])
     return _allowed(beginning(words, TITLE_MAX) or _("A post with pictures."))
@@ -91,7 +92,7 @@ def _html(request: HttpRequest, post: Card) -> str:
 
     Of a post with a note the note alone: its page unfolds the rest.
     """
-    parts = [str(escape(post["note"] or post["content"])).replace("\n", "<br>")]
+    parts = [str(escape(post["note"] or plain_of(post))).replace("\n", "<br>")]
     shown = [] if post["note"] or post["sensitive"] else post["images"]
     images = [(request.build_absolute_uri(one["url"]), one["alt"]) for one in shown]
     if post["poll"] is not None and not post["note"]:

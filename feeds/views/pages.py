@@ -239,7 +239,7 @@ def _published(request: PageRequest, me: User, values: dict[str, Any], items: li
         kept = [item.pk for item in items]
     # Before a picture is kept for nothing.
     actions.compose(images=len(kept) + len(files), **values)
-    composer.say_who_does_not_see(request, me)
+    composer.say_who_does_not_see(request, me, values["kind"])
     request_budgets.spend(request)
     images = kept + composer.new_pictures(request, me, files)
     return idempotency.once(
@@ -301,7 +301,7 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     kept += [item.pk for item in _added(card, uploaded)]
     count = len(kept) + len(files)
     actions.check_edit(author, ident, version, images=count, **values)
-    composer.say_who_does_not_see(request, author, card["content"])
+    composer.say_who_does_not_see(request, author, card["kind"], card["content"])
     request_budgets.spend(request)
     images = kept + composer.new_pictures(request, author, files)
     actions.edit(author, ident, version, images=images, alts=alts, **values)

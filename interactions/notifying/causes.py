@@ -348,7 +348,7 @@ def _exists(post_id: int) -> bool:
 
 def _named_in(post: feeds_queries.PostText) -> set[int]:
     """Return the people whom a post names, without the author of the post that it shows."""
-    return _named(f"{post.title}\n{post.content}") - {post.ref_author_id or 0}
+    return _named(f"{post.title}\n{post.signs}") - {post.ref_author_id or 0}
 
 
 def _named(text: str) -> set[int]:

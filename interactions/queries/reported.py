@@ -32,7 +32,7 @@ def reported(viewer: "User", kind: int, subject_id: int) -> Reported:
         owner_id, post_id = feeds_queries.visible_post(viewer, subject_id).author_id, subject_id
         text = feeds_queries.visible_texts(viewer.pk, [subject_id])[subject_id]
         words = "\n".join(
-            part for part in (text.note, text.title, text.content, text.options) if part
+            part for part in (text.note, text.title, text.plain, text.options) if part
         )
     else:
         comment, post = visible_comment(viewer, subject_id)

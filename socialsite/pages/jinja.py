@@ -11,14 +11,12 @@ from collections.abc import Callable
 from operator import itemgetter
 from threading import Lock
 from typing import Any
-from urllib.parse import quote
 
 from cachetools import LRUCache, cached
 from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.templatetags.static import static
-from django.urls import get_urlconf, reverse
 from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop, ngettext
 from django_htmx.jinja import htmx_script
@@ -31,6 +29,7 @@ from markupsafe import Markup, escape
 from accounts.models import User
 from feeds.models import PostContent, Visibility
 from feeds.polls import definition
+from feeds.prose import plain, plain_of
 from feeds.search import language
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
@@ -38,7 +37,8 @@ from socialsite.core.cache import reads
 from socialsite.core.http import form_keys
 from socialsite.core.media import video_links
 from socialsite.core.models import Media
-from socialsite.core.text.spans import Kind, beginning, is_plain, spans, tag_of
+from socialsite.core.text.spans import beginning, is_plain, spans
+from socialsite.pages.articles import article
 from socialsite.pages.fragments import (
     bytes_of,
     cached_form,
@@ -52,6 +52,7 @@ from socialsite.pages.fragments import (
     post_card,
     post_cards,
 )
+from socialsite.pages.links import link_of, url
 from socialsite.pages.profile_texts import initial, link_text, month_of
 from socialsite.pages.reading import chosen
 from socialsite.pages.times import KEPT, timesince_short, translated, until_short
@@ -59,8 +60,6 @@ from socialsite.pages.times import KEPT, timesince_short, translated, until_shor
 AVATAR_HUES = 8
 # Texts can be large, so their cache is bounded by bytes.
 LINKED_BYTES = 1024 * 1024
-# The attributes of a link that leaves the site.
-_AWAY = 'rel="nofollow ugc noopener" target="_blank"'
 
 # Maxima that forms pass to the browser, in characters or pictures.
 MAXIMA = {
@@ -93,16 +92,6 @@ POLL_ENDS = {
 }
 
 
-def url(name: str, *args: Any) -> str:
-    """Return the address of a named page."""
-    return _reversed(get_urlconf(), name, args)
-
-
-@functools.lru_cache(KEPT)
-def _reversed(urlconf: Any, name: str, args: tuple[Any, ...]) -> str:
-    return reverse(name, urlconf, args=args)
-
-
 def gettext(text: str) -> str:
     """Return a text in the reader's language."""
     return translated(get_language(), text)
@@ -120,23 +109,12 @@ def linked(text: str, away: bool = False) -> str:
 @cached(LRUCache(LINKED_BYTES, getsizeof=itemgetter(0)), lock=Lock())
 def _linked(text: str, away: bool) -> tuple[int, Markup]:
     """Return the size in bytes of the cache entry, and the text with its links."""
-    profile, tag = (url(name, "_").removesuffix("_") for name in ("profile", "tag"))
-    person = Markup('class="mention" target="_blank" rel="noopener"' if away else 'class="mention"')  # noqa: S704
     made: list[str] = []
     end = 0
     for start, stop, kind in spans(text):
         made.append(escape(text[end:start]))
-        shown, end = escape(text[start:stop]), stop
-        match kind:
-            case Kind.NAME:
-                made.append(f'<a {person} href="{profile}{shown[1:]}">{shown}</a>')
-            case Kind.TAG:
-                made.append(f'<a {person} href="{tag}{quote(tag_of(shown) or "")}">{shown}</a>')
-            case Kind.MAIL:
-                made.append(f'<a href="mailto:{shown}">{shown}</a>')
-            case _:
-                scheme = "https://" if kind is Kind.BARE else ""
-                made.append(f'<a href="{scheme}{shown}" {_AWAY}>{shown}</a>')
+        made.append(link_of(kind, text[start:stop], away))
+        end = stop
     made.append(escape(text[end:]))
     links = Markup("".join(made))  # noqa: S704  (escaped above, piece by piece)
     return bytes_of(text, links), links
@@ -174,6 +152,11 @@ def codes_left(number: int) -> str:
 def replies(number: int) -> str:
     """Return the number of replies as the text of a link."""
     return ngettext("%(n)s reply", "%(n)s replies", number) % {"n": number}
+
+
+def minutes(number: int) -> str:
+    """Return how long people read an article."""
+    return ngettext("%(n)s minute to read", "%(n)s minutes to read", number) % {"n": number}
 
 
 def posts_of_week(number: int) -> str:
@@ -253,6 +236,10 @@ def environment(**options: Any) -> Environment:
         _=gettext,
         gettext=gettext,
         linked=linked,
+        article_of=article,
+        plain_words=plain,
+        plain_of=plain_of,
+        minutes_text=minutes,
         beginning=beginning,
         cards_in_place=cards_in_place,
         post_card=post_card,

@@ -68,12 +68,36 @@ function start() {
 
   form.addEventListener("submit", async (event) => {
     const isBusy = "busy" in form.dataset; // a second press publishes nothing more
+    if (event.submitter?.matches(".to-preview")) {
+      event.preventDefault();
+      if (!isBusy) await preview(event.submitter);
+      return;
+    }
     const isHere = feed && !time && !event.submitter?.hasAttribute("formaction");
     if (isBusy || isHere) event.preventDefault();
     if (isBusy) return;
     form.dataset.busy = ""; // no button is disabled: that of an act is sent with the form
     if (isHere) await send();
   });
+
+  async function preview(button) {
+    const data = new FormData(form);
+    data.delete("images");
+    try {
+      const answer = await fetch(button.formAction, { method: "POST", body: data, headers: { "HX-Request": "true" } });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const part = page.getElementById("preview");
+      if (!part) {
+        say(page.querySelector("[data-error-detail]")?.textContent || toasts.dataset.failed);
+        return;
+      }
+      document.getElementById("preview")?.remove();
+      form.after(part);
+      part.focus();
+    } catch {
+      say(toasts.dataset.offline);
+    }
+  }
 
   async function send() {
     let answer, page;
@@ -96,6 +120,7 @@ function start() {
     form.dispatchEvent(new CustomEvent("draft:accepted", { bubbles: true }));
     for (const field of texts) field.value = field.defaultValue = "";
     form.elements.kind.value = "micro";
+    document.getElementById("preview")?.remove();
     form.dataset.keep = "";
     form.dispatchEvent(new CustomEvent("draft:restored", { detail: [] }));
     if (post) {

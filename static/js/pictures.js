@@ -5,7 +5,7 @@ const form = document.querySelector("[data-pictures]");
 if (form) start();
 
 function start() {
-  const { maxImages, maxAlt, altLabel, removeLabel, forwardLabel, retryLabel, gone, unseen, tooMany, tooLarge, notPicture } = form.dataset;
+  const { maxImages, maxAlt, altLabel, insertLabel, removeLabel, forwardLabel, retryLabel, gone, unseen, tooMany, tooLarge, notPicture } = form.dataset;
   const input = form.elements.images;
   const previews = form.querySelector("[data-previews]");
   const toasts = document.getElementById("toasts").dataset;
@@ -58,6 +58,7 @@ function start() {
     kept.type = "hidden";
     acts.append(
       button("back", `${forwardLabel} (${name})`, (event) => forward(entry, event.currentTarget)),
+      button("pen preview-insert", `${insertLabel} (${name})`, () => insert(entry)),
       button("close", `${removeLabel} (${name})`, () => drop(entry)),
     );
     if (!file) {
@@ -100,6 +101,16 @@ function start() {
     entry.box.remove();
     changed();
     input.focus();
+  }
+
+  /** Put a picture at the caret of an article: its description, and its id as the address. */
+  function insert({ id, words }) {
+    if (!id) return; // not uploaded yet
+    const text = form.elements.content;
+    const alt = words.value.replaceAll("[", "(").replaceAll("]", ")");
+    text.setRangeText(`\n\n![${alt}](${id})\n\n`, text.selectionStart, text.selectionEnd, "end");
+    text.dispatchEvent(new Event("input", { bubbles: true }));
+    text.focus();
   }
 
   function forward(entry, pressed) {

@@ -195,10 +195,10 @@ function show(index) {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest("[data-viewer] a");
+  const link = event.target.closest("[data-viewer] a:has(> img)");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  pictures = [...link.closest("[data-viewer]").querySelectorAll("a")];
+  pictures = [...link.closest("[data-viewer]").querySelectorAll("a:has(> img)")];
   for (const button of viewer.querySelectorAll(".viewer-prev, .viewer-next")) button.hidden = pictures.length < 2;
   show(pictures.indexOf(link));
   viewer.showModal();
@@ -213,6 +213,27 @@ viewer.addEventListener("keydown", (event) => {
   if (event.key === "ArrowRight") show(position + 1);
 });
 viewer.addEventListener("close", () => shown.removeAttribute("src"));
+
+// --- "Read on" unfolds a long post in its place; an article opens ---
+
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest(".post:not(.post-article) .post-more a");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const post = link.closest(".post");
+  try {
+    const answer = await fetch(link.href);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = page.querySelector(`[data-post-id="${post.dataset.postId}"] .post-text`);
+    if (!answer.ok || !text) throw new Error("no text");
+    post.querySelector(".post-text-cut").replaceWith(text);
+    link.parentElement.remove();
+    text.tabIndex = -1;
+    text.focus();
+  } catch {
+    location.assign(link.href);
+  }
+});
 
 // --- times: the server writes "3 h"; the exact moment, in the reader's zone, is the tooltip ---
 

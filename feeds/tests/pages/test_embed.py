@@ -82,13 +82,11 @@ def test_all_links_open_a_new_tab_and_show_what_the_post_has(author: User, make_
     picture = make_picture(author)
     post = actions.publish(
         author,
-        kind="article",
-        title="A title",
         content="see https://example.org and @friend1 <b>",
         images=[picture.pk],
     )
     page = text_of(embed(post.pk))
-    for words in ("A title", "&lt;b&gt;", "@writer1", f'href="http://testserver/posts/{post.pk}"'):
+    for words in ("&lt;b&gt;", "@writer1", f'href="http://testserver/posts/{post.pk}"'):
         assert words in page
     assert "<img" in page
     links = re.findall(r"<a\b[^>]*>", page)
@@ -96,6 +94,14 @@ def test_all_links_open_a_new_tab_and_show_what_the_post_has(author: User, make_
     for link in links:
         assert 'target="_blank"' in link, link
         assert re.search(r'rel="[^"]*\bnoopener\b', link), link
+
+
+def test_an_article_is_shown_by_the_beginning_of_its_words(author: User) -> None:
+    text = "Some **bold** words, and [a link](https://example.org)."
+    post = actions.publish(author, kind="article", title="A title", content=text)
+    page = text_of(embed(post.pk))
+    assert "A title" in page
+    assert "Some bold words, and a link." in page
 
 
 def test_a_quote_opens_a_new_tab_and_a_bare_repost_shows_its_post(

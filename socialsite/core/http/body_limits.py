@@ -52,6 +52,9 @@ TABLE = (
     Row("POST", "/drafts/{id}", "", ARTICLE),
     Row("POST", "/api/v1/drafts", "", ARTICLE),
     Row("PUT", "/api/v1/drafts/{id}", "", ARTICLE),
+    Row("POST", "/preview", MULTIPART, FILES),
+    Row("POST", "/preview", "", ARTICLE),
+    Row("POST", "/api/v1/preview", "", ARTICLE),
 )
 ID = "[0-9]+"
 

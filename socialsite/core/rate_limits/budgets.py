@@ -281,6 +281,8 @@ COMPLETION = Budget(
     *("completion", 600, 14_400, Per.PERSON, Store.REDIS),
     "Names, tags and emoji suggested while a text is written.",
 )
+# Each renders a text of any length.
+PREVIEW = Budget(*("preview", 120, 1200, Per.PERSON, Store.REDIS), "Previews of articles.")
 RELATION_READ = Budget(
     *("relation_read", 600, 14_400, Per.PERSON, Store.REDIS),
     "Lists of people, and states of relations.",

@@ -28,6 +28,38 @@ PARAGRAPH = (
     "Nobody had pruned the trees for twelve years. We began in January, with ladders from three "
     "farms and soup from the school kitchen, and took out only what was dead."
 )
+ARTICLE = f"""{PARAGRAPH} [More about it](https://orchard.example), with thanks to @everybody.
+
+## The old trees
+
+> What is dead goes first.
+
+{PARAGRAPH}[^1]
+
+### Tools
+
+1. A saw
+2. A ladder, or *two*
+   - for high branches
+
+| tree | planted | fruit of this year, in kilograms |
+|------|--------:|---------------------------------:|
+| pear | 1931 | 140 |
+| plum | 1950 | 85 |
+
+## The plan of a week
+
+```
+monday    = prune(trees[0:4])
+wednesday = burn_what_is_dead(carefully=True, with_neighbours=["Ann", "Joe"], at="the far fence")
+```
+
+## ما تعلمناه
+
+زرعنا الأشجار مع الجيران، وشربنا الشاي في آخر النهار.
+
+[^1]: Twelve, if one believes the neighbours.
+"""
 
 
 @dataclass(frozen=True)
@@ -215,7 +247,7 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
 
     others = [item for item in found if item["author"]["id"] != me.id and item["kind"] == "micro"]
     post = max(others, key=lambda item: item["comment_count"])
-    title, text = "How we saved the old orchard", "\n\n".join([PARAGRAPH] * 4)
+    title, text = "How we saved the old orchard", ARTICLE
     article = me("POST", "posts", kind="article", title=title, content=text)
     pictures = max(found, key=lambda item: len(item["images"]))
     comments = me("GET", f"posts/{post['id']}/comments")["items"]

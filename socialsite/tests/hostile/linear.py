@@ -29,6 +29,15 @@ UNITS = [
     *(';"', '";', "' ", '" ', "a'", "(a)", "*_", "--", "..", "xn--", "www.", "WWW.a,", "http:"),
     *("https://", "https://a/", "https://a.b ", "http://@", "a@b.cc ", "a@b.", "@abcd ", "@abcde@"),
 ]
+# The same for Markdown: links, pictures, footnotes, lists, quotes, tables, emphasis.
+MARKDOWN = [
+    *("[a](", "[a](b ", '[a](b "', "[a](<b", "![a](", "![![a](1)](1)", "[a][b]", "[[a]]", "[`]`"),
+    *("[^a]", "[^a", "[^a]: x\n", "a [^x]\n\n[^x]: y\n\n", "[^x]: [^x]: ", "[a]: b\n", "[a]:\n"),
+    *("[a]: b 'c\n", "[a\n", "> ", "> a\n", "> > a\n\n", "- ", "- a\n", "- a\n  - b\n", "-\n*\n"),
+    *("- a\n\n  b\n", "1) a\n2. b\n", "|a|b|\n|-|-|\n", "|-|\n", "a|b\n-|-\nx\n\n", "# a\n"),
+    *("a\n===\n", "---\n", "```\n", "~~~\n```\n", "` ``", "`a", "*a ", "*a**b", "**a*b", "~~a "),
+    *("\\\n", "a  \n", "&#x;", "<https://a.bb>", "https://a.bb/*_", "*@abcd* ", "x\n\n"),
+]
 PAIRS = [a + b for a in string.punctuation for b in string.punctuation if a != b]
 # (before, repeated, after): a text that is invalid only at its end.
 SHAPES = [
@@ -55,7 +64,7 @@ SHAPES = [
 
 def texts() -> Iterator[tuple[str, Callable[[int], str]]]:
     """Yield generators of hostile texts: a name, and a function from a length to a text."""
-    for unit in UNITS:
+    for unit in (*UNITS, *MARKDOWN):
         yield repr(unit), partial(repeated, unit)
     for before, unit, after in SHAPES:
         yield (

@@ -84,8 +84,8 @@ from socialsite.core.media import files, pictures, video_links
 from socialsite.core.media import parts as media_parts
 from socialsite.core.runtime import redaction
 from socialsite.core.search import words
-from socialsite.core.text import spans
-from socialsite.pages import jinja
+from socialsite.core.text import markdown, spans
+from socialsite.pages import articles, jinja
 
 Run = Callable[[str], object]
 REFUSED = (
@@ -282,6 +282,17 @@ def links_shown(value: str) -> None:
     jinja._linked.__wrapped__(value, False)
 
 
+def article_read(value: str) -> None:
+    """Read the words and signs of an article, as when it is published or indexed."""
+    markdown._read.__wrapped__(value)
+
+
+def article_shown(value: str) -> None:
+    """Render an article with a picture, as on its page."""
+    picture = (("id", "1"), ("url", "/media/a.jpg"), ("thumb", ""), ("width", 1), ("height", 1))
+    articles._article.__wrapped__("en", value, ((*picture, ("alt", "")),))
+
+
 PARSERS = [
     # --- texts ---
     Parser("names and addresses of a text", ARTICLE, spans.spans),
@@ -302,6 +313,9 @@ PARSERS = [
     Parser("the end of a poll", FORM, poll_end),
     Parser("links of a text", ARTICLE, links_shown),
     Parser("the beginning of a text", ARTICLE, lambda value: spans.beginning(value, 480)),
+    Parser("the words of an article", ARTICLE, article_read),
+    Parser("an article", ARTICLE, article_shown),
+    Parser("the time to read an article", ARTICLE, articles.minutes_of),
     Parser("who a text names", ARTICLE, mentions.usernames),
     Parser("a text, cleaned", ARTICLE, text.clean),
     Parser("a comment", BODY // 4, comments._words),
@@ -490,6 +504,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "an address in one",
     ),
     "socialsite/core/runtime/service_keys.py": OURS,
+    "socialsite/core/text/markdown.py": ("the words of an article", "an article"),
+    "socialsite/pages/articles.py": ("an article", "the time to read an article"),
     "socialsite/core/text/spans.py": ("names and addresses of a text", "tags of a text"),
     "socialsite/core/text/tags.py": ("tags of a text", "a tag"),
     "socialsite/demo/people.py": OURS,

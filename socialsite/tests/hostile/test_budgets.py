@@ -302,6 +302,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "guest_read": lambda w: w.guest.get(f"/posts/{w.post}"),
     "search": lambda w: w.browser.get("/search?q=b"),
     "completion": lambda w: w.browser.get("/completions?word=@a"),
+    "preview": lambda w: w.send("post", "preview", content="hello"),
     "relation_read": lambda w: w.send("get", "relations", ids=str(w.other.pk)),
     "poll": lambda w: w.send("get", "notifications/unread-count"),
     "schema": lambda w: w.guest.get("/api/schema/"),

@@ -7,8 +7,8 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from feeds.models import Kind, PostContent
-from socialsite.core.text.spans import spans
-from socialsite.pages import fragments, jinja
+from socialsite.core.text import markdown
+from socialsite.pages import articles, fragments, jinja
 from socialsite.tests.hostile import linear
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -37,6 +37,8 @@ def publish(make_user, api_for) -> Callable[[str], str]:
 def clear_caches() -> None:
     """Empty the caches of the process."""
     jinja._linked.cache.clear()
+    articles._article.cache.clear()
+    markdown._read.cache.clear()
     fragments._part.cache.clear()
 
 
@@ -64,14 +66,17 @@ def _halves(size: int) -> list[int]:
 
 
 def test_a_text_is_read_once_however_often_and_whenever_it_is_shown(publish, monkeypatch) -> None:
-    read = []
-    monkeypatch.setattr(jinja, "spans", lambda text: read.append(text) or spans(text))
+    read: list[str] = []
+    parse = markdown.parse
+    monkeypatch.setattr(markdown, "parse", lambda text: read.append(text) or parse(text))
     address = publish(brackets(MOST))
     clear_caches()
+    read.clear()
     for _ in range(3):
         view(address)
         fragments._part.cache.clear()  # as when a minute has passed
-    assert read == [brackets(MOST)]
+    # For the page, and for the words of its card.
+    assert read == [brackets(MOST)] * 2
 
 
 def test_posts_full_of_at_signs_cost_no_more_than_others(make_user, make_post) -> None:
