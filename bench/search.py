@@ -70,7 +70,7 @@ def fill(options: Any, authors: Sequence[int], dice: random.Random) -> tuple[Lan
             position = start + number * 1000
             posts.append(Post(id=ident, author_id=author, position=position))
             contents.append(PostContent(post_id=ident, content=text))
-            shown = Text("", "", text, (), "", False, position)
+            shown = Text("", "", text, (), (), "", False, position)
             terms = indexing.terms_of(shown, author)
             packed = postings.pack(terms)
             searched.append(SearchedPost(object_id=ident, position=position, terms=packed))

@@ -42,8 +42,9 @@ def terms_of(text: Text, author_id: int) -> dict[int, int]:
     of the post, as in BM25.
     """
     title = Counter(words.terms(words.split(text.title)))
-    counts = Counter(words.terms(words.split(text.note)))
-    counts.update(words.terms(words.split(text.content)))
+    counts = Counter[str]()
+    for one in text.body():
+        counts.update(words.terms(words.split(one)))
     length = counts.total() + title.total()
     counts.update({term: TITLE_COUNTS * count for term, count in title.items()})
     drag = (1 + length / USUAL) / 2
@@ -88,6 +89,7 @@ def _present(post_id: int) -> Mapping[int, int]:
         title=row.title,
         note=row.note,
         content=row.content,
+        options=() if row.poll is None else tuple(row.poll["options"]),
         tags=tuple(tag_names(row.content)),
         author="",
         has_image=bool(row.images),

@@ -17,6 +17,7 @@ class Text(NamedTuple):
     title: str
     note: str
     content: str
+    options: tuple[str, ...]
     tags: tuple[str, ...]
     author: str
     has_image: bool
@@ -24,7 +25,11 @@ class Text(NamedTuple):
 
     def split(self) -> str:
         """Return the split words of all its texts; a phrase never goes from one to the next."""
-        return "\n".join(words.split(one) for one in (self.title, self.note, self.content) if one)
+        return "\n".join(words.split(one) for one in (self.title, *self.body()) if one)
+
+    def body(self) -> tuple[str, ...]:
+        """Return the texts below the title."""
+        return (self.note, self.content, *self.options)
 
 
 def text_of(card: Mapping[str, Any]) -> Text | None:
@@ -35,6 +40,7 @@ def text_of(card: Mapping[str, Any]) -> Text | None:
         title=card["title"],
         note=card["note"],
         content=card["content"],
+        options=tuple(option["text"] for option in card["poll"]["options"]) if card["poll"] else (),
         tags=tuple(card["tags"]),
         author=card["author"]["username"].lower(),
         has_image=bool(card["images"]),

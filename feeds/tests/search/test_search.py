@@ -88,6 +88,18 @@ def test_words_phrases_tags_and_exclusions(write: Make, question: str, found: li
     assert results(None, question) == wanted == scan(None, question)
 
 
+def test_the_options_of_a_poll_are_words_of_its_post(write: Make) -> None:
+    poll = {"options": ["Oolong tea", "黑咖啡"], "multiple": False, "ends_at": None, "lasts": 3600}
+    asked = write("What do you drink?", poll=poll)[0]
+    for question in ("oolong", "咖啡", '"oolong tea" drink'):
+        for sort in ("new", "top"):
+            assert results(None, question, sort) == [asked]
+        assert scan(None, question) == [asked]
+    # A phrase never goes from an option, or the text, to the next.
+    for question in ('"tea 黑"', '"drink oolong"', "drink -oolong"):
+        assert results(None, question) == scan(None, question) == []
+
+
 def test_filters_by_author_day_and_picture(write: Make, me: User, make_user: Make) -> None:
     ann = make_user("annabel")
     day = [int(datetime(2026, 1, one, tzinfo=UTC).timestamp() * 1000) for one in (9, 10, 11)]

@@ -236,7 +236,7 @@ def poll_end(value: str) -> None:
 def indexed(value: str) -> None:
     """Index a text, with no term known from the text before."""
     words.number.cache_clear()
-    indexing.terms_of(Text(value, value, value, (), "", False, 0), 1)
+    indexing.terms_of(Text(value, value, value, (value,), (), "", False, 0), 1)
 
 
 def embedded_address(value: str) -> None:
