@@ -5,12 +5,14 @@ its `title` and `meta` elements, texts become one line each, and the picture is 
 again like an upload.
 """
 
+import html
 import io
+import itertools
+import re
 from typing import NamedTuple
 from urllib.parse import urljoin
 
 import webencodings
-from selectolax.lexbor import LexborHTMLParser
 
 from feeds.models import FoundPreview
 from feeds.previews.addresses import is_here
@@ -26,8 +28,18 @@ TITLE_MAX, TEXT_MAX = 200, 300
 # Twice as wide as most sites ask for 1200 x 630; smaller pictures are icons.
 SHAPE = pictures.Shape(40, 21, 800)
 LEAST_WIDTH = 200
-# Elements of one page that are looked at.
-ELEMENTS = 200
+# Elements of one page that are looked at, and characters of a value.
+ELEMENTS, VALUE_MAX = 2000, 4000
+# Parsers that build the tree of a page need the square of its depth. Here every repetition is
+# possessive and ends at the next "<", so all of it is linear.
+_TAGS = re.compile(
+    r"""<meta (?=[\s/]) (?: [^<>"']++ | "[^"<]*+" | '[^'<]*+' )*+ >
+      | <title (?: \s [^<>]*+ )? > (?P<title> [^<]*+ )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ATTRIBUTES = re.compile(
+    r"""(?<![\w:.-]) ([\w:.-]++) \s*+ = \s*+ ( "[^"]*+" | '[^']*+' | [^\s"'>]++ )""", re.VERBOSE
+)
 _TITLES = ("og:title", "twitter:title")
 _TEXTS = ("og:description", "twitter:description", "description")
 _PICTURES = ("og:image:secure_url", "og:image", "og:image:url", "twitter:image")
@@ -59,19 +71,27 @@ def read(address: str) -> Page | None:
     return Page(title, text, _picture(answer.url, shown) if shown else b"")
 
 
-def described(html: str) -> dict[str, str]:
-    """Return the first value of each `meta` element of a page, and its `title`."""
+def described(page: str) -> dict[str, str]:
+    """Return the first value of each `meta` element of a page, and its first `title`."""
     found: dict[str, str] = {}
-    tree = LexborHTMLParser(html)
-    for node in tree.css("meta")[:ELEMENTS]:
-        values = node.attributes
-        name = (values.get("property") or values.get("name") or "").strip().lower()
+    for tag in itertools.islice(_TAGS.finditer(page), ELEMENTS):
+        if tag["title"] is not None:
+            found.setdefault("title", _unescaped(tag["title"]))
+            continue
+        values = {one[1].lower(): one[2] for one in _ATTRIBUTES.finditer(tag[0])}
+        name = _unquoted(values.get("property") or values.get("name") or "").strip().lower()
         if name and name != "title":
-            found.setdefault(name, (values.get("content") or "").strip())
-    title = tree.css_first("title")
-    if title is not None:
-        found["title"] = title.text()
+            found.setdefault(name, _unescaped(_unquoted(values.get("content") or "")))
     return found
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if value[:1] in ("'", '"') else value
+
+
+def _unescaped(text: str) -> str:
+    """Return a text without character references; of a long one the beginning."""
+    return html.unescape(text[:VALUE_MAX]).strip()
 
 
 def one_line(text: str, most: int) -> str:
