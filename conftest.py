@@ -83,6 +83,12 @@ def _classic_names() -> None:
     settings.NAME_POLICY = "seed"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_requests_to_others() -> None:
+    """Read no pages that posts link to, except where that is the subject."""
+    settings.LINK_PREVIEWS = False
+
+
 @pytest.fixture(autouse=True)
 def _english() -> None:
     """Every test starts in English, whatever language a request before it asked for."""

@@ -158,7 +158,12 @@ def run(arguments: Sequence[str]) -> int:
         directory = Path(name)
         directory.chmod(0o711)  # services may run under another account
         # A full disk of this machine must not fail tests.
-        base = {**inherited, "PYTHONUNBUFFERED": "1", "MEDIA_MIN_FREE_PERCENT": "0"}
+        base = {
+            **inherited,
+            "PYTHONUNBUFFERED": "1",
+            "MEDIA_MIN_FREE_PERCENT": "0",
+            "LINK_PREVIEWS": "0",
+        }
         with contextlib.ExitStack() as services:
             stacks = [_stack(services, directory / f"stack-{n}") for n in range(PROCESSES)]
 

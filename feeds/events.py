@@ -49,6 +49,11 @@ class RepostDeleted(_RepostEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PostPreviewed(_PostEvent):
+    """The post shows a preview of its link now."""
+
+
+@dataclass(frozen=True, slots=True)
 class PollEnded(_PostEvent):
     """The poll of the post is closed for good: no vote follows."""
 

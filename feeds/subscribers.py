@@ -7,7 +7,7 @@ from django.db import transaction
 
 from accounts.models import User
 from feeds import cache, queries
-from feeds.events import PostDeleted, PostEdited, PostPublished
+from feeds.events import PostDeleted, PostEdited, PostPreviewed, PostPublished
 from feeds.fanout import live_hints, plan, tiers
 from feeds.inbox import sync
 from feeds.models import DraftImage, InboxEntry, Post, PostImage, PostQuerySet
@@ -105,8 +105,8 @@ def update_caches_of_deletion(event: PostDeleted) -> None:
     cache.deleted(post.author_id, Position(post.position, post.pk))
 
 
-@on(PostEdited, after=True)
-def update_caches_of_edit(event: PostEdited) -> None:
+@on(PostEdited, PostPreviewed, after=True)
+def update_caches_of_edit(event: PostEdited | PostPreviewed) -> None:
     """Update the caches again, in case the process died after the commit."""
     cache.edited(event.id)
 

@@ -9,6 +9,8 @@ from feeds.drafts import actions as drafts
 from feeds.fanout import deliver, sweep
 from feeds.inbox import trim
 from feeds.polls import actions as polls
+from feeds.previews import actions as previews
+from feeds.previews import runner as previews_runner
 from feeds.search import drift
 from feeds.tags import ranking
 
@@ -56,6 +58,19 @@ def purge_drafts() -> None:
 def end_polls() -> None:
     """End the polls whose time has come."""
     while polls.end_due():
+        pass
+
+
+@shared_task(name="feeds.fetch_previews")
+def fetch_previews() -> None:
+    """Look up the links of posts, in a thread of its own."""
+    previews_runner.start()
+
+
+@shared_task(name="feeds.purge_previews")
+def purge_previews() -> None:
+    """Delete what was found behind links long ago."""
+    while previews.purge():
         pass
 
 

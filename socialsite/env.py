@@ -163,6 +163,9 @@ class Env(BaseSettings):
     BUDGETS: bool = Field(
         True, description="0 lifts all budgets except those of failed attempts; for trials only"
     )
+    LINK_PREVIEWS: bool = Field(
+        True, description="the site reads the pages that posts link to, and shows a preview of them"
+    )
     OUTGOING_LOOPBACK: bool = Field(
         False, description="the site may send requests to its own machine; for tests only"
     )

@@ -26,6 +26,8 @@ TASKS: dict[str, dict[str, Any]] = {
     "sweep-fanouts": _often("feeds.sweep_fanouts", 5),
     "publish-due-drafts": _often("feeds.publish_due_drafts", 5),
     "end-polls": _often("feeds.end_polls", 5),
+    "fetch-previews": _often("feeds.fetch_previews", 5),
+    "purge-previews": {"task": "feeds.purge_previews", "schedule": timedelta(hours=1)},
     "purge-drafts": {"task": "feeds.purge_drafts", "schedule": timedelta(hours=1)},
     "purge-fanouts": {"task": "feeds.purge_fanouts", "schedule": timedelta(hours=1)},
     "rank-posts": _often("interactions.rank_posts", 300),

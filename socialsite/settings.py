@@ -262,6 +262,7 @@ NOTIFICATION_DAYS = ENV.NOTIFICATION_DAYS
 FAILPOINT = ENV.FAILPOINT
 
 # --- requests of the site to other machines -----------------------------------------------------
+LINK_PREVIEWS = ENV.LINK_PREVIEWS
 OUTGOING_LOOPBACK = ENV.OUTGOING_LOOPBACK
 VAPID_PRIVATE_KEY = ENV.VAPID_PRIVATE_KEY  # empty: no push
 VAPID_SUBJECT = ENV.vapid_subject

@@ -15,6 +15,8 @@ from feeds import cache
 from feeds.actions.words import compose, pictures_of, words_of_repost
 from feeds.events import PostEdited
 from feeds.models import Kind, Post, PostContent, PostImage, PostVersion, Visibility
+from feeds.previews import actions as previews
+from feeds.previews.addresses import address_of
 from feeds.tags import indexing
 from feeds.visibility import visible_to
 from socialsite.core import db, events
@@ -168,6 +170,10 @@ def _write(post: Post, before: PostContent, after: PostContent) -> None:
         )
     )
     after.post, after.video_url = post, before.video_url
+    if address_of(post.kind, after) == address_of(post.kind, before):
+        after.link = before.link
+    else:
+        previews.want(post, after)
     after.version = before.version + 1
     after.edited_at = max(db.now_ms(), before.edited_at or post.position)
     after.save(force_update=True)
@@ -175,7 +181,7 @@ def _write(post: Post, before: PostContent, after: PostContent) -> None:
 
 def _use_pictures(post: Post, before: PostContent, after: PostContent) -> None:
     """Use added pictures, and release those that the post does not have any more."""
-    old, new = set(before.picture_ids()), set(after.picture_ids())
+    old, new = set(before.media_ids()), set(after.media_ids())
     media_pictures.use(post.author_id, new - old)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in new - old)
     if old - new:
@@ -185,7 +191,7 @@ def _use_pictures(post: Post, before: PostContent, after: PostContent) -> None:
 
 def _hide_pictures(post: Post, words: PostContent) -> None:
     """End the public links of the pictures: on commit, and again by the event."""
-    ids = set(words.picture_ids())
+    ids = set(words.media_ids())
     usage.changed(post.author_id, ids)
     if ids:
         transaction.on_commit(partial(usage.arrange, ids), robust=True)

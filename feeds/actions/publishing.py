@@ -32,6 +32,7 @@ from feeds.models import (
     Visibility,
 )
 from feeds.polls.definition import Given
+from feeds.previews import actions as previews
 from feeds.queries import reposts_without_words
 from feeds.tags import indexing
 from feeds.visibility import visible_to
@@ -202,6 +203,7 @@ def _publish(
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     if words.poll is not None:
         db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
+    previews.want(post, words)
     indexing.write(post, words.content)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
@@ -251,8 +253,8 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     heads.update(post_count=F("post_count") - 1)
     # After the head, as `_publish` does: the two would wait for each other.
     words = PostContent.objects.filter(pk=post_id).first() or PostContent()
-    if words.images:
-        media_pictures.release(post.author_id, ids=words.picture_ids())
+    if shown := words.media_ids():
+        media_pictures.release(post.author_id, ids=shown)
     if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
     indexing.remove(post, words.content)

@@ -53,6 +53,22 @@ def shown_image(stored: Mapping[str, Any]) -> Image:
     )
 
 
+class Link(TypedDict):
+    """The preview of an address; `image` is the address of its picture, "" for none."""
+
+    url: str
+    title: str
+    text: str
+    image: str
+
+
+def _shown_link(stored: Mapping[str, Any] | None) -> Link | None:
+    if stored is None:
+        return None
+    image = pictures.url_of(stored["image"]["name"]) if stored["image"] else ""
+    return Link(url=stored["url"], title=stored["title"], text=stored["text"], image=image)
+
+
 class Card(TypedDict):
     """A post as a reader sees it. Interactions fill in counts and the reader's actions.
 
@@ -72,6 +88,7 @@ class Card(TypedDict):
     images: list[Image]
     video_url: str
     poll: Poll | None
+    link: Link | None
     created_at: str
     position: int
     visibility: str
@@ -233,6 +250,7 @@ def written(post: Post) -> Card:
         post.content_row.images,
         post.content_row.video_url,
         post.content_row.poll,
+        post.content_row.link,
         post.content_row.version,
         post.content_row.edited_at,
     )
@@ -261,6 +279,7 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
         "content_row__images",
         "content_row__video_url",
         "content_row__poll",
+        "content_row__link",
         "content_row__version",
         "content_row__edited_at",
     )
@@ -313,6 +332,7 @@ def _pack(
     images: list[dict[str, Any]],
     video_url: str,
     poll: Definition | None,
+    link: Mapping[str, Any] | None,
     version: int,
     edited_at: int | None,
 ) -> bytes:
@@ -331,6 +351,7 @@ def _pack(
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",
         poll=definition.shown(poll),
+        link=_shown_link(link),
         created_at=iso(position),
         position=position,
         visibility=visibility,

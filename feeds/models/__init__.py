@@ -1,4 +1,4 @@
-"""Tables: posts, drafts, polls, tags, inboxes and deliveries.
+"""Tables: posts, drafts, polls, previews, tags, inboxes and deliveries.
 
 Writes belong to `feeds.actions` and the rooms of the app, reads for pages and the API to
 `feeds.queries`.
@@ -21,6 +21,7 @@ from feeds.models.posts import (
     RecommendedAuthor,
     Visibility,
 )
+from feeds.models.previews import FoundPreview, WantedPreview
 from feeds.models.search import PostTerm, SearchCheck, SearchedPost
 from feeds.models.tags import PostTag, Tag, TagFollow, TrendingTag
 
@@ -33,6 +34,7 @@ __all__ = [
     "FanOut",
     "FanOutChunk",
     "FeedCheck",
+    "FoundPreview",
     "InboxEdge",
     "InboxEntry",
     "InboxState",
@@ -53,4 +55,5 @@ __all__ = [
     "TagFollow",
     "TrendingTag",
     "Visibility",
+    "WantedPreview",
 ]

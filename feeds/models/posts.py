@@ -125,6 +125,9 @@ class PostContent(models.Model):
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
     # `feeds.polls.definition.Definition`, or null; it never changes.
     poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
+    # The preview of the first address: {"url", "title", "text", "image"}, the image as in `images`
+    # or null. A worker adds it later, see `feeds.previews`.
+    link: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     # Rises with each edit of the words, the pictures or the audience.
     version = models.PositiveIntegerField(default=1)
     edited_at = models.BigIntegerField(null=True, help_text="of the last edit, Unix ms")
@@ -135,6 +138,11 @@ class PostContent(models.Model):
     def picture_ids(self) -> list[int]:
         """Return the ids of the pictures in their order."""
         return [int(image["id"]) for image in self.images]
+
+    def media_ids(self) -> list[int]:
+        """Return the ids of all pictures that the post shows, also that of the preview."""
+        preview = self.link and self.link["image"]
+        return self.picture_ids() + ([int(preview["id"])] if preview else [])
 
     @staticmethod
     def image_of(item: Media) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from accounts.models import User
 from feeds.models import PostContent, Visibility
 from feeds.polls import definition
 from feeds.prose import plain, plain_of
+from feeds.previews.addresses import host_of as link_host_of
 from feeds.search import language
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report
@@ -264,6 +265,7 @@ def environment(**options: Any) -> Environment:
         last_accepted=form_keys.last_accepted,
         avatar_hue=avatar_hue,
         video_host=video_links.host_of,
+        link_host=link_host_of,
         timesince_short=timesince_short,
         until_short=until_short,
         voters_text=voters,

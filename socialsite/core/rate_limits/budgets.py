@@ -43,6 +43,7 @@ class Per(StrEnum):
     ACCOUNT = "account"
     HERE = "account and address"
     DEVICE = "account and browser"
+    HOST = "host of a link"
 
 
 class Store(StrEnum):
@@ -296,6 +297,12 @@ SCHEMA = Budget(
 )
 INTROSPECT = Budget(
     *("introspect", 6000, 360_000, Per.SERVICE, Store.REDIS), "Introspections by services."
+)
+
+# --- requests to other sites, counted in Redis ---------------------------------------------------
+PREVIEW_HOST = Budget(
+    *("preview_host", 30, 240, Per.HOST, Store.REDIS),
+    "Pages read for previews of links; further pages are read later.",
 )
 
 # --- sockets, counted in each process -----------------------------------------------------------
