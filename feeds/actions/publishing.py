@@ -253,8 +253,8 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     heads.update(post_count=F("post_count") - 1)
     # After the head, as `_publish` does: the two would wait for each other.
     words = PostContent.objects.filter(pk=post_id).first() or PostContent()
-    if shown := words.media_ids():
-        media_pictures.release(post.author_id, ids=shown)
+    if media := words.media_ids():
+        media_pictures.release(post.author_id, ids=media)
     if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
     indexing.remove(post, words.content)

@@ -63,7 +63,7 @@ class PollSerializer(serializers.Serializer[Any]):
     closed = serializers.BooleanField(help_text="the end is past")
 
 
-class LinkSerializer(serializers.Serializer[Any]):
+class LinkPreviewSerializer(serializers.Serializer[Any]):
     """The preview of the first address in a post; it comes a moment after the publication."""
 
     url = serializers.CharField()
@@ -122,7 +122,7 @@ class SourceSerializer(serializers.Serializer[Any]):
     images = ImageSerializer(many=True)
     video_url = serializers.CharField(allow_blank=True)
     poll = PollSerializer(allow_null=True)
-    link = LinkSerializer(allow_null=True)
+    link = LinkPreviewSerializer(allow_null=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
     visibility = serializers.ChoiceField(choices=Visibility.values)
     version = serializers.IntegerField(help_text="1, and one more after each edit")

@@ -29,8 +29,8 @@ from markupsafe import Markup, escape
 from accounts.models import User
 from feeds.models import PostContent, Visibility
 from feeds.polls import definition
-from feeds.prose import plain, plain_of
 from feeds.previews.addresses import host_of as link_host_of
+from feeds.prose import plain, plain_of
 from feeds.search import language
 from interactions import queries as interactions_queries
 from interactions.models import CommentContent, Report

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
+from django.test import Client, override_settings
 from PIL import Image
 
 from accounts.tests.browsers import browser_of, text_of
@@ -21,6 +21,7 @@ from interactions import actions as interactions_actions
 from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core.media import pictures
+from socialsite.core.runtime import vapid
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 
@@ -98,6 +99,7 @@ def compressed(path: Path) -> int:
     return len(gzip.compress(path.read_bytes()))
 
 
+@override_settings(VAPID_PRIVATE_KEY=vapid.new())
 def test_each_page_loads_at_most_45_kb_of_scripts_compressed(
     make_user: Any, make_post: Any
 ) -> None:

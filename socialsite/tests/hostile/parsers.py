@@ -57,6 +57,7 @@ from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
 from feeds.models import PostContent
 from feeds.polls import definition
+from feeds.previews import addresses, pages
 from feeds.search import cursors, indexing
 from feeds.search import language as search_language
 from feeds.search.matching import Text
@@ -241,6 +242,13 @@ def indexed(value: str) -> None:
     indexing.terms_of(Text(value, value, value, (value,), (), "", False, 0), 1)
 
 
+def preview_address(value: str) -> None:
+    for shown in (value, f"https://{value}", f"https://site.example/{value}"):
+        address = addresses.address_of("micro", PostContent(content=shown))
+        if address:
+            addresses.host_of(address)
+
+
 def embedded_address(value: str) -> None:
     asked: Any = SimpleNamespace(GET={"url": value}, get_host=lambda: "localhost")
     sharing._post_id(asked)
@@ -304,6 +312,8 @@ PARSERS = [
     Parser("what is indexed of a text", ARTICLE, indexed),
     Parser("a name that is looked for", HEAD, name_search.key_of),
     Parser("a cursor of a search", HEAD, cursors.Cursor.decode),
+    Parser("what a page says about itself", ARTICLE, pages.described),
+    Parser("the address of a preview", HEAD, preview_address),
     Parser("an address to embed", HEAD, embedded_address),
     Parser("the keys of a browser", web_push.P256DH_MAX, browser_keys),
     Parser("an endpoint", web_push.ENDPOINT_MAX, web_push.host_of),

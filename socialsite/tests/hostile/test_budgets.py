@@ -335,6 +335,7 @@ ELSEWHERE = {
         "interactions/tests/notifying/test_mentions.py",
         "test_how_many_are_notified_is_a_number_of_the_table",
     ),
+    "preview_host": ("feeds/tests/test_previews.py", "test_a_host_is_asked_within_its_budget"),
     "push_sent": (
         "interactions/tests/notifying/test_push.py",
         "test_pushes_of_a_person_have_a_budget",
