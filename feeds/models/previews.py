@@ -1,6 +1,7 @@
 """Previews of links: the posts that still need one, and what was found lately."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy
 
 from feeds.models.posts import Post
 
@@ -32,6 +33,10 @@ class FoundPreview(models.Model):
     # The re-encoded picture, or empty.
     picture = models.BinaryField(default=b"")
     found_at = models.BigIntegerField(db_index=True, help_text="Unix ms")
+
+    class Meta:
+        verbose_name = gettext_lazy("preview of a link")
+        verbose_name_plural = gettext_lazy("previews of links")
 
     def __str__(self) -> str:
         return self.title

@@ -259,17 +259,17 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
     if not card["mine"] or (card["kind"] == Kind.REPOST and not card["content"]):
         raise errors.Forbidden
     if request.method != "POST":
-        return render(request, "feeds/edit.html", _edit_context(card, card))
+        return render(request, "feeds/edit.html", edit_context(card, card))
     kept: list[Media] = []
     try:
         kept = composer.kept(request, me)
         _edit(request, me, card, kept)
     except errors.StaleVersion as error:
         card = queries.post(me, int(card["id"]))
-        context = _edit_context(card, request.POST, kept) | {"present": card}
+        context = edit_context(card, request.POST, kept) | {"present": card}
         return render(request, "feeds/edit.html", context, status=error.status)
     except composer.ERRORS as error:
-        context = _edit_context(card, request.POST, kept)
+        context = edit_context(card, request.POST, kept)
         context["form_errors"] = composer.form_errors(error)
         context["version"] = request.POST.get("version", "")
         answer = render(request, "feeds/edit.html", context, status=error.status)
@@ -278,7 +278,7 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
     return form_keys.accepted(request, there)
 
 
-def _added(card: Card, kept: Sequence[Media]) -> list[Media]:
+def added_to(card: Card, kept: Sequence[Media]) -> list[Media]:
     """Return those of the uploaded pictures that the post does not have already."""
     of_post = {image["id"] for image in card["images"]}
     return [item for item in kept if str(item.pk) not in of_post]
@@ -298,7 +298,7 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     alts = {one: request.POST[f"alt-{one}"] for one in kept if f"alt-{one}" in request.POST}
     files = [file for file in request.FILES.getlist("images") if file.size]
     # Before a picture is kept for nothing.
-    kept += [item.pk for item in _added(card, uploaded)]
+    kept += [item.pk for item in added_to(card, uploaded)]
     count = len(kept) + len(files)
     actions.check_edit(author, ident, version, images=count, **values)
     composer.say_who_does_not_see(request, author, card["kind"], card["content"])
@@ -307,7 +307,7 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     actions.edit(author, ident, version, images=images, alts=alts, **values)
 
 
-def _edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> dict[str, Any]:
+def edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> dict[str, Any]:
     """Return the context of the form; `values` are the post's, or the form's that was sent."""
     is_sent = values is not card
     removed = values.getlist("remove") if is_sent else ()
@@ -327,7 +327,7 @@ def _edit_context(card: Card, values: Any, uploaded: Sequence[Media] = ()) -> di
         "version": card["version"],
         "values": shown,
         "images": images,
-        "kept": composer.shown(_added(card, uploaded)),
+        "kept": composer.shown(added_to(card, uploaded)),
         "form_errors": {},
         "present": None,
     }

@@ -1,4 +1,4 @@
-"""The preview of an article in the composer; nothing is published."""
+"""The preview of an article in the composer, or in the form of edits; nothing is published."""
 
 from typing import Any
 
@@ -6,10 +6,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_POST
 
+from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
-from feeds.drafts import queries
+from feeds import queries
+from feeds.drafts import queries as drafts
 from feeds.models import Kind, PostContent
-from feeds.views import composer
+from feeds.views import composer, pages
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import takes
@@ -23,9 +25,12 @@ TEXT_MAX = PostContent.TEXT_MAX[Kind.ARTICLE]
 def preview(request: PageRequest) -> HttpResponse:
     """Show the text of the composer as an article, above the composer; htmx gets the article.
 
-    `draft` in the query is the id of the draft that is in the composer.
+    `draft` in the query is the id of the draft that is in the composer, `post` that of the article
+    whose form of edits was sent.
     """
     me = member(request)
+    if "post" in request.GET:
+        return _of_edit(request, me)
     values: dict[str, Any] = composer.texts(request)
     content, wrong = clean(values["content"]), {}
     items = composer.kept(request, me)
@@ -37,9 +42,26 @@ def preview(request: PageRequest) -> HttpResponse:
         wrong, content = composer.form_errors(error), ""
     shown = {**composer.shown_texts(values), "images": images}
     if "draft" in request.GET:
-        found = queries.draft(me, api.parse_id(request.GET["draft"], "draft"))
+        found = drafts.draft(me, api.parse_id(request.GET["draft"], "draft"))
         typed = request.POST.get("publish_at", "")
         shown |= {"draft": found["id"], "updated_at": found["updated_at"], "publish_at": typed}
     context = {"content": content, "images": images, "values": shown, "form_errors": wrong}
     name = "feeds/writing/_preview.html" if request.htmx else "feeds/writing/preview.html"
     return render(request, name, context, status=400 if wrong else 200)
+
+
+def _of_edit(request: PageRequest, author: User) -> HttpResponse:
+    """Show what was typed as the article would look, above the form of edits."""
+    card = queries.post(author, api.parse_id(request.GET["post"], "post"))
+    if not card["mine"] or card["kind"] != Kind.ARTICLE:
+        raise errors.Forbidden
+    kept = composer.kept(request, author)
+    context = pages.edit_context(card, request.POST, kept)
+    content, wrong = clean(request.POST.get("content", "")), {}
+    if len(content) > TEXT_MAX:
+        wrong = {"content": [composer.too_long(TEXT_MAX)]}
+    else:
+        stay = [image for image in context["images"] if not image["removed"]]
+        context |= {"content": content, "shown_images": stay + context["kept"]}
+    context |= {"version": request.POST.get("version", ""), "form_errors": wrong}
+    return render(request, "feeds/edit.html", context, status=400 if wrong else 200)

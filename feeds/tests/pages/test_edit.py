@@ -237,3 +237,45 @@ def test_staff_read_former_versions_in_the_admin(
     page = text_of(admin.get(f"/admin/feeds/postversion/{row.pk}/change/"))
     assert "an insult" in page
     assert 'name="_save"' not in page
+
+
+def test_an_article_is_previewed_before_it_is_saved(
+    browser: Client, me: User, make_post: Make, make_user: Make
+) -> None:
+    pictures = [make_picture(me), make_picture(me, name="b")]
+    ids = [item.pk for item in pictures]
+    post = make_post(me, "old", kind="article", title="Title", images=ids)
+    page = text_of(browser.get(f"/posts/{post.pk}/edit"))
+    assert 'data-testid="preview"' not in page
+    address = f"/preview?post={post.pk}"
+    assert f'formaction="{address}"' in page
+    typed = fields(page) | {
+        "title": "Newer",
+        "content": "**bold** ![](1)",
+        "remove": str(ids[0]),
+        f"alt-{ids[1]}": "described",
+    }
+    shown = text_of(browser.post(address, typed))
+    preview = shown[shown.index('data-testid="preview"') : shown.index('data-testid="edit-form"')]
+    assert "<strong>bold</strong>" in preview
+    assert "Newer" in preview
+    assert pictures[1].name in preview
+    assert pictures[0].name not in preview
+    # Nothing is saved, and nothing typed is lost.
+    assert card_of(post)["content"] == "old"
+    again = fields(shown)
+    assert again["content"] == "**bold** ![](1)"
+    assert (again["title"], again[f"alt-{ids[1]}"]) == ("Newer", "described")
+    assert again["remove"] == str(ids[0])
+    assert browser.post(f"/posts/{post.pk}/edit", again).status_code == 303
+    assert card_of(post)["title"] == "Newer"
+
+    long = browser.post(address, typed | {"content": "x" * 50_001})
+    assert long.status_code == 400
+    assert 'id="err-content"' in text_of(long, 400)
+    plain = make_post(me, "micro")
+    theirs = make_post(make_user(), "old", kind="article", title="Title")
+    assert browser.post(f"/preview?post={plain.pk}", typed).status_code == 403
+    assert browser.post(f"/preview?post={theirs.pk}", typed).status_code == 403
+    assert browser.post("/preview?post=1", typed).status_code == 404
+    assert browser.post("/preview?post=x", typed).status_code == 400
