@@ -33,6 +33,8 @@ def newcomer(browser: Browser, site: str, username: str, nickname: str, **option
     page.fill("input[name=password]", PASSWORD)
     page.click("main form[method=post] button:not([type=button])")
     expect(page.get_by_test_id("composer")).to_be_visible()
+    # The scripts of the page, which come last, listen now.
+    page.wait_for_load_state()
     return page
 
 
