@@ -4,9 +4,11 @@
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
 ARGS ?=
+# Some machines set this; then each process compiles all modules anew, and its start takes seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 BUILD_PACKAGES := python3-dev gcc pkg-config libmariadb-dev
-STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx
+STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mariadb-client redis-tools nginx ffmpeg
 TEST_PACKAGES := $(STACK_PACKAGES) curl gettext chromium fonts-noto-cjk
 
 .DEFAULT_GOAL := help
@@ -29,8 +31,8 @@ stack: ## the full stack on one machine (MariaDB, Redis, Celery, nginx): HOST PO
 	@deploy/venv.sh stack
 	@exec $(PYTHON) -m deploy.stack
 
-worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL
-	@deploy/packages.sh $(BUILD_PACKAGES)
+worker: ## one Celery worker for DATABASE_URL, REDIS_URL and BROKER_URL; ARGS="-Q video" for videos
+	@deploy/packages.sh $(BUILD_PACKAGES) ffmpeg
 	@deploy/venv.sh stack
 	@exec $(PYTHON) -m celery -A socialsite worker --loglevel INFO $(ARGS)
 

@@ -240,7 +240,7 @@ def api_for(db: None) -> Callable[..., APIClient]:
 @pytest.fixture
 def drain(db: None) -> Callable[[], None]:
     """Return a function that delivers all events, runs all fan-outs and folds all notifications."""
-    from feeds.fanout import sweep
+    from feeds.delivery.fanout import sweep
     from interactions.notifying import fold
     from socialsite.core.events import relay
 

@@ -23,4 +23,4 @@ class SiteAdminConfig(admin_apps.AdminConfig):
     """Configuration of Django's admin; INSTALLED_APPS names it, as it is not this app's own."""
 
     default = False
-    default_site = "accounts.staff.admin_site.SiteAdmin"
+    default_site = "accounts.sign_in.admin_site.SiteAdmin"

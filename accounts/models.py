@@ -8,7 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from socialsite.core.http import web_push
+from socialsite.core.http.client import web_push
 from socialsite.core.ids import new_id
 from socialsite.core.media import pictures
 from socialsite.core.search import postings

@@ -1,7 +1,6 @@
 """Reads of people."""
 
-from collections.abc import Collection, Iterable, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypedDict
 
 import orjson
@@ -288,28 +287,32 @@ def people(
     text: str,
     cursor: Position | None = None,
     size: int = 20,
-    hidden: "QuerySet[Any, int] | None" = None,
+    hidden: Callable[[Collection[int]], Collection[int]] = lambda ids: (),
 ) -> Page[Card]:
     """Return people whose username or nickname has a text, the newest account first.
 
-    `hidden` are ids to leave out, as a QuerySet: blocks are known above this app. After SEARCHED
-    rounds of people who are left out a page may be short and still have a `next`.
+    `hidden(ids)` returns those to leave out: blocks are known above this app. After SEARCHED rounds
+    of people who are left out a page may be short and still have a `next`.
     """
     key, kept, reached = name_search.key_of(text), list[Card](), None
     if not key:
         return Page([], None)
-    for number, (ids, reached) in enumerate(name_search.proposed(key, cursor), start=1):
-        rows = User.objects.active().filter(pk__in=ids)
-        if hidden is not None:
-            rows = rows.exclude(pk__in=hidden)
-        found = rows.order_by(F("id").desc()).values(*_COLUMNS)
-        named = (row for row in found if name_search.has(key, (row["username"], row["nickname"])))
-        kept += [_card(row) for row in islice(named, size + 1 - len(kept))]
+    for number, (ids, reached) in enumerate(name_search.proposed(key, cursor, size + 1), start=1):
+        cards = _named_cards(key, ids)
+        omitted = {*hidden([int(card["id"]) for card in cards])} if cards else ()
+        kept += [card for card in cards if int(card["id"]) not in omitted]
         if len(kept) > size:
             reached = name_search.place_of(int(kept[size - 1]["id"]))
         if len(kept) > size or number == SEARCHED:
             break
     return Page(kept[:size], None if reached is None else reached.encode())
+
+
+def _named_cards(key: str, ids: Collection[int]) -> list[Card]:
+    """Return those of these people whose present name has a text, the newest account first."""
+    rows = (dict(zip(_COLUMNS, row, strict=True)) for row in _open_accounts(ids))
+    found = [row for row in rows if name_search.has(key, (row["username"], row["nickname"]))]
+    return [_card(row) for row in sorted(found, key=lambda row: -row["id"])]
 
 
 def new_people(

@@ -26,7 +26,7 @@ from socialsite.core.models import Media
 @usage.register_use
 def is_on_profile(picture: Media) -> bool:
     """Return whether a person uses this picture as their avatar or banner."""
-    names = (picture.name, picture.thumb_name)
+    names = picture.file_names()
     people = User.objects.filter(pk=picture.owner_id)
     return people.filter(Q(avatar_name__in=names) | Q(banner_name__in=names)).exists()
 
@@ -40,7 +40,7 @@ def profile_pictures(pictures: Sequence[Media]) -> set[str]:
     return {
         name
         for picture in pictures
-        for name in (picture.name, picture.thumb_name)
+        for name in picture.file_names()
         if (picture.owner_id, name) in shown
     }
 

@@ -7,8 +7,7 @@ from celery import shared_task
 
 from accounts.events import MailWanted
 from accounts.mail import messages
-from accounts.sign_in import attempts
-from accounts.staff import addresses
+from accounts.sign_in import addresses, attempts
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.ids import new_id

@@ -57,7 +57,7 @@ RESERVED = frozenset(_RESERVED.split())
 def username(value: str) -> Texts:
     """Return the mistakes of a username; none when it is valid."""
     if not USERNAME.fullmatch(value):
-        return [_("%(min)s to %(max)s letters (A-Z, a-z) and digits.") % NAME_LENGTHS]
+        return [_wrong_length(value) or _("Use only letters (A-Z, a-z) and digits.")]
     if value.lower() in RESERVED:
         return [_("This name is reserved.")]
     return []
@@ -68,10 +68,19 @@ def nickname(value: str) -> Texts:
     if _open_names():
         return open_policy.mistakes(value)
     if not NICKNAME.fullmatch(value):
-        return [_("%(min)s to %(max)s Chinese characters, letters and digits.") % NAME_LENGTHS]
+        return [_wrong_length(value) or _("Use only Chinese characters, letters and digits.")]
     if DIGITS.fullmatch(value):
         return [_("It must not consist of digits only.")]
     return []
+
+
+def _wrong_length(name: str) -> str:
+    """Return that a name is too short or too long, in words; "" if its length is right."""
+    if len(name) < User.NAME_MIN:
+        return _("At least %(limit)s characters.") % {"limit": User.NAME_MIN}
+    if len(name) > User.NAME_MAX:
+        return _("At most %(limit)s characters.") % {"limit": User.NAME_MAX}
+    return ""
 
 
 def password(value: str, username: str, nickname: str) -> Texts:

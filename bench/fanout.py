@@ -79,7 +79,7 @@ def two_processes(world: deliveries.World, posts: int) -> float:
     """
     from django.db import connections
 
-    from feeds.fanout import deliver
+    from feeds.delivery.fanout import deliver
     from feeds.models import FanOutChunk
 
     first, chunks = world.planned(1), world.planned(posts)

@@ -12,6 +12,7 @@ import random
 import statistics
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -20,6 +21,8 @@ from bench.support import harness
 
 RATIO_MAX = 30
 SIZE, BATCH, INSERTED = 10, 5000, 20_000
+# The terms of one of so many posts are compared with those of the site.
+CHECKED = 1000
 VOCABULARY, SKEW = 40_000, 1.05
 WORDS_OF_A_POST = (3, 14)
 SHARE_CHINESE = 0.4
@@ -29,14 +32,22 @@ _CHARACTERS = [chr(0x4E00 + 7 * number) for number in range(2500)]
 class Language:
     """Words by their frequency: `words[0]` is the most common one."""
 
-    def __init__(self, dice: random.Random, words: list[str]) -> None:
-        self._dice, self.words = dice, words
+    def __init__(self, dice: random.Random, words: list[str], between: str) -> None:
+        self._dice, self.words, self._between = dice, words, between
         steps = (1 / (number + 2.7) ** SKEW for number in range(len(words)))
         self._weights = list(itertools.accumulate(steps))
 
-    def text(self, between: str) -> str:
+    def text(self) -> str:
+        """Return a text of some words."""
         count = self._dice.randint(*WORDS_OF_A_POST)
-        return between.join(self._dice.choices(self.words, cum_weights=self._weights, k=count))
+        chosen = self._dice.choices(self.words, cum_weights=self._weights, k=count)
+        return self._between.join(chosen)
+
+    def terms(self, text: str) -> list[str]:
+        """Return the terms of such a text: the same as the index has, without folding."""
+        from socialsite.core.search import words
+
+        return text.split(" ") if self._between else [*text, *words.pairs(text)]
 
 
 def languages(dice: random.Random) -> tuple[Language, Language]:
@@ -45,16 +56,16 @@ def languages(dice: random.Random) -> tuple[Language, Language]:
     english = ["".join(dice.choices(syllables, k=3)) + "n" for _ in range(2 * VOCABULARY)]
     chinese = ["".join(dice.choices(_CHARACTERS, k=2)) for _ in range(2 * VOCABULARY)]
     return tuple(  # type: ignore[return-value]
-        Language(dice, list(dict.fromkeys(words))[:VOCABULARY]) for words in (english, chinese)
+        Language(dice, list(dict.fromkeys(words))[:VOCABULARY], between)
+        for words, between in ((english, " "), (chinese, ""))
     )
 
 
 def fill(options: Any, authors: Sequence[int], dice: random.Random) -> tuple[Language, Language]:
     """Insert posts with their words and the index of these."""
     from bench.support import people
+    from bench.support.rows import insert
     from feeds.models import AuthorHead, Post, PostContent, SearchedPost
-    from feeds.search import indexing
-    from feeds.search.matching import Text
     from socialsite.core.search import postings
 
     english, chinese = languages(dice)
@@ -65,24 +76,44 @@ def fill(options: Any, authors: Sequence[int], dice: random.Random) -> tuple[Lan
         posts, contents, searched = [], [], []
         for number in range(first, min(first + BATCH, options.posts)):
             ident, author = 2 * people.FIRST_ID + number, dice.choice(authors)
-            is_chinese = dice.random() < SHARE_CHINESE
-            text = chinese.text("") if is_chinese else english.text(" ")
-            position = start + number * 1000
-            posts.append(Post(id=ident, author_id=author, position=position))
-            contents.append(PostContent(post_id=ident, content=text))
-            shown = Text("", "", text, (), (), "", False, position)
-            terms = indexing.terms_of(shown, author)
-            packed = postings.pack(terms)
-            searched.append(SearchedPost(object_id=ident, position=position, terms=packed))
+            language = chinese if dice.random() < SHARE_CHINESE else english
+            text, position = language.text(), start + number * 1000
+            terms = terms_of(language, text, author)
+            if number % CHECKED == 0:
+                check(terms, text, author, position)
+            posts.append((ident, author, position))
+            contents.append((ident, text))
+            searched.append((ident, position, postings.pack(terms)))
             for term, weight in terms.items():
                 rows.setdefault(term, array("q")).append(number << 16 | weight)
-        Post.objects.bulk_create(posts)
-        PostContent.objects.bulk_create(contents)
-        SearchedPost.objects.bulk_create(searched)
+        insert(Post(), ("id", "author_id", "position"), posts)
+        insert(PostContent(), ("post_id", "content"), contents)
+        insert(SearchedPost(), ("object_id", "position", "terms"), searched)
     AuthorHead.objects.bulk_create(AuthorHead(author_id=author) for author in authors)
     _insert(rows, start, 2 * people.FIRST_ID)
     people.execute("ANALYZE TABLE feeds_postterm, feeds_post, feeds_postcontent")
     return english, chinese
+
+
+def terms_of(language: Language, text: str, author: int) -> dict[int, int]:
+    """Return the terms of a post with their weights, in a fraction of the time of the site."""
+    from feeds.discovery.search import indexing
+    from socialsite.core.search import words
+
+    found = language.terms(text)
+    counts, length = Counter(found), len(found)
+    terms = {words.number(term): indexing.weight(n, length) for term, n in counts.items()}
+    terms[indexing.of_author(author)] = 0
+    return terms
+
+
+def check(terms: dict[int, int], text: str, author: int, position: int) -> None:
+    """Compare terms with those that the site gives such a post."""
+    from feeds.discovery.search import indexing
+    from feeds.discovery.search.matching import Text
+
+    if terms != indexing.terms_of(Text("", "", text, (), (), "", False, position), author):
+        raise AssertionError(f"other terms than those of the site: {text}")
 
 
 def _insert(rows: dict[int, "array[int]"], start: int, first: int) -> None:
@@ -184,7 +215,7 @@ def fill_names(count: int, dice: random.Random) -> None:
 
 def ask(viewer: Any, make: Callable[[], str], sort: Any) -> None:
     """Ask for a page of posts."""
-    from feeds.search import language, paging
+    from feeds.discovery.search import language, paging
 
     paging.page(viewer, language.parse(make()), sort, "", SIZE)
 
@@ -220,6 +251,9 @@ def main() -> int:
     dice = random.Random(options.seed)
     ids = crowd.make_people(options.authors)
     reader, author = User.objects.filter(pk__in=ids[:2]).order_by("pk")
+    # `from:` finds valid usernames only.
+    author.username = author.username_key = "author1"
+    author.save(update_fields=["username", "username_key"])
     begun = time.monotonic()
     english, chinese = fill(options, ids, dice)
     fill_names(options.people, dice)

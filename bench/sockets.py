@@ -50,7 +50,7 @@ async def told(
 ) -> tuple[float, list[float]]:
     """Send one hint to all; return how long the sending took, and when each socket received it."""
     from accounts.live import hints
-    from feeds.fanout import live_hints
+    from feeds.delivery.fanout import live_hints
 
     async def one(socket: ClientConnection) -> float:
         while json.loads(await socket.recv())["type"] != live_hints.NEW_POSTS:

@@ -88,7 +88,7 @@ class Trial:
     def publish_first(self) -> None:
         """Publish and deliver the post that the first round can delete."""
         from feeds import actions as feeds_actions
-        from feeds.fanout import sweep
+        from feeds.delivery.fanout import sweep
         from socialsite.core.events import enqueue, relay
 
         with enqueue.paused():
@@ -167,7 +167,7 @@ class Trial:
     def work(self, point: str, before: set[int]) -> Callable[[], Any]:
         """Return the work of a process that reaches a failpoint, after doing the work before it."""
         from feeds import actions as feeds_actions
-        from feeds.fanout import deliver, plan
+        from feeds.delivery.fanout import deliver, plan
         from feeds.models import Post
         from socialsite.core.events import relay
 

@@ -174,6 +174,7 @@ class Stack:
             self._add(site_processes.wsgi(self.env, uds))
         self._add(site_processes.asgi(self.env, sockets_uds))
         self._add(site_processes.celery_worker(self.env))
+        self._add(site_processes.video_worker(self.env))
         self._wait_ready()
         self._add(
             nginx.nginx(
@@ -312,9 +313,9 @@ _colours = dict(
     zip(
         (
             *("database", "cache", "broker", *site_processes.HTTP, "sockets", "worker"),
-            *("nginx", "demo"),
+            *("video", "nginx", "demo"),
         ),
-        (34, 35, 36, 32, 92, 33, 31, 94, 95),
+        (34, 35, 36, 32, 92, 33, 31, 91, 94, 95),
         strict=True,
     )
 )

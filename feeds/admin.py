@@ -26,10 +26,10 @@ from accounts.models import User
 from accounts.tokens.requests import staff_of
 from feeds import actions
 from feeds.audit.explain import explain, find_id, find_reader
-from feeds.fanout import progress
-from feeds.inbox import rebuild
+from feeds.delivery.fanout import progress
+from feeds.delivery.inbox import rebuild
+from feeds.discovery.tags import actions as tag_actions
 from feeds.models import Draft, FanOut, FanOutChunk, Post, PostVersion, RecommendedAuthor, Tag
-from feeds.tags import actions as tag_actions
 from socialsite.core.admin import GuardedAdmin, ReadOnlyAdmin, id_column
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.json import iso
@@ -307,7 +307,7 @@ class RecommendedAuthorAdmin(GuardedAdmin):
 
 @admin.register(Tag)
 class TagAdmin(ReadOnlyAdmin):
-    """Tags; hiding one calls `feeds.tags.actions.set_hidden`."""
+    """Tags; hiding one calls `feeds.discovery.tags.actions.set_hidden`."""
 
     list_display = ("name", "is_hidden", "score")
     list_filter = ("is_hidden",)

@@ -4,29 +4,31 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
-from feeds.fanout import tiers
+from feeds.content.polls.definition import Definition
+from feeds.content.prose import plain, signs
+from feeds.delivery.fanout import tiers
 from feeds.home import hydration
 from feeds.home.hydration import Card, Companion, Hydration
 from feeds.home.page import HomeReading, count_new
 from feeds.home.viewer import reader_of
 from feeds.models import (
+    OPEN,
     AuthorHead,
     Kind,
     Post,
+    PostAudience,
     PostQuerySet,
     PostVersion,
     RecommendedAuthor,
     Visibility,
 )
-from feeds.polls.definition import Definition
-from feeds.prose import plain, signs
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core.db import page_filling
 from socialsite.core.db.compiled import compiled
-from socialsite.core.http.errors import NotFound
+from socialsite.core.http.errors import Forbidden, NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, before, cut
 
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 NEW_COUNT_MAX = 99
 # Versions of a page: those of an article are long.
 VERSIONS_MAX = 20
+# People on the page of an audience.
+NAMED_MAX = 100
 
 
 def _id(viewer: "Viewer") -> int | None:
@@ -132,11 +136,12 @@ def newest_public(most: int) -> list[tuple[int, str]]:
 
 
 def public_originals(ids: Collection[int]) -> "QuerySet[Post, tuple[int, int, int]]":
-    """Return those of these posts that guests may see and that are no reposts.
+    """Return those of these posts that may be recommended to guests and that are no reposts.
 
     As (id, author, position).
     """
-    posts = visible_to(None).filter(pk__in=ids).exclude(kind=Kind.REPOST)
+    posts = visible_to(None).filter(pk__in=ids, visibility=Visibility.PUBLIC)
+    posts = posts.exclude(kind=Kind.REPOST)
     return posts.values_list("pk", "author_id", "position")
 
 
@@ -264,9 +269,12 @@ def new_count(viewer: "User") -> tuple[int, bool]:
 
 
 def post_counts(author_ids: Iterable[int]) -> dict[int, int]:
-    """Return author → number of posts that are not deleted; authors without posts are missing."""
+    """Return author → number of posts that are not deleted; authors without posts are missing.
+
+    Posts for named people, and those for the author alone, do not count.
+    """
     heads = AuthorHead.objects.filter(author_id__in=list(author_ids))
-    return dict(heads.values_list("author_id", "post_count"))
+    return dict(heads.values_list("author_id", F("post_count") - F("named_count")))
 
 
 class PostText(NamedTuple):
@@ -336,3 +344,38 @@ def _texts(posts: PostQuerySet) -> dict[int, PostText]:
         "kind",
     )
     return {ident: PostText(*row) for ident, *row in posts.values_list(*columns)}
+
+
+class Audience(TypedDict):
+    """Who can see a post; `people` is their number besides the author, None for everybody."""
+
+    visibility: str
+    people: int | None
+
+
+def audience_of(author: "User", post_id: int) -> Audience:
+    """Return who can see one's post; raises NotFound, or Forbidden for somebody else's post."""
+    post = visible_post(author, post_id)
+    if post.author_id != author.pk:
+        raise Forbidden
+    people: int | None = 0
+    if post.visibility in OPEN:
+        people = None
+    elif post.visibility == Visibility.FOLLOWERS:
+        people = relations_queries.follower_count(author.pk)
+    elif post.visibility == Visibility.MENTIONED:
+        people = _named(author.pk, post_id).count()
+    return Audience(visibility=post.visibility, people=people)
+
+
+def named_people(author: "User", post_id: int) -> list[relations_queries.Person]:
+    """Return the first NAMED_MAX people who may see one's post for named people."""
+    ids = _named(author.pk, post_id).order_by("user_id").values_list("user_id", flat=True)
+    return list(relations_queries.shown_people(author.pk, ids[:NAMED_MAX]).values())
+
+
+def _named(author_id: int, post_id: int) -> "QuerySet[PostAudience]":
+    named = PostAudience.objects.filter(
+        post_id=post_id, user__banned_at__isnull=True, user__deleted_at__isnull=True
+    )
+    return named.exclude(user_id__in=relations_queries.blocked_ids(author_id))

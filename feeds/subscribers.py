@@ -7,17 +7,19 @@ from django.db import transaction
 
 from accounts.models import User
 from feeds import cache, queries
+from feeds.actions import publishing
+from feeds.delivery.fanout import live_hints, plan, tiers
+from feeds.delivery.inbox import sync
+from feeds.discovery.search import indexing
 from feeds.events import PostDeleted, PostEdited, PostPreviewed, PostPublished
-from feeds.fanout import live_hints, plan, tiers
-from feeds.inbox import sync
-from feeds.models import DraftImage, InboxEntry, Post, PostImage, PostQuerySet
-from feeds.search import indexing
+from feeds.models import Draft, DraftImage, InboxEntry, Post, PostImage, PostQuerySet
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from relations.events import Blocked, FollowCanceled, FollowCreated, Unblocked
 from socialsite.core.events.registry import on
 from socialsite.core.http.pagination import Position
 from socialsite.core.media import usage
+from socialsite.core.media.videos.events import VideoChanged
 from socialsite.core.models import Media
 from socialsite.core.runtime.failpoints import failpoint
 
@@ -32,7 +34,9 @@ def is_in_a_post(picture: Media) -> bool:
 
 @usage.register_use
 def is_in_a_draft(picture: Media) -> bool:
-    """Return whether a draft has a picture."""
+    """Return whether a draft has a picture or video."""
+    if picture.is_video:
+        return Draft.objects.filter(video=picture.pk).exists()
     return DraftImage.objects.filter(media_id=picture.pk).exists()
 
 
@@ -42,7 +46,7 @@ def in_public_posts(pictures: Sequence[Media]) -> set[str]:
     ids = [picture.pk for picture in pictures]
     shown = set(posts_with(ids, None).values_list("pictures__media_id", flat=True))
     found = [picture for picture in pictures if picture.pk in shown]
-    return {name for picture in found for name in (picture.name, picture.thumb_name)}
+    return {name for picture in found for name in picture.file_names()}
 
 
 @usage.shows_to_reader
@@ -109,6 +113,19 @@ def update_caches_of_deletion(event: PostDeleted) -> None:
 def update_caches_of_edit(event: PostEdited | PostPreviewed) -> None:
     """Update the caches again, in case the process died after the commit."""
     cache.edited(event.id)
+
+
+@on(VideoChanged)
+def show_video(event: VideoChanged) -> None:
+    """Make the posts of a video agree with its state."""
+    publishing.refresh_video(event.id)
+
+
+@on(VideoChanged, after=True)
+def update_caches_of_video(event: VideoChanged) -> None:
+    """Invalidate the posts of a video, once its new state is committed."""
+    for post_id in PostImage.objects.filter(media_id=event.id).values_list("post_id", flat=True):
+        cache.edited(post_id)
 
 
 @on(PostPublished, after=True)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from celery import shared_task
 
 from feeds.audit import verify
+from feeds.content.polls import actions as polls
+from feeds.content.previews import actions as previews
+from feeds.content.previews import runner as previews_runner
+from feeds.delivery.fanout import deliver, sweep
+from feeds.delivery.inbox import trim
+from feeds.discovery.search import drift
+from feeds.discovery.tags import indexing, ranking
 from feeds.drafts import actions as drafts
-from feeds.fanout import deliver, sweep
-from feeds.inbox import trim
-from feeds.polls import actions as polls
-from feeds.previews import actions as previews
-from feeds.previews import runner as previews_runner
-from feeds.search import drift
-from feeds.tags import ranking
 
 
 @shared_task(name="feeds.run_chunks")
@@ -90,8 +90,16 @@ def verify_feeds() -> None:
 
 @shared_task(name="feeds.rank_tags")
 def rank_tags() -> None:
-    """Rank the tags in use."""
+    """Rank the tags in use, and count the posts of busy ones."""
     ranking.rank()
+
+
+@shared_task(name="feeds.purge_tags")
+def purge_tags() -> None:
+    """Delete tags that no post has and nobody follows."""
+    last: int | None = 0
+    while last is not None:
+        last = indexing.purge(last)
 
 
 @shared_task(name="feeds.check_search")

@@ -3,21 +3,24 @@
 from django.urls import path
 
 from feeds.views import (
+    audience,
     drafts,
     embed,
     feed_files,
+    home,
     menu,
     pages,
     preview,
     search,
     sharing,
     tags,
+    videos,
     welcome,
     writing,
 )
 
 urlpatterns = [
-    path("", pages.home, name="home"),
+    path("", home.home, name="home"),
     path("recommended", pages.recommended, name="recommended"),
     path("search", search.search, name="search"),
     path("@<str:username>", pages.profile, name="profile"),
@@ -26,6 +29,9 @@ urlpatterns = [
     path("posts/<str:post_id>", pages.post, name="post"),
     path("posts/<str:post_id>/edit", pages.post_edit, name="post_edit"),
     path("posts/<str:post_id>/history", pages.post_history, name="post_history"),
+    path("posts/<str:post_id>/audience", audience.post_audience, name="post_audience"),
+    path("posts/<str:post_id>/video", videos.post_video, name="post_video"),
+    path("videos", videos.videos, name="videos"),
     path("posts/<str:post_id>/menu", menu.post_menu, name="post_menu"),
     path("posts/<str:post_id>/embed", embed.post_embed, name="post_embed"),
     path("posts/<str:post_id>/embed/code", embed.post_embed_code, name="post_embed_code"),

@@ -1,10 +1,10 @@
-"""Follow, unfollow, block, unblock: each is one transition of a pair in one transaction.
+"""Follow, unfollow, block, unblock and remove a follower: each is one transition of a pair.
 
-All four actions publish events, return the actor's relation afterwards and raise SelfRelation or
-UserNotFound; a follow also UserBanned, Blacklisted or FollowLimit. A banned or closed account
-cannot be followed. Its followers may unfollow it, or its place below the cap would be lost, and
-anyone may block it. A repeated action changes and publishes nothing. Each real transition raises
-the pair's version by one on both rows and adds one line to RelationLog.
+Each runs in one transaction. All actions publish events, return the actor's relation afterwards and
+raise SelfRelation or UserNotFound; a follow also UserBanned, Blacklisted or FollowLimit. A banned
+or closed account cannot be followed. Its followers may unfollow it, or its place below the cap
+would be lost, and anyone may block it. A repeated action changes and publishes nothing. Each real
+transition raises the pair's version by one on both rows and adds one line to RelationLog.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,8 @@ from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.events import publish
 from socialsite.core.http.errors import FollowLimit, SelfRelation, UserBanned, UserNotFound
 
+# In the log: the follow of `actor` was ended by `target`.
+REMOVE = "removed"
 _WRITTEN = ["relation", "followed_at", "fan_since", "blocked_at", "version", "counted"]
 
 
@@ -37,6 +39,11 @@ def unfollow(user: User, target: User) -> Relation | None:
     return _act(user.pk, target.pk, Action.UNFOLLOW)
 
 
+def remove_follower(user: User, fan: User) -> Relation | None:
+    """End a person's follow of the actor, as if they had unfollowed; they are not told."""
+    return states.MIRROR[_act(fan.pk, user.pk, Action.UNFOLLOW, logged=REMOVE)]
+
+
 def block(user: User, target: User) -> Relation | None:
     """Block a person, even one who blocks the actor; ends the follows of both directions."""
     return _act(user.pk, target.pk, Action.BLOCK)
@@ -48,7 +55,7 @@ def unblock(user: User, target: User) -> Relation | None:
 
 
 @db.atomic
-def _act(actor: int, target: int, action: Action) -> Relation | None:
+def _act(actor: int, target: int, action: Action, logged: str = "") -> Relation | None:
     if actor == target:
         raise SelfRelation
     _check(target, action)
@@ -77,7 +84,7 @@ def _act(actor: int, target: int, action: Action) -> Relation | None:
         RelationLog(
             actor_id=actor,
             target_id=target,
-            action=action,
+            action=logged or action,
             before=before.mine,
             after=after.mine,
             version=mine.version,

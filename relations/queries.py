@@ -5,7 +5,7 @@ person. Lists are newest first, by (time of the follow, id of the other person),
 covering indexes without a cache (docs/decisions/0012).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -137,8 +137,13 @@ def search_people(
     viewer: User | AnonymousUser, text: str, cursor: Position | None = None, size: int = 20
 ) -> Page[Person]:
     """Return people whose name has a text in it; omits those with a block in either direction."""
-    page = accounts_queries.people(text, cursor, size, _hidden_from(viewer))
-    return _with_relations(viewer, page)
+    known: dict[int, Relation | None] = {}
+
+    def hidden(ids: Collection[int]) -> list[int]:
+        known.update(relations_of(viewer.pk, ids))
+        return [ident for ident in ids if states.blocked_either_way(known[ident])]
+
+    return _named(accounts_queries.people(text, cursor, size, hidden), known)
 
 
 def new_people(viewer: User | AnonymousUser, cursor: Position | None, size: int) -> Page[Person]:
@@ -154,7 +159,12 @@ def _hidden_from(viewer: User | AnonymousUser) -> "QuerySet[Any, int] | None":
 def _with_relations(
     viewer: User | AnonymousUser, page: Page[accounts_queries.Card]
 ) -> Page[Person]:
-    relations = relations_of(viewer.pk, [int(card["id"]) for card in page.items])
+    return _named(page, relations_of(viewer.pk, [int(card["id"]) for card in page.items]))
+
+
+def _named(
+    page: Page[accounts_queries.Card], relations: Mapping[int, Relation | None]
+) -> Page[Person]:
     return page.with_items(
         [{**card, "relation": name(relations[int(card["id"])])} for card in page.items]
     )

@@ -10,6 +10,7 @@ urlpatterns = [
         for kind in ("following", "followers", "friends")
     ),
     path("@<str:username>/follow", views.follow, name="follow"),
+    path("@<str:username>/remove", views.remove, name="remove_follower"),
     path("@<str:username>/block", views.block, name="block"),
     path("suggestions", views.suggested, name="suggested"),
     path("suggestions/<str:user_id>/dismiss", views.dismiss, name="dismiss"),

@@ -122,6 +122,22 @@ def follow(request: PageRequest, username: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@takes(GET=READS, POST=(budgets.FOLLOW,))
+def remove(request: PageRequest, username: str) -> HttpResponse:
+    """Remove a follower; GET shows a page that asks to confirm."""
+    me = member(request)
+    found = _Named(me, username)
+    # The follow of a hidden person can be ended, as one's own can.
+    if found.person is None or (found.is_hidden and not states.is_followed(found.state)):
+        raise errors.UserNotFound
+    if request.method == "POST":
+        found.state = actions.remove_follower(me, found.person)
+        return _changed(request, found, reverse("home"))
+    back = _back(request, found, reverse("home"))
+    return render(request, "relations/remove.html", {"username": found.username, "next": back})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 @takes(GET=READS, POST=(budgets.BLOCK,))
 def block(request: PageRequest, username: str) -> HttpResponse:
     """Block or unblock, by the field `block` = 1 or 0; GET shows a page that asks to confirm."""

@@ -19,9 +19,9 @@ warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume sy
 django_application = get_asgi_application()
 
 from accounts.live.urls import urlpatterns as sockets  # noqa: E402  (needs the loaded apps)
-from socialsite.core.http import turns  # noqa: E402
-from socialsite.core.http.body_limits import Gate  # noqa: E402
-from socialsite.core.http.header_limits import Bounded  # noqa: E402
+from socialsite.core.http.server import turns  # noqa: E402
+from socialsite.core.http.server.body_limits import Gate  # noqa: E402
+from socialsite.core.http.server.header_limits import Bounded  # noqa: E402
 from socialsite.core.runtime import memory  # noqa: E402
 
 memory.tune()
@@ -44,3 +44,4 @@ application = Bounded(
         }
     )
 )
+memory.settle()

@@ -169,6 +169,11 @@ class Env(BaseSettings):
     OUTGOING_LOOPBACK: bool = Field(
         False, description="the site may send requests to its own machine; for tests only"
     )
+    VIDEO_UPLOADS: bool = Field(True, description="people may upload videos")
+    VIDEO_MB: int = Field(100, ge=1, le=100, description="maximum size of an uploaded video, in MB")
+    VIDEO_SECONDS: int = Field(
+        600, ge=1, le=3600, description="maximum length of an uploaded video, in seconds"
+    )
     FAILPOINT: str = Field("", description="name:n, kills the process at that point (tests only)")
     _rates: dict[str, budgets.Rate | None] = PrivateAttr(default_factory=dict)
 

@@ -12,15 +12,17 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from accounts.staff import addresses
+from accounts.sign_in import addresses
 from feeds.audit import verify
+from feeds.discovery.search import drift as search_drift
 from feeds.models import FanOut, FanOutChunk
-from feeds.search import drift as search_drift
 from interactions.actions import recount as interactions
 from relations.counters import counts, recount
 from socialsite.core.events import relay
 from socialsite.core.http import errors
 from socialsite.core.media import space
+from socialsite.core.media.videos import failures
+from socialsite.core.media.videos import queries as videos_queries
 from socialsite.core.models import Event
 
 
@@ -61,6 +63,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     _interaction_drift(registry)
     _feed_differences(registry)
     _search_drift(registry)
+    _videos(registry)
     _disk(registry)
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
@@ -141,6 +144,20 @@ def _search_drift(registry: CollectorRegistry) -> None:
     }
     for name, (text, value) in figures.items():
         Gauge(name, text, registry=registry).set(value)
+
+
+def _videos(registry: CollectorRegistry) -> None:
+    """Add the queue of videos that wait to be converted, and the failures of the last day."""
+    text = "age of the oldest uploaded video that is not prepared"
+    waiting, age_ms = videos_queries.waiting()
+    Gauge("socialsite_video_lag_seconds", text, registry=registry).set(age_ms / 1000)
+    text = "uploaded videos that are not prepared"
+    Gauge("socialsite_videos_waiting", text, registry=registry).set(waiting)
+    text = "uploaded videos that failed within the last day, by the reason"
+    failed = Gauge("socialsite_videos_failed", text, ["reason"], registry=registry)
+    counts = videos_queries.failed_since_yesterday()
+    for reason in failures.TEXTS:
+        failed.labels(reason).set(counts.get(reason, 0))
 
 
 def _disk(registry: CollectorRegistry) -> None:

@@ -15,8 +15,8 @@ from redis.retry import Retry
 
 from socialsite import schedule
 from socialsite.api import framework_settings
-from socialsite.core.http import body_limits
-from socialsite.core.http.hsts import HSTS_SECONDS
+from socialsite.core.http.server import body_limits
+from socialsite.core.http.server.hsts import HSTS_SECONDS
 from socialsite.core.runtime import data_dir, keys, redaction
 from socialsite.env import PROJECT_DIR, load
 
@@ -179,6 +179,8 @@ CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TASK_ACKS_LATE = False  # work is claimed by lease in the database; a message is only a hint
 # Threads: each process would take 100 MB, and most of the work is done by the database.
+# The queue of a worker of its own: a conversion takes minutes.
+CELERY_TASK_ROUTES = {"core.convert_videos": {"queue": "video"}}
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = 2
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -199,7 +201,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = (
 )
 # Every worker runs the schedule. In the embedded mode there is one, so nothing needs to be stored.
 CELERY_BEAT_SCHEDULER = (
-    "celery.beat:Scheduler" if EMBEDDED else "socialsite.core.beat:SharedScheduler"
+    "celery.beat:Scheduler" if EMBEDDED else "socialsite.core.events.beat:SharedScheduler"
 )
 CELERY_BEAT_SCHEDULE = schedule.TASKS
 
@@ -270,7 +272,7 @@ VAPID_SUBJECT = ENV.vapid_subject
 # --- API ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = framework_settings.FRAMEWORK
 SPECTACULAR_SETTINGS = framework_settings.SCHEMA
-# For form fields, not files. `core.http.body_limits` limits the whole body first, by its address.
+# For form fields, not files. `body_limits` limits the whole body first, by its address.
 DATA_UPLOAD_MAX_MEMORY_SIZE = body_limits.ARTICLE
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 20
@@ -284,6 +286,11 @@ WHITENOISE_ALLOW_ALL_ORIGINS = False  # as nginx serves them: for this site only
 MEDIA_URL = "/media/"
 MEDIA_ROOT = DATA_DIR / "media"
 MEDIA_MIN_FREE_PERCENT = ENV.MEDIA_MIN_FREE_PERCENT
+VIDEO_UPLOADS = ENV.VIDEO_UPLOADS
+VIDEO_MB = ENV.VIDEO_MB
+VIDEO_SECONDS = ENV.VIDEO_SECONDS
+# Embedded, a video must be one that browsers play: no program is needed beside Python.
+VIDEO_CONVERSION = not EMBEDDED
 # For static files; uploads get the same (`core.media.pictures`).
 FILE_UPLOAD_PERMISSIONS = data_dir.shared_file(FILES_GROUP)
 FILE_UPLOAD_DIRECTORY_PERMISSIONS = data_dir.shared_dir(FILES_GROUP)

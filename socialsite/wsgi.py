@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
-from socialsite.core.http import body_limits, header_limits
+from socialsite.core.http.server import body_limits, header_limits
 from socialsite.core.runtime import data_dir, memory
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "socialsite.settings")
@@ -17,6 +18,8 @@ UNREAD_PARTS = body_limits.FILES // READ_BYTES
 
 memory.tune()
 django_application = get_wsgi_application()
+get_resolver().url_patterns  # noqa: B018  (loads all views)
+memory.settle()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

@@ -12,7 +12,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AuditEntry, User
-from accounts.staff import addresses
+from accounts.sign_in import addresses
 
 
 class Act(models.TextChoices):

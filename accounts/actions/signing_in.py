@@ -11,8 +11,7 @@ from accounts.actions import clients
 from accounts.actions.revocation import fenced, locked_batch
 from accounts.events import UserSignedIn
 from accounts.models import TokenBatch, TokenVersion, User
-from accounts.sign_in import devices, passwords, two_factor
-from accounts.staff import addresses
+from accounts.sign_in import addresses, devices, passwords, two_factor
 from accounts.tokens import TokenPair
 from socialsite.core import db
 from socialsite.core.events import publish

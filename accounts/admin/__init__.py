@@ -1,6 +1,6 @@
 """Admin of accounts, a module for each subject; every change goes through an action.
 
-The site of the admin and the texts of its pages belong to `accounts.staff`.
+The site of the admin, which decides who enters, is `accounts.sign_in.admin_site`.
 """
 
 import importlib

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy
 
 from accounts.models import AuditEntry, TokenVersion
-from accounts.staff import addresses
+from accounts.sign_in import addresses
 from socialsite.core.admin import ReadOnlyAdmin
 
 

@@ -7,9 +7,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy
 
 from accounts import actions, queries
+from accounts.admin import descriptions
 from accounts.admin.address_column import AddressAdmin
 from accounts.models import AuditEntry, User
-from accounts.staff import descriptions
 from socialsite.core.ids import MAX_ID
 
 

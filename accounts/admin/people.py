@@ -19,9 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts import actions
+from accounts.admin import descriptions
 from accounts.models import Role, User
 from accounts.sign_in import two_factor
-from accounts.staff import descriptions
 from accounts.tokens.requests import staff_of
 from socialsite.core.admin import ReadOnlyAdmin
 from socialsite.core.http.errors import Forbidden

@@ -12,6 +12,7 @@ from django.db.models import F, QuerySet
 
 from accounts.models import NameTerm, SearchedName, User
 from socialsite.core import ids as core_ids
+from socialsite.core.db.compiled import compiled
 from socialsite.core.http.pagination import MAX_TS_MS, Position
 from socialsite.core.search import postings, words
 
@@ -43,17 +44,22 @@ def _is_plain(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def proposed(key: str, below: Position | None) -> Iterator[tuple[list[int], Position | None]]:
-    """Yield ids of people whose names may have a text, the newest first, and where to go on."""
+def proposed(
+    key: str, below: Position | None, first: int
+) -> Iterator[tuple[list[int], Position | None]]:
+    """Yield ids of people whose names may have a text, the newest first, and where to go on.
+
+    Usually everybody proposed for one or two characters has them: then `first` people are enough.
+    """
     if len(key) == 1 and _is_plain(key):
         yield from _newest(below)
         return
     terms = [words.number(term) for term in dict.fromkeys(words.pairs(key) or [key])]
-    size = BLOCK
+    size = first if len(terms) == 1 else BLOCK
     while True:
         block = postings.block(INDEX, terms, below, size)
         below = block.end
-        yield [match.place.id for match in block.matches], below
+        yield [ident for _, _, ident in block.matches], below
         if below is None:
             return
         size = min(size * GROWTH, BLOCK_MAX)
@@ -62,13 +68,18 @@ def proposed(key: str, below: Position | None) -> Iterator[tuple[list[int], Posi
 def _newest(below: Position | None) -> Iterator[tuple[list[int], Position | None]]:
     last = core_ids.MAX_ID if below is None else below.id
     while True:
-        people = User.objects.filter(pk__lt=last).order_by(F("id").desc())
-        ids = list(people.values_list("pk", flat=True)[:BLOCK])
+        ids = _ids_below(last, count=BLOCK)
         below = place_of(ids[-1]) if len(ids) == BLOCK else None
         yield ids, below
         if below is None:
             return
         last = below.id
+
+
+@compiled
+def _ids_below(last: int, *, count: int) -> "QuerySet[User, int]":
+    people = User.objects.filter(pk__lt=last).order_by(F("id").desc())
+    return people.values_list("pk", flat=True)[:count]
 
 
 def place_of(user_id: int) -> Position:

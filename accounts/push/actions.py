@@ -1,4 +1,4 @@
-"""Writes of push subscriptions: a device subscribes, and loses that with its sign-in.
+"""Writes of push subscriptions: a device subscribes, and its subscription ends with its sign-in.
 
 A device has one subscription, and an endpoint belongs to one device: if somebody else signs in on
 the same browser and subscribes, the old row is deleted.
@@ -15,12 +15,12 @@ from accounts.events import TokensRevoked
 from accounts.models import PushSubscription, User
 from accounts.tokens import Principal
 from socialsite.core import db
-from socialsite.core.http import outgoing, web_push
+from socialsite.core.http.client import outgoing, web_push
 from socialsite.core.http.errors import InvalidInput, NotFound
 
 # Devices of one person that receive pushes; the newest ones stay. `clients.LIVE_MAX` is higher.
 DEVICES_MAX = 10
-# Of two devices that subscribe with the same endpoint at once, one tries again.
+# Two devices may subscribe with the same endpoint at once; one of them tries again.
 TRIES = 3
 # A request waits for this long for the name of an endpoint, and so blocks its thread.
 RESOLVE_SECONDS = 1.5
@@ -38,10 +38,10 @@ def subscribe(
 ) -> None:
     """Send pushes to the requesting device from now on, and to no earlier endpoint of it.
 
-    With `replaces` only if that is its endpoint, otherwise raises NotFound: a browser that renews
-    a subscription does not know whose it was. Raises InvalidInput for an endpoint that the site may
-    not send requests to, or for keys that are none; BannedAccessToken if the device was signed out
-    in the meantime.
+    `replaces` must be the device's present endpoint, otherwise this raises NotFound: a browser that
+    renews a subscription does not know whose it was. Raises InvalidInput for an endpoint that the
+    site may not send requests to, or for invalid keys; BannedAccessToken if the device was signed
+    out in the meantime.
     """
     _check(endpoint, p256dh, auth)
     for attempt in range(TRIES):
@@ -60,14 +60,14 @@ def _check(endpoint: str, p256dh: str, auth: str) -> None:
     except ValueError as error:
         wrong["keys"] = [_("Must be the keys of a browser: %(name)s.") % {"name": error}]
     # The name is resolved last, as that may take a while.
-    if not _may_be_asked(endpoint, resolve=not wrong):
+    if not _is_allowed(endpoint, resolve=not wrong):
         wrong["endpoint"] = [_("Must be the https address of a push service.")]
     if wrong:
         raise InvalidInput(fields=wrong)
 
 
-def _may_be_asked(endpoint: str, *, resolve: bool) -> bool:
-    """Return whether the site may send requests to an endpoint, as far as it was looked at."""
+def _is_allowed(endpoint: str, *, resolve: bool) -> bool:
+    """Return whether the site may send requests to an endpoint; `resolve` checks its name too."""
     if not endpoint.isascii() or len(endpoint) > web_push.ENDPOINT_MAX:
         return False
     try:
@@ -125,7 +125,7 @@ def unsubscribe(user: User, client: str) -> None:
 def end_revoked(event: TokensRevoked) -> None:
     """Delete the subscriptions of the sign-ins that a revocation ends, in its transaction.
 
-    A spared device goes on with a new pair, which has the next batch.
+    A spared device continues with a new pair, which has the next batch.
     """
     rows = PushSubscription.objects.filter(user_id=event.user_id)
     if event.client is not None:
@@ -137,13 +137,13 @@ def end_revoked(event: TokensRevoked) -> None:
 
 
 def delivered(device: PushSubscription) -> None:
-    """Note that the push service accepted a message."""
+    """Record that the push service accepted a message."""
     if device.failures:
         PushSubscription.objects.filter(pk=device.pk).update(failures=0, wait_until=0)
 
 
 def failed(device: PushSubscription, seconds: int, most: int) -> None:
-    """Let a device whose push service failed wait; delete it after `most` failures in a row."""
+    """Pause a device whose push service failed; delete it after `most` failures in a row."""
     if device.failures + 1 >= most:
         delete(device)
         return

@@ -45,8 +45,8 @@ def devices(user_id: int, client: str) -> list[PushDevice]:
 def live(user_id: int, ids: Collection[int] | None = None) -> "QuerySet[PushSubscription]":
     """Return the subscriptions of sign-ins that have not ended, by the floors in the database.
 
-    Sign-ins end in the transaction that deletes their subscriptions. This holds for a row as well
-    that should be gone and is not.
+    The transaction that ends a sign-in deletes its subscriptions as well. This check does not rely
+    on that.
     """
     issued = int((timezone.now() - settings.REFRESH_LIFETIME).timestamp())
     sign_ins = TokenVersion.objects.filter(

@@ -1,4 +1,4 @@
-"""One push to one device: what its push service answers decides about the next one."""
+"""Send one push to one device; the answer of its push service decides when the next one may go."""
 
 import logging
 from typing import NamedTuple
@@ -6,19 +6,19 @@ from typing import NamedTuple
 from accounts.models import PushSubscription
 from accounts.push import actions
 from socialsite.core import db
-from socialsite.core.http import web_push
-from socialsite.core.http.web_push import Outcome
+from socialsite.core.http.client import web_push
+from socialsite.core.http.client.web_push import Outcome
 
 logger = logging.getLogger(__name__)
 
-# Pauses after failures: 30 s, 2 min, 8 min … an hour at most, also if the service says more.
+# Pauses after failures: 30 s, 2 min, 8 min … at most an hour, even if the service asks for more.
 PAUSE_SECONDS, PAUSE_MAX = 30, 3600
 # Failed requests in a row after which a subscription is deleted.
 FAILURES_MAX = 20
 
 
 class Result(NamedTuple):
-    """Whether the message is done with; otherwise the seconds until it may be tried again."""
+    """Whether the message is finished; otherwise the seconds until the next attempt."""
 
     done: bool
     again_seconds: int = 0
@@ -51,7 +51,7 @@ def send(device: PushSubscription, text: bytes, *, topic: str, urgency: str) -> 
     return Result(done=False, again_seconds=seconds)
 
 
-def pause(failures: int, told: int | None) -> int:
-    """Return the seconds to wait after a failure: those the service says, within bounds."""
+def pause(failures: int, retry_after: int | None) -> int:
+    """Return the seconds to wait after a failure: those of the service, within bounds."""
     own = PAUSE_SECONDS * 4 ** min(failures, 4)
-    return min(PAUSE_MAX, max(own, told or 0))
+    return min(PAUSE_MAX, max(own, retry_after or 0))

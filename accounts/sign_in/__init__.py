@@ -1,4 +1,4 @@
-"""The sign-in flow: passwords, two-factor codes, failed attempts, devices.
+"""The sign-in flow: passwords, two-factor codes, failed attempts, devices, their IP addresses.
 
 Tokens that it ends with belong to `accounts.tokens`.
 """

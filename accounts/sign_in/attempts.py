@@ -22,7 +22,6 @@ from accounts import queries
 from accounts.models import Failures, TokenVersion, User
 from accounts.sign_in import known_devices
 from socialsite.core import db
-from socialsite.core.http import turns
 from socialsite.core.http.errors import (
     AppError,
     DuplicatedUser,
@@ -32,6 +31,7 @@ from socialsite.core.http.errors import (
     UserNotFound,
 )
 from socialsite.core.http.ip_addresses import client, client_of
+from socialsite.core.http.server import turns
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.allowances import refusal
 from socialsite.core.rate_limits.budgets import Guesses, Rate, window_of

@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import check_password, get_hasher, make_passwor
 
 from accounts import validators
 from accounts.models import User
-from socialsite.core.http import turns
+from socialsite.core.http.server import turns
 
 CONCURRENT_HASHES = max(2, os.cpu_count() or 2)
 WAIT_SECONDS = 10

@@ -54,12 +54,46 @@ def by_access(access_token: str, request: HttpRequest | None = None) -> tuple[Us
     return User.known(principal.user_id), principal
 
 
-class ApiUser(Read[Grant]):
-    """The person behind a GET of the API, read in one batch with the data of the answer.
+class _Sender(Read[Grant]):
+    """The person behind a GET, read in one batch with the data of the answer.
 
-    For views that go round DRF: the same as TokenAuthentication. Raises InvalidToken or ExpiredJwt
-    at once, NotAuthenticated for guests. `user_id` must not be relied on before `admit`. `rows` are
-    the budgets that the request takes from.
+    `user_id` must not be relied on before `admit`. What the request takes from budgets of the
+    person is asked for along with the floors of the token.
+    """
+
+    def __init__(self, request: HttpRequest, principal: Principal) -> None:
+        self.principal, self.user_id = principal, principal.user_id
+        self._request = request
+
+    def ask(self, batch: Batch) -> None:
+        """Ask for what ends the token, and take from the budgets."""
+        self._floors = cache.ask(batch, self.user_id, self.principal.client)
+        self._asked = request_budgets.ask(batch, self._request, self.user_id)
+
+    def admit(self) -> Grant:
+        """Let the person in, after they were asked for; BannedAccessToken, RateLimited.
+
+        Returns what is known of the budget.
+        """
+        floors = cache.resolve(self._floors, self.user_id, self.principal.client)
+        try:
+            admit(self.principal, floors)
+        except BannedAccessToken:
+            request_budgets.refund(self._request, self._asked)
+            raise
+        return self._let_in()
+
+    def _let_in(self) -> Grant:
+        grant = self._asked.grant()
+        grant.check()
+        return grant
+
+
+class ApiUser(_Sender):
+    """The person behind a GET of the API, for views that go round DRF.
+
+    The same as TokenAuthentication. Raises InvalidToken or ExpiredJwt at once, NotAuthenticated for
+    guests. `rows` are the budgets that the request takes from.
     """
 
     def __init__(self, request: HttpRequest, rows: request_budgets.Takes) -> None:
@@ -68,30 +102,37 @@ class ApiUser(Read[Grant]):
             token, _ = cookies.sent(request)
         if not token:
             raise NotAuthenticated
-        self._principal = tokens.decode_access(token)
-        self.user_id = self._principal.user_id
-        self._request = request
+        super().__init__(request, tokens.decode_access(token))
         request_budgets.prepare(request, rows)
 
-    def ask(self, batch: Batch) -> None:
-        """Ask for what ends the token, and take from the budgets."""
-        self._floors = cache.ask(batch, self.user_id, self._principal.client)
-        self._asked = request_budgets.ask(batch, self._request, self.user_id)
 
-    def admit(self) -> Grant:
-        """Let the person in, after they were asked for; BannedAccessToken, RateLimited.
+class PageUser(_Sender):
+    """The person behind a GET of a page that reads its own data in the same batch.
 
-        Returns what is known of the budget.
-        """
-        floors = cache.resolve(self._floors, self.user_id, self._principal.client)
-        try:
-            admit(self._principal, floors)
-        except BannedAccessToken:
-            request_budgets.refund(self._request, self._asked)
-            raise
-        grant = self._asked.grant()
-        grant.check()
-        return grant
+    After `admit` the person is the visitor of the request. If it raises BannedAccessToken, the
+    visitor is found by the cookies as on all other pages.
+    """
+
+    def __init__(self, request: HttpRequest, principal: Principal) -> None:
+        super().__init__(request, principal)
+        # The card of the person, which every page shows.
+        self.cards = queries.Cards([self.user_id])
+
+    def _let_in(self) -> Grant:
+        visitor = Visitor(User.known(self.user_id), self.principal, _cards=self.cards)
+        self._request.visitor, self._request.auth = visitor, self.principal  # type: ignore[attr-defined]
+        return super()._let_in()
+
+
+def page_user(request: HttpRequest) -> PageUser | None:
+    """Return the person whose access cookie is sound; None for guests and tokens that are not."""
+    access, _ = cookies.sent(request)
+    if not access or hasattr(request, "visitor"):
+        return None
+    try:
+        return PageUser(request, tokens.decode_access(access))
+    except (ExpiredJwt, InvalidToken):
+        return None
 
 
 def admit(principal: Principal, floors: cache.Floors | None) -> None:

@@ -119,7 +119,7 @@ class World:
 
     def planned(self, count: int) -> list[int]:
         """Publish posts and write their plans; return the ids of their chunks."""
-        from feeds.fanout import plan
+        from feeds.delivery.fanout import plan
         from socialsite.core.events import enqueue, relay
 
         with enqueue.paused():
@@ -185,7 +185,7 @@ class Parts:
 
     def run(self, chunk: int) -> None:
         """Run one chunk, then the trims that it enqueued."""
-        from feeds.fanout import deliver
+        from feeds.delivery.fanout import deliver
         from socialsite.core.events import enqueue
 
         marks = [time.perf_counter()]
@@ -213,7 +213,7 @@ def rate(posts: Sequence[int]) -> float:
     """Return the deliveries a second of finished posts, from the first lease to the end."""
     from django.db.models import Max, Min, Sum
 
-    from feeds.fanout.deliver import LEASE_MS
+    from feeds.delivery.fanout.deliver import LEASE_MS
     from feeds.models import FanOut, FanOutChunk
 
     chunks = FanOutChunk.objects.filter(fanout_id__in=posts)

@@ -90,7 +90,8 @@ def _pictures(dice: random.Random, ident: int) -> list[dict[str, Any]]:
     if dice.random() >= PICTURES:
         return []
     one = {"name": f"aa/{ident}.jpg", "thumb": f"aa/{ident}-s.jpg", "width": 800, "height": 600}
-    return [{"id": str(ident + n), "alt": "A picture", **one} for n in range(dice.randint(1, 4))]
+    one |= {"alt": "A picture", "placeholder": "LEHV6nWB2yk8pyo0adR*.7kCMdnj"}
+    return [{"id": str(ident + n), **one} for n in range(dice.randint(1, 4))]
 
 
 def deliver(viewer: int, authors: Iterable[int], newest: int | None = None) -> int:

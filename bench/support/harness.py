@@ -152,6 +152,11 @@ class Report:
         """Print a line beside the figures."""
         print(text, flush=True)
 
+    def examples(self, found: Sequence[object]) -> None:
+        """Print the first of the mistakes that were found."""
+        for one in found[:20]:
+            self.say(f"found: {one!r}")
+
     def table(self, times: Mapping[str, Series], *, floor: str, title: str = "") -> None:
         """Print medians and 99th percentiles in ms, and the ratio to the floor by round."""
         rows = [

@@ -6,12 +6,16 @@ counters. The log and the events are left out. Needs MariaDB for its sequence en
 
 import contextlib
 import random
+import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection
+
+if TYPE_CHECKING:
+    from accounts.models import User
 
 FIRST_ID = 10**18
 BATCH = 5000
@@ -44,6 +48,14 @@ def execute(sql: str, *params: Any) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, params or None)
         return int(cursor.rowcount)
+
+
+def register(name: str, count: int) -> "list[User]":
+    """Create a few accounts by the action, with names that begin alike and unknown passwords."""
+    from accounts import actions
+
+    names = [f"{name}{number}" for number in range(count)]
+    return [actions.register(one, one.title(), secrets.token_hex(8)) for one in names]
 
 
 def make_people(count: int) -> list[int]:

@@ -6,6 +6,7 @@ MySQL is the only source of truth, and a restart must not restore old sign-in st
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from deploy.services.site_processes import LOOPBACK, program
 
 DATABASE_NAME = "socialsite"
 DATABASE_USER = "socialsite"
+# The environment variable of the memory for tables and indexes.
+MEMORY = "DATABASE_MEMORY"
 COLLATION = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
@@ -59,7 +62,7 @@ def mariadb(
         "--collation-server=utf8mb4_bin",
         "--transaction-isolation=READ-COMMITTED",
         f"--max-connections={max_connections}",
-        "--innodb-buffer-pool-size=256M",
+        f"--innodb-buffer-pool-size={_memory()}",
         f"--innodb-flush-log-at-trx-commit={1 if durable else 2}",
         "--local-infile=0",
         *([user] if user else []),
@@ -72,6 +75,14 @@ def mariadb(
         stop_seconds=60,
         essential=True,
     )
+
+
+def _memory() -> str:
+    """Return the memory that MariaDB uses for tables, from the environment."""
+    value = os.environ.get(MEMORY) or "256M"
+    if not re.fullmatch("[1-9][0-9]{0,5}[MG]", value):
+        raise ServiceError(f"{MEMORY} must be a number of M or G, such as 2G")
+    return value
 
 
 def _private(directory: Path, account: str | None) -> Path:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from deploy.services.service import Service, chown, group_of, unprivileged_account
 from deploy.services.site_processes import LOOPBACK, program
-from socialsite.core.http import body_limits
-from socialsite.core.http.hsts import HSTS
+from socialsite.core.http.server import body_limits
+from socialsite.core.http.server.hsts import HSTS
 
 
 def nginx(

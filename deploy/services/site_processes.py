@@ -10,7 +10,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from deploy.services.service import Service, ServiceError
@@ -41,7 +41,9 @@ def manage(name: str, env: Mapping[str, str], *words: str) -> Service:
     return Service(name, python("manage.py", *words), env=env, cwd=PROJECT_DIR)
 
 
-def celery_worker(env: Mapping[str, str], *, name: str = "worker") -> Service:
+def celery_worker(
+    env: Mapping[str, str], *, name: str = "worker", options: Sequence[str] = ()
+) -> Service:
     """A Celery worker; it runs the schedule too."""
     return Service(
         name=name,
@@ -49,11 +51,17 @@ def celery_worker(env: Mapping[str, str], *, name: str = "worker") -> Service:
             *("-m", "celery", "-A", "socialsite", "worker"),
             *("--hostname", f"{name}@%h", "--loglevel", "INFO"),
             *("--without-mingle", "--without-gossip"),
+            *options,
         ),
         ready_line=" ready.",
         env=env,
         cwd=PROJECT_DIR,
     )
+
+
+def video_worker(env: Mapping[str, str]) -> Service:
+    """The Celery worker of the queue that converts videos, one at a time."""
+    return celery_worker(env, name="video", options=("--queues", "video", "--concurrency", "1"))
 
 
 def wsgi(env: Mapping[str, str], uds: Path, *, threads: int = 4) -> Service:
@@ -84,8 +92,8 @@ def asgi(env: Mapping[str, str], uds: Path) -> Service:
         name="sockets",
         argv=python(
             *("-m", "uvicorn", "socialsite.asgi:application", "--uds", str(uds)),
-            *("--http", "socialsite.core.http.uvicorn_protocols:BoundedHttp"),
-            *("--ws", "socialsite.core.http.uvicorn_protocols:BoundedSocket"),
+            *("--http", "socialsite.core.http.server.uvicorn_protocols:BoundedHttp"),
+            *("--ws", "socialsite.core.http.server.uvicorn_protocols:BoundedSocket"),
             # Messages are a line each; the state of a compression takes 40 kB for each socket.
             *("--ws-max-size", "65536", "--ws-per-message-deflate", "false"),
             *("--lifespan", "off"),

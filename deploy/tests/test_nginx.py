@@ -16,7 +16,7 @@ from django.middleware.security import SecurityMiddleware
 
 from deploy.services import nginx
 from deploy.services.service import free_port
-from socialsite.core.http.hsts import HSTS, HSTS_SECONDS
+from socialsite.core.http.server.hsts import HSTS, HSTS_SECONDS
 
 pytestmark = pytest.mark.once
 

@@ -23,7 +23,7 @@ from deploy.services.service import Service, ServiceError
 from deploy.services.site_processes import HTTP
 from deploy.stack import Stack
 from deploy.tests.test_service import alive
-from socialsite.core.http import body_limits
+from socialsite.core.http.server import body_limits
 from socialsite.tests.hostile import hostile
 from socialsite.tests.stacks import eventually
 

@@ -4,6 +4,7 @@ Locks of a write are taken in one order: the head of the author or the post, the
 """
 
 from feeds.actions.editing import check_edit, edit
+from feeds.actions.placeholders import copy_placeholders
 from feeds.actions.publishing import delete, publish, repost, undo_repost
 from feeds.actions.read_marks import LATE_MS, mark_first_page_read, mark_read
 from feeds.actions.words import REPOST_MAX, compose
@@ -13,6 +14,7 @@ __all__ = [
     "REPOST_MAX",
     "check_edit",
     "compose",
+    "copy_placeholders",
     "delete",
     "edit",
     "mark_first_page_read",

@@ -9,15 +9,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
+from django.db.models import F
 from django.utils.translation import gettext as _
 
 from feeds import cache
-from feeds.actions.words import compose, pictures_of, words_of_repost
+from feeds.actions.words import check_visibility, compose, pictures_of, words_of_repost
+from feeds.content import audiences
+from feeds.content.previews import actions as previews
+from feeds.content.previews.addresses import address_of
+from feeds.discovery.tags import indexing
 from feeds.events import PostEdited
-from feeds.models import Kind, Post, PostContent, PostImage, PostVersion, Visibility
-from feeds.previews import actions as previews
-from feeds.previews.addresses import address_of
-from feeds.tags import indexing
+from feeds.models import (
+    NAMED,
+    AuthorHead,
+    Kind,
+    Post,
+    PostContent,
+    PostImage,
+    PostVersion,
+    Visibility,
+)
 from feeds.visibility import visible_to
 from socialsite.core import db, events
 from socialsite.core.http.errors import Forbidden, InvalidInput, NotFound, StaleVersion
@@ -66,10 +77,11 @@ def edit(
     if not narrowed and all(getattr(after, name) == getattr(before, name) for name in _KEPT):
         return post
     _write(post, before, after)
+    if narrowed:
+        _narrow(post, wanted, after.content)
+    # After the head, as `publish` does: the two would wait for each other.
     _use_pictures(post, before, after)
     if narrowed:
-        Post.objects.filter(pk=post_id).update(visibility=wanted)
-        post.visibility = wanted
         _hide_pictures(post, after)
     indexing.rewrite(post, before.content, after.content)
     events.publish(PostEdited(post_id, author.pk, version=after.version, narrowed=narrowed))
@@ -126,6 +138,7 @@ def _words(
         **values,
         kind=post.kind,
         video_url=before.video_url,
+        video=None if before.video is None else int(before.video["id"]),
         kept_poll=before.poll,
         visibility=visibility,
         images=images,
@@ -133,8 +146,7 @@ def _words(
 
 
 def _words_of_quote(values: Mapping[str, Any], visibility: str, images: int) -> PostContent:
-    if visibility not in Visibility.values:
-        raise InvalidInput(fields={"visibility": [_("Must be public or followers.")]})
+    check_visibility(visibility)
     for field, is_given in {**values, "content": False, "images": images}.items():
         if is_given:
             raise InvalidInput(fields={field: [_("A repost has only a text.")]})
@@ -169,7 +181,7 @@ def _write(post: Post, before: PostContent, after: PostContent) -> None:
             edited_at=before.edited_at,
         )
     )
-    after.post, after.video_url = post, before.video_url
+    after.post, after.video_url, after.video = post, before.video_url, before.video
     if address_of(post.kind, after) == address_of(post.kind, before):
         after.link = before.link
     else:
@@ -187,6 +199,16 @@ def _use_pictures(post: Post, before: PostContent, after: PostContent) -> None:
     if old - new:
         PostImage.objects.filter(post=post, media_id__in=old - new).delete()
         media_pictures.release(post.author_id, ids=old - new)
+
+
+def _narrow(post: Post, wanted: str, content: str) -> None:
+    """Change the audience of a post, and the author's count of posts for named people."""
+    was_named = post.visibility in NAMED
+    audiences.narrow(post, wanted, content)
+    Post.objects.filter(pk=post.pk).update(visibility=wanted)
+    if wanted in NAMED and not was_named:
+        heads = AuthorHead.objects.filter(author_id=post.author_id)
+        heads.update(named_count=F("named_count") + 1)
 
 
 def _hide_pictures(post: Post, words: PostContent) -> None:

@@ -5,7 +5,7 @@ the event; from that commit on every follower's feed has the post, because reade
 delivered (T30, spec I).
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,9 +17,15 @@ from accounts import actions as accounts_actions
 from accounts import queries as accounts_queries
 from feeds import cache
 from feeds.actions.words import compose, pictures_of, words_of_repost
+from feeds.content import audiences
+from feeds.content.polls.definition import Given
+from feeds.content.previews import actions as previews
+from feeds.delivery.fanout import tiers
+from feeds.discovery.tags import indexing
 from feeds.events import PostDeleted, PostPublished, PostReposted, RepostDeleted
-from feeds.fanout import tiers
 from feeds.models import (
+    NAMED,
+    OPEN,
     AuthorHead,
     FanOut,
     Kind,
@@ -31,10 +37,7 @@ from feeds.models import (
     PostVersion,
     Visibility,
 )
-from feeds.polls.definition import Given
-from feeds.previews import actions as previews
 from feeds.queries import reposts_without_words
-from feeds.tags import indexing
 from feeds.visibility import visible_to
 from relations import queries as relations_queries
 from socialsite.core import db, events
@@ -42,11 +45,12 @@ from socialsite.core.db.compiled import compiled, compiled_update
 from socialsite.core.http.errors import Forbidden, NotFound
 from socialsite.core.http.pagination import Position
 from socialsite.core.media import pictures as media_pictures
+from socialsite.core.media.videos import uploads as videos
 
 if TYPE_CHECKING:
     from accounts.models import User
 
-_HEAD_COLUMNS = ("last_position", "last_pulled_position", "post_count", "mode")
+_HEAD_COLUMNS = ("last_position", "last_pulled_position", "post_count", "named_count", "mode")
 
 
 def publish(
@@ -57,6 +61,7 @@ def publish(
     title: str = "",
     images: Sequence[int] = (),
     video_url: str = "",
+    video: int | None = None,
     visibility: str = Visibility.PUBLIC,
     note: str = "",
     sensitive: bool = False,
@@ -64,6 +69,8 @@ def publish(
     at_ms: int | None = None,
 ) -> Post:
     """Publish a post; `images` are ids of the author's own media. Emits PostPublished.
+
+    `video` is the id of an uploaded video of the author, which may still be processed.
 
     With a `note`, readers see that line and unfold the rest; `sensitive` blurs the pictures. A
     `poll` may stand with any of them; its end is checked against the time of the publication.
@@ -81,13 +88,17 @@ def publish(
         video_url=video_url,
         visibility=visibility,
         images=len(images),
+        video=video,
         note=note,
         sensitive=sensitive,
         poll=poll,
         now=at_ms,
     )
     words.images = pictures_of(author.pk, images)
-    return _publish(author.pk, kind, visibility, words, at_ms)
+    named: set[int] = set()
+    if visibility == Visibility.MENTIONED:
+        named = audiences.named_in(author.pk, kind, words.content)
+    return _publish(author.pk, kind, visibility, words, at_ms, named=named, video=video)
 
 
 @db.atomic
@@ -101,7 +112,7 @@ def repost(
     Returns the repost, and whether it is new: a person has one repost without words of a post, and
     gets that one again. Emits PostPublished and PostReposted.
     Raises InvalidInput (`content`), NotFound when the person may not see the post, or the one that
-    it shows; Forbidden when it is somebody else's for followers only.
+    it shows; Forbidden when it is somebody else's and not for everybody.
     """
     words = words_of_repost(content)
     source = _source(author, post_id)
@@ -111,7 +122,15 @@ def repost(
         made = reposts_without_words(author.pk).filter(ref_post_id=source.pk).first()
         if made is not None:
             return made, False
-    post = _publish(author.pk, Kind.REPOST, source.visibility, words, at_ms, source.pk)
+    post = _publish(
+        author.pk,
+        Kind.REPOST,
+        source.visibility,
+        words,
+        at_ms,
+        source.pk,
+        named=audiences.of(source.pk) if source.visibility == Visibility.MENTIONED else (),
+    )
     events.publish(
         PostReposted(post.pk, author.pk, ref_id=source.pk, ref_author_id=source.author_id)
     )
@@ -143,8 +162,8 @@ def _source(author: "User", post_id: int) -> Post:
         source = visible.filter(pk=source.ref_post_id).first()
     if source is None:
         raise NotFound
-    if source.visibility != Visibility.PUBLIC and source.author_id != author.pk:
-        raise Forbidden(_("This post is for the followers of its author only."))
+    if source.visibility not in OPEN and source.author_id != author.pk:
+        raise Forbidden(_("Only posts that everybody can see can be reposted."))
     return source
 
 
@@ -175,10 +194,15 @@ def _publish(
     words: PostContent,
     at_ms: int | None,
     ref_id: int | None = None,
+    *,
+    named: Collection[int] = (),
+    video: int | None = None,
 ) -> Post:
     followers = relations_queries.follower_count(author_id)
     head = _locked_head(author_id)
     head.mode = tiers.mode_for(followers, Mode(head.mode))
+    # Posts for few people are pushed to those who follow, whatever the number of followers.
+    mode = Mode.ALL if visibility in NAMED else head.mode
     # The head's lock makes positions of one author follow the order of commits.
     position = max(db.now_ms(), head.last_position)
     if at_ms is not None:
@@ -192,14 +216,19 @@ def _publish(
             ref_post_id=ref_id,
             visibility=visibility,
             position=position,
-            mode=head.mode,
+            mode=mode,
         )
     )
     # A retried transaction writes the same words again under another id.
     words.post = post
-    pictures = dict.fromkeys(words.picture_ids())
+    if video is not None:
+        videos.by_id(author_id, video)  # a picture is none
+    pictures = dict.fromkeys([*words.picture_ids(), *([] if video is None else [video])])
     media_pictures.use(author_id, pictures)
+    words.video = None if video is None else videos.entry(author_id, video)
     db.insert(words)
+    if named:
+        audiences.write(post, named)
     PostImage.objects.bulk_create(PostImage(media_id=ident, post=post) for ident in pictures)
     if words.poll is not None:
         db.insert(OpenPoll(post=post, ends_at=words.poll["ends_at"]))
@@ -207,13 +236,14 @@ def _publish(
     indexing.write(post, words.content)
     head.last_position = max(head.last_position, position)
     head.post_count += 1
-    is_pushed = tiers.is_pushed(head.mode)
-    first_pulled = tiers.is_pulled(head.mode) and not head.last_pulled_position
-    if tiers.is_pulled(head.mode):
+    head.named_count += visibility in NAMED
+    is_pushed = tiers.is_pushed(mode)
+    first_pulled = tiers.is_pulled(mode) and not head.last_pulled_position
+    if tiers.is_pulled(mode):
         head.last_pulled_position = max(head.last_pulled_position, position)
     _set_head(author_id, *(getattr(head, name) for name in _HEAD_COLUMNS))
     if is_pushed:
-        db.insert(FanOut(post=post, author_id=author_id, position=position, mode=head.mode))
+        db.insert(FanOut(post=post, author_id=author_id, position=position, mode=mode))
     events.publish(PostPublished(id=post.pk, author_id=author_id))
     update_caches = partial(
         cache.published,
@@ -224,6 +254,16 @@ def _publish(
     )
     transaction.on_commit(update_caches, robust=True)
     return post
+
+
+@db.atomic
+def refresh_video(media_id: int) -> None:
+    """Store the present state of a video in the posts that show it."""
+    for post_id in PostImage.objects.filter(media_id=media_id).values_list("post_id", flat=True):
+        Post.objects.select_for_update().get(pk=post_id)  # as an edit does
+        entry = videos.state_of(media_id)
+        if entry is not None:
+            PostContent.objects.filter(pk=post_id, video__isnull=False).update(video=entry)
 
 
 @db.atomic
@@ -250,7 +290,10 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
         return
     Post.objects.filter(pk=post_id).update(is_deleted=True)
     heads = AuthorHead.objects.filter(author_id=post.author_id, post_count__gt=0)
-    heads.update(post_count=F("post_count") - 1)
+    heads.update(
+        post_count=F("post_count") - 1,
+        named_count=F("named_count") - int(post.visibility in NAMED),
+    )
     # After the head, as `_publish` does: the two would wait for each other.
     words = PostContent.objects.filter(pk=post_id).first() or PostContent()
     if media := words.media_ids():
@@ -258,6 +301,8 @@ def delete(actor: "User", post_id: int, address: str = "", reason: str = "") -> 
     if words.version > 1:
         PostVersion.objects.filter(post_id=post_id).delete()
     indexing.remove(post, words.content)
+    if post.visibility == Visibility.MENTIONED:
+        audiences.erase(post_id)
     if words.poll is not None:
         OpenPoll.objects.filter(pk=post_id).delete()
     events.publish(PostDeleted(id=post.pk, author_id=post.author_id))

@@ -4,16 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from feeds.content.polls import definition
+from feeds.content.polls.definition import Definition, Given
+from feeds.content.prose import tags_of
 from feeds.models import Kind, PostContent, PostTag, Visibility
-from feeds.polls import definition
-from feeds.polls.definition import Definition, Given
-from feeds.prose import tags_of
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, Text
 from socialsite.core.media import pictures as media_pictures
 from socialsite.core.media import video_links
 from socialsite.core.text import clean
+
+_NO_VISIBILITY = gettext_lazy("Must be one of: %(choices)s.")
 
 Wrong = dict[str, list[Text]]
 # The kinds of posts that people write; a repost shows one of them.
@@ -32,7 +35,7 @@ def limits(kind: str, visibility: str, texts: Mapping[str, str], images: int) ->
         wrong["kind"] = [_("Must be micro, article or video.")]
         kind = Kind.MICRO
     if visibility not in Visibility.values:
-        wrong["visibility"] = [_("Must be public or followers.")]
+        wrong["visibility"] = [_NO_VISIBILITY % {"choices": ", ".join(Visibility.values)}]
     wrong |= _of_texts(kind, texts)
     if images > PostContent.IMAGES_MAX:
         wrong["images"] = [_("At most %(limit)s pictures.") % {"limit": PostContent.IMAGES_MAX}]
@@ -63,13 +66,15 @@ def compose(
     video_url: str,
     visibility: str,
     images: int,
+    video: int | None = None,
     note: str = "",
     sensitive: bool = False,
     poll: Given | None = None,
     kept_poll: Definition | None = None,
     now: int | None = None,
 ) -> PostContent:
-    """Return the words of a post as they would be kept; `images` is how many pictures it has.
+    """Return the words of a post as they would be kept; `images` is how many pictures it has,
+    `video` the id of an uploaded video.
 
     `poll` is new at `now` (Unix ms, by default the database's clock), `kept_poll` that of the post.
     Raises InvalidInput as `publish` does: an entry asks before it stores pictures.
@@ -93,8 +98,14 @@ def compose(
         refuse("title", _("An article needs a title."))
     if kind == Kind.ARTICLE and not words.content:
         refuse("content", _("An article needs a text."))
-    if kind == Kind.VIDEO and not video_links.host_of(words.video_url):
+    if kind == Kind.VIDEO and not words.video_url and video is None:
+        refuse("video_url", _("Upload a video, or give its https address."))
+    if words.video_url and not video_links.host_of(words.video_url):
         refuse("video_url", _("A video needs an https address."))
+    if words.video_url and video is not None:
+        refuse("video_url", _("Either upload a video or link to one."))
+    if kind != Kind.VIDEO and video is not None:
+        refuse("video", _("Only a video post may have a video."))
     if kind != Kind.VIDEO and words.video_url:
         refuse("video_url", _("Only a video may have a video address."))
     if wrong:
@@ -115,6 +126,13 @@ def pictures_of(owner_id: int, ids: Sequence[int]) -> list[dict[str, Any]]:
     Raises InvalidInput if one is not theirs.
     """
     return [PostContent.image_of(item) for item in media_pictures.by_ids(owner_id, ids)]
+
+
+def check_visibility(visibility: str) -> None:
+    """Raise InvalidInput if a word is no audience."""
+    if visibility not in Visibility.values:
+        message = _NO_VISIBILITY % {"choices": ", ".join(Visibility.values)}
+        raise InvalidInput(fields={"visibility": [message]})
 
 
 def words_of_repost(content: str) -> PostContent:

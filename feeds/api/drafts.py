@@ -16,6 +16,7 @@ from feeds.queries import written
 from socialsite.core.http import api
 from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY, LIST_PAGE
+from socialsite.core.media.videos.api import OwnVideoSerializer
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.rate_limits.request_budgets import READS
 
@@ -48,6 +49,7 @@ class DraftSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(allow_blank=True)
     content = serializers.CharField(allow_blank=True)
     sensitive = serializers.BooleanField()
+    video = OwnVideoSerializer(allow_null=True, help_text="an uploaded video")
     images = ImageSerializer(many=True)
     video_url = serializers.CharField(allow_blank=True)
     poll = DraftPollSerializer(allow_null=True)

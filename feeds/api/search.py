@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.views import page_bodies
-from feeds.search import language, paging
+from feeds.discovery.search import language, paging
 from socialsite.core.http import api
 from socialsite.core.http.openapi_parameters import FEED_PAGE
 from socialsite.core.rate_limits import budgets

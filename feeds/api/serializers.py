@@ -6,13 +6,14 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from feeds.content.polls import definition
 from feeds.home import originals
 from feeds.home.hydration import Card
 from feeds.models import KIND_MAX, VISIBILITY_MAX, Kind, PostContent, Visibility
-from feeds.polls import definition
 from socialsite.core.http.serializer_fields import ShortDictField, ShortListField
 from socialsite.core.ids import MAX_ID
 from socialsite.core.media import video_links
+from socialsite.core.media.videos.api import VideoSerializer
 from socialsite.core.models import Media
 
 # Values of an unsigned column on all databases.
@@ -37,6 +38,10 @@ class ImageSerializer(serializers.Serializer[Any]):
     width = serializers.IntegerField()
     height = serializers.IntegerField()
     alt = serializers.CharField(allow_blank=True)
+    placeholder = serializers.CharField(
+        allow_blank=True,
+        help_text="a BlurHash to show until the picture is loaded, empty if it has transparency",
+    )
 
 
 class OptionSerializer(serializers.Serializer[Any]):
@@ -120,7 +125,8 @@ class SourceSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="names of the tags in `content`"
     )
     images = ImageSerializer(many=True)
-    video_url = serializers.CharField(allow_blank=True)
+    video_url = serializers.CharField(allow_blank=True, help_text="of a linked video")
+    video = VideoSerializer(allow_null=True, help_text="an uploaded video")
     poll = PollSerializer(allow_null=True)
     link = LinkPreviewSerializer(allow_null=True)
     created_at = serializers.CharField(help_text="UTC, YYYY-MM-DDTHH:MM:SS.mmmZ")
@@ -236,8 +242,24 @@ class NewPostSerializer(serializers.Serializer[Any]):
         help_text="ids of your own media",
     )
     video_url = serializers.CharField(default="", allow_blank=True, max_length=video_links.URL_MAX)
+    video = serializers.IntegerField(
+        default=None,
+        allow_null=True,
+        min_value=0,
+        max_value=MAX_ID,
+        help_text="id of your own video, instead of `video_url`",
+    )
     poll = NewPollSerializer(default=None, allow_null=True)
     visibility = serializers.CharField(default=Visibility.PUBLIC.value, max_length=VISIBILITY_MAX)
+
+
+class AudienceSerializer(serializers.Serializer[Any]):
+    """Who can see a post; this is its schema."""
+
+    visibility = serializers.ChoiceField(choices=Visibility.values)
+    people = serializers.IntegerField(
+        allow_null=True, help_text="number of people besides the author; null: everyone"
+    )
 
 
 class EditSerializer(serializers.Serializer[Any]):

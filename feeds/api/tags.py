@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from accounts.tokens.requests import PersonRequest
 from feeds.api.serializers import PostPageSerializer
 from feeds.api.views import PAGE_PARAMETERS, page_bodies
-from feeds.tags import actions, queries
+from feeds.discovery.tags import actions, queries
 from socialsite.core.http import api
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS

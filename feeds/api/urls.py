@@ -9,6 +9,7 @@ urlpatterns = [
     path("posts", views.Posts.as_view()),
     path("posts/<str:post_id>", views.OnePost.as_view()),
     path("posts/<str:post_id>/history", views.History.as_view()),
+    path("posts/<str:post_id>/audience", views.PostAudience.as_view()),
     path("drafts", drafts.Drafts.as_view()),
     path("drafts/<str:draft_id>", drafts.OneDraft.as_view()),
     path("drafts/<str:draft_id>/publish", drafts.Publish.as_view()),

@@ -17,6 +17,7 @@ from accounts.tokens.authentication import ApiUser
 from accounts.tokens.requests import PersonRequest
 from feeds import actions, queries
 from feeds.api.serializers import (
+    AudienceSerializer,
     EditSerializer,
     EntryPageSerializer,
     HistorySerializer,
@@ -135,6 +136,17 @@ class History(APIView):
         cursor, size = api.page_params(request)
         page = queries.history(request.user, api.parse_id(post_id), cursor, size)
         return Response({"items": page.items, "next": page.next})
+
+
+class PostAudience(APIView):
+    """Who can see a post."""
+
+    takes = {"GET": READS}
+
+    @extend_schema(responses={200: AudienceSerializer, 401: Errors, 403: Errors, 404: Errors})
+    def get(self, request: PersonRequest, post_id: str) -> Response:
+        """Return who can see one's own post."""
+        return Response(queries.audience_of(request.user, api.parse_id(post_id)))
 
 
 class HomeFeed(APIView):

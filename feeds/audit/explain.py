@@ -16,7 +16,7 @@ from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds.audit import cache_audit
 from feeds.audit.reasons import PULLED, SHOWS, Code, Reason, Value, time_of
-from feeds.fanout import tiers
+from feeds.delivery.fanout import tiers
 from feeds.models import (
     AuthorHead,
     FanOut,
@@ -26,6 +26,7 @@ from feeds.models import (
     InboxState,
     Mode,
     Post,
+    PostAudience,
     Visibility,
 )
 from relations import queries as relations_queries
@@ -138,14 +139,23 @@ class _Case:
             self._blocks(viewer.pk, post.author_id, name)
             if not followed:
                 self._add(Code.NOT_FOLLOWED, author=name)
-                if post.visibility == Visibility.FOLLOWERS:
-                    self._add(Code.FOLLOWERS_ONLY)
+            self._audience(viewer.pk, post, followed=followed)
         if self.reasons:
             return
         if own:
             self._add(Code.OWN)
         else:
             self._add(Code.FOLLOWED, author=name, since_ms=since or 0)
+
+    def _audience(self, viewer_id: int, post: Post, *, followed: bool) -> None:
+        if post.visibility == Visibility.FOLLOWERS and not followed:
+            self._add(Code.FOLLOWERS_ONLY)
+        elif post.visibility == Visibility.SELF:
+            self._add(Code.AUTHOR_ONLY)
+        elif post.visibility == Visibility.MENTIONED:
+            named = PostAudience.objects.filter(post_id=post.pk, user_id=viewer_id)
+            if not named.exists():
+                self._add(Code.NAMED_ONLY)
 
     def _blocks(self, viewer_id: int, author_id: int, name: str) -> None:
         state = relations_queries.name(relations_queries.relation(viewer_id, author_id))

@@ -22,6 +22,8 @@ class Code(StrEnum):
     BLOCKED_BY_AUTHOR = "blocked_by_author"
     BLOCKED_BY_BOTH = "blocked_by_both"
     FOLLOWERS_ONLY = "followers_only"
+    NAMED_ONLY = "named_only"
+    AUTHOR_ONLY = "author_only"
     # Shown by the definition.
     OWN = "own"
     FOLLOWED = "followed"
@@ -69,6 +71,8 @@ _TEXTS = {
     Code.BLOCKED_BY_AUTHOR: "The author @{author} blocks the reader.",
     Code.BLOCKED_BY_BOTH: "The reader and the author @{author} block each other.",
     Code.FOLLOWERS_ONLY: "The post is for followers only.",
+    Code.NAMED_ONLY: "The post is for the people it names, and the reader is not one of them.",
+    Code.AUTHOR_ONLY: "The post is for its author only.",
     Code.OWN: "The reader wrote it.",
     Code.FOLLOWED: "The reader follows the author @{author}, since {since_ms}.",
     Code.PULLED_OWN: "It is pulled: one's own posts always are.",

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple
 from accounts.models import User, UserQuerySet
 from feeds import queries
 from feeds.audit.explain import Explanation, explain
-from feeds.fanout import tiers
+from feeds.delivery.fanout import tiers
+from feeds.delivery.inbox import sync
 from feeds.home.viewer import inbox_state
-from feeds.inbox import sync
 from feeds.models import FeedCheck, Post
 from socialsite.core import db, redis
 from socialsite.core.http.pagination import NEWEST, Page, Position

@@ -15,11 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts import queries as accounts_queries
 from feeds import actions
 from feeds.actions.words import WRITTEN, limits
+from feeds.content.polls import definition
 from feeds.models import Draft, DraftImage, Post, PostContent
-from feeds.polls import definition
 from socialsite.core import db
 from socialsite.core.http.errors import AppError, Forbidden, InvalidInput, NotFound, QuotaExceeded
 from socialsite.core.media import pictures, video_links
+from socialsite.core.media.videos import uploads as videos
 from socialsite.core.text import clean
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ logger = logging.getLogger(__name__)
 # The farthest publish time.
 AHEAD = timedelta(days=366)
 # What a draft and the post that it becomes have in common, besides the pictures.
-COLUMNS = ("kind", "title", "note", "content", "video_url", "visibility", "sensitive", "poll")
+COLUMNS = (
+    *("kind", "title", "note", "content", "video_url", "video"),
+    *("visibility", "sensitive", "poll"),
+)
 # Drafts processed in one go.
 STEP = 100
 MS = timedelta(milliseconds=1)
@@ -56,6 +60,7 @@ def create(author: "User", values: Mapping[str, Any]) -> Draft:
     _fill(draft, values)
     draft.save(force_insert=True)
     _set_images(draft, values.get("images", ()))
+    _use_video(draft, None)
     return draft
 
 
@@ -68,6 +73,7 @@ def replace(author: "User", draft_id: int, values: Mapping[str, Any]) -> Draft:
     _fill(fresh, values)
     fresh.save(force_update=True)
     _set_images(fresh, values.get("images", ()))
+    _use_video(fresh, draft.video)
     return fresh
 
 
@@ -104,6 +110,9 @@ def rewrite(author: "User", post_id: int) -> Draft:
     given: dict[str, Any] = {"kind": post.kind, "visibility": post.visibility}
     if words.poll is not None:
         given["poll"] = definition.given_again(words.poll, post.position)
+    if words.video is not None and videos.state_of(int(words.video["id"])) is not None:
+        given["video"] = int(words.video["id"])
+    given.setdefault("video", None)
     values = given | {name: getattr(words, name) for name in COLUMNS if name not in given}
     return create(author, {**values, "images": [item.pk for item in kept]})
 
@@ -223,8 +232,20 @@ def _set_images(draft: Draft, ids: Sequence[int]) -> None:
     pictures.release(draft.author_id, ids=had - set(wanted))
 
 
+def _use_video(draft: Draft, before: int | None) -> None:
+    """Use the video of a draft, and release the one that it had before."""
+    if draft.video == before:
+        return
+    if draft.video is not None:
+        videos.by_id(draft.author_id, draft.video)
+        pictures.use(draft.author_id, [draft.video])
+    if before is not None:
+        pictures.release(draft.author_id, ids=[before])
+
+
 def _delete(draft: Draft) -> None:
     ids = list(draft.pictures.values_list("media_id", flat=True))
+    ids += [] if draft.video is None else [draft.video]
     draft.pictures.all().delete()
     draft.delete()
     if ids:

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, TypedDict
 
 from django.conf import settings
 
+from feeds.content.polls.definition import Given
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Draft, DraftImage, PostContent
-from feeds.polls.definition import Given
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.http.pagination import Page, Position, before, cut
+from socialsite.core.media.videos import queries as video_queries
+from socialsite.core.media.videos.shown import OwnVideo
 from socialsite.core.models import Media
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ class DraftCard(TypedDict):
     sensitive: bool
     images: list[Image]
     video_url: str
+    video: OwnVideo | None
     poll: DraftPoll | None
     visibility: str
     publish_at: str | None
@@ -79,10 +82,17 @@ def _cards(rows: list[Draft]) -> list[DraftCard]:
         if link.media_id in media:
             stored = PostContent.image_of(media[link.media_id])
             images[link.draft_id].append(shown_image(stored))
-    return [_card(row, images[row.pk]) for row in rows]
+    videos = _videos(rows)
+    return [_card(row, images[row.pk], videos.get(row.video or 0)) for row in rows]
 
 
-def _card(row: Draft, images: list[Image]) -> DraftCard:
+def _videos(rows: list[Draft]) -> dict[int, OwnVideo]:
+    """Return the videos of one person's drafts."""
+    idents = [row.video for row in rows if row.video is not None]
+    return video_queries.by_ids(rows[0].author_id, idents) if idents else {}
+
+
+def _card(row: Draft, images: list[Image], video: OwnVideo | None) -> DraftCard:
     kept = timedelta(days=settings.DRAFT_DAYS) // timedelta(milliseconds=1)
     return DraftCard(
         id=str(row.pk),
@@ -93,6 +103,7 @@ def _card(row: Draft, images: list[Image]) -> DraftCard:
         sensitive=row.sensitive,
         images=images,
         video_url=row.video_url,
+        video=video,
         poll=_poll(row.poll),
         visibility=row.visibility,
         publish_at=_time(row.publish_at),

@@ -1,4 +1,4 @@
 """Reading the home feed: viewer, sources, pull, merge, hydration.
 
-Writing to inboxes belongs to `feeds.fanout` and `feeds.inbox`.
+Writing to inboxes belongs to `feeds.delivery.fanout` and `feeds.delivery.inbox`.
 """

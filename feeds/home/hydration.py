@@ -5,6 +5,7 @@ reader's permission is checked after the cache (T48b). A companion adds the read
 as likes, in the same round trips.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypedDict
 
@@ -13,12 +14,12 @@ from django.db.models import QuerySet
 
 from accounts import queries as accounts_queries
 from feeds import cache
+from feeds.content.polls import definition
+from feeds.content.polls.definition import Definition, Poll
+from feeds.content.prose import plain, tags_of
 from feeds.home import prefetch
 from feeds.home.viewer import Reader
-from feeds.models import Kind, Post
-from feeds.polls import definition
-from feeds.polls.definition import Definition, Poll
-from feeds.prose import plain, tags_of
+from feeds.models import Kind, Post, PostAudience, Visibility
 from feeds.visibility import shows
 from socialsite.core.cache.reads import Read, Values, run
 from socialsite.core.cache.unpacked import Unpacked
@@ -26,6 +27,8 @@ from socialsite.core.db.compiled import compiled
 from socialsite.core.http.errors import NotFound
 from socialsite.core.http.json import iso
 from socialsite.core.media import pictures, video_links
+from socialsite.core.media.videos.shown import ShownVideo
+from socialsite.core.media.videos.shown import shown as shown_video
 
 AUTHOR_FIELDS = ("id", "username", "nickname", "avatar")
 
@@ -39,6 +42,7 @@ class Image(TypedDict):
     width: int
     height: int
     alt: str
+    placeholder: str
 
 
 def shown_image(stored: Mapping[str, Any]) -> Image:
@@ -50,6 +54,7 @@ def shown_image(stored: Mapping[str, Any]) -> Image:
         width=stored["width"],
         height=stored["height"],
         alt=stored["alt"],
+        placeholder=stored.get("placeholder", ""),  # posts from before have none
     )
 
 
@@ -87,6 +92,7 @@ class Card(TypedDict):
     tags: list[str]
     images: list[Image]
     video_url: str
+    video: ShownVideo | None
     poll: Poll | None
     link: Link | None
     created_at: str
@@ -109,11 +115,14 @@ class Card(TypedDict):
 class Facts(TypedDict):
     """The cached parts of a post that is not deleted; `ref` is the post it reposts.
 
+    `named` are the people who may see a post for MENTIONED, besides its author.
+
     `card` is its Card without values that depend on the reader or change; fill in a copy only.
     """
 
     author: int
     visibility: str
+    named: list[int]
     kind: str
     ref: int | None
     ref_author: int | None
@@ -211,9 +220,10 @@ class Hydration:
             self._companion.need(ids)
 
     def _shown(self, facts: Facts | None) -> Facts | None:
-        if facts is None or not shows(self._reader, facts["author"], facts["visibility"]):
+        if facts is None:
             return None
-        return facts
+        seen = shows(self._reader, facts["author"], facts["visibility"], facts["named"])
+        return facts if seen else None
 
     def _card(self, facts: Facts) -> Card | None:
         """Return the card for this reader; None if the author is banned or closed."""
@@ -249,10 +259,12 @@ def written(post: Post) -> Card:
         post.content_row.sensitive,
         post.content_row.images,
         post.content_row.video_url,
+        post.content_row.video,
         post.content_row.poll,
         post.content_row.link,
         post.content_row.version,
         post.content_row.edited_at,
+        named=(),
     )
     card: Card = orjson.loads(packed)["card"]
     whole: Mapping[str, Any] = person
@@ -278,11 +290,22 @@ def _rows(ids: Collection[int]) -> "QuerySet[Post, Any]":
         "content_row__sensitive",
         "content_row__images",
         "content_row__video_url",
+        "content_row__video",
         "content_row__poll",
         "content_row__link",
         "content_row__version",
         "content_row__edited_at",
     )
+
+
+def _named(ids: Collection[int]) -> Mapping[int, list[int]]:
+    """Return the named people of posts; empty lists for other posts."""
+    people: defaultdict[int, list[int]] = defaultdict(list)
+    if ids:
+        rows = PostAudience.objects.filter(post_id__in=ids).order_by("user_id")
+        for post_id, user_id in rows.values_list("post_id", "user_id"):
+            people[post_id].append(user_id)
+    return people
 
 
 class Posts(Values[Facts | None]):
@@ -292,8 +315,10 @@ class Posts(Values[Facts | None]):
 
     def read(self, idents: Collection[int]) -> dict[int, bytes]:
         """Read packed Facts in one query; b"" for deleted posts."""
-        rows = {row[0]: _pack(*row) for row in _rows(idents)}
-        return {ident: rows.get(ident, b"") for ident in idents}
+        rows = {row[0]: row for row in _rows(idents)}
+        named = _named([ident for ident, row in rows.items() if row[4] == Visibility.MENTIONED])
+        packed = {ident: _pack(*row, named=named[ident]) for ident, row in rows.items()}
+        return {ident: packed.get(ident, b"") for ident in idents}
 
     def decode(self, found: Mapping[int, bytes]) -> dict[int, Facts | None]:
         learned: dict[int, Facts | None] = {}
@@ -331,10 +356,13 @@ def _pack(
     sensitive: bool,
     images: list[dict[str, Any]],
     video_url: str,
+    video: Mapping[str, Any] | None,
     poll: Definition | None,
     link: Mapping[str, Any] | None,
     version: int,
     edited_at: int | None,
+    *,
+    named: Collection[int],
 ) -> bytes:
     words = plain(kind, content)
     card = Card(
@@ -350,6 +378,7 @@ def _pack(
         images=[shown_image(image) for image in images],
         # Values that older versions accepted are not returned.
         video_url=video_url if video_links.host_of(video_url) else "",
+        video=None if video is None else shown_video(video),
         poll=definition.shown(poll),
         link=_shown_link(link),
         created_at=iso(position),
@@ -369,6 +398,12 @@ def _pack(
         ref_gone=False,
     )
     facts = Facts(
-        author=author, visibility=visibility, kind=kind, ref=ref, ref_author=ref_author, card=card
+        author=author,
+        visibility=visibility,
+        named=list(named),
+        kind=kind,
+        ref=ref,
+        ref_author=ref_author,
+        card=card,
     )
     return orjson.dumps(facts)

@@ -10,25 +10,32 @@ from feeds.models.inboxes import InboxEdge, InboxEntry, InboxState
 from feeds.models.polls import OpenPoll
 from feeds.models.posts import (
     KIND_MAX,
+    NAMED,
+    OPEN,
     VISIBILITY_MAX,
     Kind,
     Mode,
     Post,
+    PostAudience,
     PostContent,
     PostImage,
     PostQuerySet,
     PostVersion,
     RecommendedAuthor,
     Visibility,
+    named_to,
 )
 from feeds.models.previews import FoundPreview, WantedPreview
 from feeds.models.search import PostTerm, SearchCheck, SearchedPost
-from feeds.models.tags import PostTag, Tag, TagFollow, TrendingTag
+from feeds.models.tags import BusyTag, PostTag, Tag, TagFollow, TrendingTag
 
 __all__ = [
     "KIND_MAX",
+    "NAMED",
+    "OPEN",
     "VISIBILITY_MAX",
     "AuthorHead",
+    "BusyTag",
     "Draft",
     "DraftImage",
     "FanOut",
@@ -42,6 +49,7 @@ __all__ = [
     "Mode",
     "OpenPoll",
     "Post",
+    "PostAudience",
     "PostContent",
     "PostImage",
     "PostQuerySet",
@@ -56,4 +64,5 @@ __all__ = [
     "TrendingTag",
     "Visibility",
     "WantedPreview",
+    "named_to",
 ]

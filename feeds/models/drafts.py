@@ -24,7 +24,9 @@ class Draft(models.Model):
     content = models.TextField(blank=True, default="")
     sensitive = models.BooleanField(default=False)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
-    # `feeds.polls.definition.Given`, or null.
+    # The id of an uploaded video, a Media.
+    video = models.BigIntegerField(null=True, db_index=True)
+    # `feeds.content.polls.definition.Given`, or null.
     poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     visibility = models.CharField(
         max_length=VISIBILITY_MAX, choices=Visibility.choices, default=Visibility.PUBLIC

@@ -29,11 +29,21 @@ class Kind(models.TextChoices):
 class Visibility(models.TextChoices):
     """The audience of a post, besides its author: the only list of the levels, the widest first.
 
-    `feeds.visibility` decides by them; pages and the API show and accept them.
+    `feeds.visibility` decides by them; pages and the API show and accept them. A quiet post is
+    public, but no search, tag or recommendation leads to it. A post for MENTIONED is for the people
+    whom it named when it got that audience (`PostAudience`), one for SELF is for nobody else.
     """
 
     PUBLIC = "public"
+    QUIET = "quiet"
     FOLLOWERS = "followers"
+    MENTIONED = "mentioned"
+    SELF = "self"
+
+
+# Everybody may see posts with these audiences; those with the others only the listed people.
+OPEN: tuple[str, ...] = (Visibility.PUBLIC, Visibility.QUIET)
+NAMED: tuple[str, ...] = (Visibility.MENTIONED, Visibility.SELF)
 
 
 class Mode(models.IntegerChoices):
@@ -120,13 +130,16 @@ class PostContent(models.Model):
     content = models.TextField(blank=True, default="")
     # Whether the pictures are blurred until a reader asks for them.
     sensitive = models.BooleanField(default=False)
-    # [{"id", "name", "thumb", "width", "height", "alt"}], names below MEDIA_ROOT.
+    # [{"id", "name", "thumb", "width", "height", "alt", "placeholder"}], names below MEDIA_ROOT.
     images = models.JSONField(default=list)
     video_url = models.CharField(max_length=video_links.URL_MAX, blank=True, default="")
-    # `feeds.polls.definition.Definition`, or null; it never changes.
+    # An uploaded video: {"id", "name", "poster", "width", "height", "seconds", "state", "failure"}
+    # as `core.media.videos.shown.entry_of` makes it, or null. It changes when the video is ready.
+    video: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
+    # `feeds.content.polls.definition.Definition`, or null; it never changes.
     poll: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     # The preview of the first address: {"url", "title", "text", "image"}, the image as in `images`
-    # or null. A worker adds it later, see `feeds.previews`.
+    # or null. A worker adds it later, see `feeds.content.previews`.
     link: "models.JSONField[Any, Any]" = models.JSONField(null=True, default=None)
     # Rises with each edit of the words, the pictures or the audience.
     version = models.PositiveIntegerField(default=1)
@@ -140,9 +153,9 @@ class PostContent(models.Model):
         return [int(image["id"]) for image in self.images]
 
     def media_ids(self) -> list[int]:
-        """Return the ids of all pictures that the post shows, also that of the preview."""
-        preview = self.link and self.link["image"]
-        return self.picture_ids() + ([int(preview["id"])] if preview else [])
+        """Return the ids of the pictures and the video that the post or its preview shows."""
+        others = [self.link and self.link["image"], self.video]
+        return self.picture_ids() + [int(one["id"]) for one in others if one]
 
     @staticmethod
     def image_of(item: Media) -> dict[str, Any]:
@@ -154,7 +167,27 @@ class PostContent(models.Model):
             "width": item.width,
             "height": item.height,
             "alt": item.alt,
+            "placeholder": item.placeholder,
         }
+
+
+class PostAudience(models.Model):
+    """A person who may see a post for MENTIONED, besides its author. None is ever added later."""
+
+    pk = models.CompositePrimaryKey("post", "user")
+    post = models.ForeignKey(
+        Post, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    user = user_key()
+
+    def __str__(self) -> str:
+        return f"{self.user_id} of {self.post_id}"
+
+
+def named_to(user_id: int) -> models.Q:
+    """Return the condition of posts for MENTIONED of which a person is one of the named people."""
+    named = PostAudience.objects.filter(post_id=models.OuterRef("pk"), user_id=user_id)
+    return models.Q(models.Exists(named), visibility=Visibility.MENTIONED)
 
 
 class PostVersion(models.Model):
@@ -182,7 +215,7 @@ class PostVersion(models.Model):
 
 
 class PostImage(models.Model):
-    """Links a picture to a post that shows it: readers of the post may see the picture's file.
+    """Links a picture or video to a post that shows it: readers of the post may see its files.
 
     `PostContent.images` has the pictures of a post in order.
     """

@@ -23,7 +23,7 @@ class WantedPreview(models.Model):
 class FoundPreview(models.Model):
     """What was found at an address, kept for posts with the same link; empty if there was nothing.
 
-    `feeds.previews.pages` bounds the texts.
+    `feeds.content.previews.pages` bounds the texts.
     """
 
     # SHA-256 of the address.

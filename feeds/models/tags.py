@@ -73,6 +73,9 @@ class TagFollow(models.Model):
         Tag, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
 
+    class Meta:
+        indexes = [models.Index(fields=["tag"], name="ix_followers_of_tag")]
+
     def __str__(self) -> str:
         return f"{self.user_id} follows {self.tag_id}"
 
@@ -87,3 +90,15 @@ class TrendingTag(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tag_id} {self.score}"
+
+
+class BusyTag(models.Model):
+    """A tag of so many posts that they are not counted for each page: as last counted."""
+
+    tag = models.OneToOneField(
+        Tag, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="busy"
+    )
+    days = models.JSONField(help_text="public posts of each of the last days, the oldest first")
+
+    def __str__(self) -> str:
+        return f"{self.tag_id} {self.days}"

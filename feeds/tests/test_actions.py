@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import User
 from feeds import actions, queries
-from feeds.fanout import tiers
+from feeds.delivery.fanout import tiers
 from feeds.models import InboxState, Mode, Post
 from relations import actions as relations_actions
 from socialsite.core.http.errors import Forbidden, NotFound

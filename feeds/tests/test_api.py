@@ -108,6 +108,7 @@ def test_answers_have_just_the_fields_that_the_document_promises(mine: APIClient
         "reposted": bool,
         "poll": type(None),
         "link": type(None),
+        "video": type(None),
         "ref": type(None),
         "ref_gone": bool,
         "repeats": bool,

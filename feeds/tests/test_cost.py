@@ -178,7 +178,17 @@ def test_a_warm_home_page_costs_no_query(
     with django_assert_num_queries(0):
         again = browser.get("/")
     assert again.content.count(b'data-testid="post"') == 20
-    assert len(round_trips) == 3  # one for the session, before the others
+    assert len(round_trips) == 2  # the sign-in is checked in the first of them
+
+
+def test_a_home_page_with_a_dead_token_shows_nothing_of_its_person(
+    browser: Client, me: User, settings: LazySettings
+) -> None:
+    assert browser.get("/").content.count(b'data-testid="post"') == 20
+    accounts_actions.force_offline(me)
+    again = browser.get("/")
+    assert me.username.encode() not in again.content
+    assert b"data-me" not in again.content
 
 
 def test_the_response_matches_the_document(mine: APIClient, rf: Any) -> None:

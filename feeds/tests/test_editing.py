@@ -337,7 +337,7 @@ def test_the_api_edits_a_post_and_lists_its_versions(
     assert body["edited_at"].endswith("Z")
     stale = client.patch(address, {"version": 1, "content": "third"}, format="json")
     assert (stale.status_code, stale.json()["code"]) == (409, 29)
-    wider = client.patch(address, {"version": 2, "visibility": "self"}, format="json")
+    wider = client.patch(address, {"version": 2, "visibility": "friends"}, format="json")
     assert (wider.status_code, wider.json()["code"]) == (400, 13)
     assert list(wider.json()["fields"]) == ["visibility"]
     page = api.get(f"{address}/history?size=1").json()

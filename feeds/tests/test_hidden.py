@@ -8,7 +8,7 @@ from django.conf import LazySettings
 
 from accounts.models import User
 from feeds import actions, queries
-from feeds.fanout import tiers
+from feeds.delivery.fanout import tiers
 from feeds.models import Mode, Post
 from relations import actions as relations_actions
 from socialsite.core import redis

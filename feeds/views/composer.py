@@ -7,14 +7,15 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.tokens.requests import PageRequest
+from feeds.content.polls.definition import OPTIONS_MAX, Given
+from feeds.content.prose import signs
 from feeds.home.hydration import Image, shown_image
 from feeds.models import Kind, PostContent, Visibility
-from feeds.polls.definition import OPTIONS_MAX, Given
-from feeds.prose import signs
 from interactions import queries as interactions_queries
-from socialsite.core.http import api, errors, told
+from socialsite.core.http import api, errors, form_warnings
 from socialsite.core.http.json import iso
 from socialsite.core.media import pictures
+from socialsite.core.media.videos import queries as video_queries
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import buckets, budgets
 from socialsite.core.text import clean
@@ -23,7 +24,7 @@ from socialsite.core.text import clean
 SECONDS_DIGITS = 9
 FIELDS = ("kind", "title", "note", "content", "video_url", "visibility")
 # Where the form says what is wrong, besides above it.
-SHOWN_AT = (*FIELDS, "images", "poll", "publish_at", told.ERROR)
+SHOWN_AT = (*FIELDS, "images", "video", "poll", "publish_at", form_warnings.ERROR)
 # These show the composer again.
 ERRORS = (
     errors.InvalidInput,
@@ -46,7 +47,14 @@ def texts(request: PageRequest) -> dict[str, Any]:
         values["title"] = ""
     if values["kind"] != Kind.VIDEO:
         values["video_url"] = ""
+    values["video"] = _video(request) if values["kind"] == Kind.VIDEO else None
     return values
+
+
+def _video(request: PageRequest) -> int | None:
+    """Return the id of the uploaded video of the form, None for none. Raises InvalidInput."""
+    sent = request.POST.get("video", "")
+    return api.parse_id(sent, "video") if sent else None
 
 
 def _poll(request: PageRequest) -> Given | None:
@@ -73,12 +81,14 @@ def _time(text: str) -> int | None:
         return None
 
 
-def shown_texts(values: dict[str, Any]) -> dict[str, Any]:
-    """Return texts of the form as the composer shows them again."""
+def shown_texts(values: dict[str, Any], author: User) -> dict[str, Any]:
+    """Return texts of the author's form as the composer shows them again."""
     poll = values["poll"]
     if poll is not None and poll["ends_at"] is not None:
         poll = {**poll, "ends_at": iso(poll["ends_at"])}
-    return {**values, "poll": poll}
+    video = values.get("video")
+    own = None if video is None else video_queries.by_ids(author.pk, [video]).get(video)
+    return {**values, "poll": poll, "video": own}
 
 
 def is_sensitive(request: PageRequest) -> bool:
@@ -132,10 +142,10 @@ def chosen_files(request: PageRequest) -> list[Any]:
 def say_who_does_not_see(request: PageRequest, author: User, kind: str, before: str = "") -> None:
     """Raise InvalidInput, once, if the text names somebody who may not see it; `before` did not."""
     content = signs(kind, clean(request.POST.get("content", "")))
-    is_public = request.POST.get("visibility", "") in ("", Visibility.PUBLIC)
+    visibility = request.POST.get("visibility") or Visibility.PUBLIC.value
     known = signs(kind, before)
-    named = interactions_queries.unseen_in_post(author, content, is_public=is_public, before=known)
-    told.check(request, named)
+    named = interactions_queries.unseen_in_post(author, content, visibility, before=known)
+    form_warnings.check(request, named)
 
 
 def form_errors(error: errors.AppError) -> dict[str, Any]:

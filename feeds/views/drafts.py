@@ -120,7 +120,7 @@ def _saved(request: PageRequest, me: User, found: DraftCard | None) -> HttpRespo
             _publish(request, me, ident)
     except ERRORS as error:
         typed = request.POST.get("publish_at", "")
-        shown = {**composer.shown_texts(values), "publish_at": typed, "images": pictures}
+        shown = {**composer.shown_texts(values, me), "publish_at": typed, "images": pictures}
         answer = _form(request, found, shown, composer.form_errors(error), error.status)
         return api.add_headers(answer, error)
     if wants_post:

@@ -12,10 +12,10 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from accounts.tokens.requests import PageRequest
 from feeds import queries
+from feeds.content.prose import plain_of
 from feeds.home import originals
 from feeds.home.hydration import Card
-from feeds.models import Visibility
-from feeds.prose import plain_of
+from feeds.models import OPEN
 from socialsite.core.http import api, content_policy, errors
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -47,9 +47,9 @@ def post_embed(request: PageRequest, post_id: str) -> HttpResponse:
 @require_safe
 @takes(GET=READS)
 def post_embed_code(request: PageRequest, post_id: str) -> HttpResponse:
-    """The code that embeds a post, and how it looks; NotFound if the post is not public."""
+    """The code that embeds a post, and how it looks; NotFound unless guests see the post."""
     card = queries.post(request.user, api.parse_id(post_id))
-    if card["visibility"] != Visibility.PUBLIC:
+    if card["visibility"] not in OPEN:
         raise errors.NotFound
     context = {
         "page": _page_of(card["id"]),
@@ -87,7 +87,7 @@ def height_of(card: Card) -> int:
     lines = sum(1 + len(line) // LINE_LENGTH for line in plain_of(post).splitlines())
     parts = {
         TITLE: post["title"],
-        PICTURES: post["images"],
+        PICTURES: post["images"] or post["video"],
         VIDEO: post["video_url"],
         QUOTE: post["kind"] == originals.REPOST,
     }

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
-from django.utils.html import escape, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import conditional_page, require_safe
@@ -15,15 +15,16 @@ from django.views.decorators.http import conditional_page, require_safe
 from accounts import queries as accounts_queries
 from accounts.tokens.requests import PageRequest
 from feeds import queries
+from feeds.content.prose import plain_of
+from feeds.discovery.tags import queries as tag_queries
 from feeds.home import originals
 from feeds.home.hydration import Card
-from feeds.prose import plain_of
-from feeds.tags import queries as tag_queries
 from socialsite.core.rate_limits.request_budgets import READS, takes
 from socialsite.core.text.spans import beginning
 
 SIZE, TITLE_MAX = 20, 80
 # Characters that texts may have and XML may not.
+VIDEO = '<br><video controls src="{}" poster="{}"></video>'
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -84,7 +85,8 @@ def _title(post: Card) -> str:
     words = shown["note"] or shown["title"] or plain_of(shown).replace("\n", " ")
     if not words and shown["poll"] is not None:
         words = " / ".join(option["text"] for option in shown["poll"]["options"])
-    return _allowed(beginning(words, TITLE_MAX) or _("A post with pictures."))
+    wordless = _("A post with a video.") if shown["video"] else _("A post with pictures.")
+    return _allowed(beginning(words, TITLE_MAX) or wordless)
 
 
 def _html(request: HttpRequest, post: Card) -> str:
@@ -100,6 +102,10 @@ def _html(request: HttpRequest, post: Card) -> str:
             "", "<li>{}</li>", ((one["text"],) for one in post["poll"]["options"])
         )
         parts.append(f"<ul>{options}</ul>")
+    video = post["video"]
+    if video is not None and video["url"] and not (post["note"] or post["sensitive"]):
+        addresses = [request.build_absolute_uri(video[name]) for name in ("url", "poster")]
+        parts.append(format_html(VIDEO, *addresses))
     parts.append(format_html_join("", '<br><img src="{}" alt="{}">', images))
     source = post["ref"]
     if source is not None:

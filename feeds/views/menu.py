@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.tokens.requests import PageRequest
 from feeds import queries
-from feeds.models import Kind, Visibility
+from feeds.models import OPEN, Kind
 from relations import queries as relations_queries
 from socialsite.core.http import api, return_addresses
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -27,8 +27,10 @@ def post_menu(request: PageRequest, post_id: str) -> HttpResponse:
         "post": card,
         "follows": relation in ("FOLLOWING", "BI_FOLLOWING"),
         "can_edit": card["mine"] and (card["kind"] != Kind.REPOST or bool(card["content"])),
-        "can_embed": card["visibility"] == Visibility.PUBLIC,
+        "can_embed": card["visibility"] in OPEN,
         "address": request.build_absolute_uri(page),
         "on_own_page": return_addresses.own_path(request, request.htmx.current_url) == page,
     }
-    return render(request, "feeds/_menu.html" if request.htmx else "feeds/menu.html", context)
+    return render(
+        request, "feeds/post/_menu.html" if request.htmx else "feeds/post/menu.html", context
+    )

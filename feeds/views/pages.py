@@ -1,11 +1,10 @@
-"""Pages of feeds: home, recommended, profile, post, publish, edit and delete."""
+"""Pages of feeds: recommended, profile, post, publish, edit and delete."""
 
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseRedirect
-from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -15,16 +14,14 @@ from accounts import queries as accounts_queries
 from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
 from feeds import actions, queries
+from feeds.discovery.tags import queries as tag_queries
 from feeds.drafts import actions as draft_actions
 from feeds.home import originals
 from feeds.home.hydration import Card
-from feeds.home.page import HomeReading
 from feeds.models import Kind
-from feeds.tags import queries as tag_queries
-from feeds.views import composer
+from feeds.views import audience, composer
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries
-from socialsite.core.cache import reads
 from socialsite.core.http import api, errors, form_keys, idempotency
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.http.pagination import Page, Position
@@ -33,8 +30,6 @@ from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
 PAGE_SIZE, TAGS = 20, 5
-# Below this number of follows the home page asks whether to show the first steps.
-FEW_FOLLOWS = 5
 
 
 def cursor_of(request: PageRequest) -> Position | None:
@@ -45,10 +40,10 @@ def cursor_of(request: PageRequest) -> Position | None:
 def shown_posts(request: PageRequest, page: Page[Card]) -> dict[str, Any]:
     """Return the context of a page of posts."""
     posts = interactions_queries.decorate(request.user, page.items)
-    return {"posts": posts, "next": page.next, "top": _top(posts)}
+    return {"posts": posts, "next": page.next, "top": top_of(posts)}
 
 
-def _top(posts: list[Card]) -> str:
+def top_of(posts: list[Card]) -> str:
     """Return the cursor of the page that begins with these posts, also when newer ones exist."""
     return Position(posts[0]["position"], int(posts[0]["id"]) + 1).encode() if posts else ""
 
@@ -63,30 +58,7 @@ def page_of(
 
 def is_part(request: PageRequest) -> bool:
     """Whether htmx asks for a further page, of which only the items are shown."""
-    return bool(request.htmx) and "cursor" in request.GET
-
-
-@require_safe
-@takes(GET=(budgets.DEEP_READ,))
-def home(request: PageRequest) -> HttpResponseBase:
-    """The home feed; guests see what is recommended, as do people who follow nobody."""
-    if not request.user.is_authenticated:
-        return recommended(request)
-    cursor = cursor_of(request)
-    decoration = interactions_queries.Decoration(request.user.pk)
-    reading = HomeReading(request.user.pk, cursor, PAGE_SIZE, decoration)
-    request.unread = interactions_queries.Unread([request.user.pk])
-    reads.ask(*reading.first(), request.visitor.cards, request.unread)
-    page = reading.page()
-    if cursor is None:
-        actions.mark_first_page_read(request.user.pk, page.items, reading.known_mark)
-    context: dict[str, Any] = {"posts": page.items, "next": page.next, "top": _top(page.items)}
-    context["is_first_page"] = cursor is None
-    context["few_follows"] = cursor is None and len(reading.reader.follows) < FEW_FOLLOWS
-    if cursor is None and not page.items and not reading.reader.follows:
-        suggested = queries.recommended(request.user, None, PAGE_SIZE)
-        context["suggested"] = shown_posts(request, suggested)["posts"]
-    return page_of(request, "feeds/home.html", context)
+    return "cursor" in request.GET and bool(request.htmx)
 
 
 @require_safe
@@ -141,7 +113,7 @@ def profile(request: PageRequest, username: str) -> HttpResponse:
     context: dict[str, Any] = {"profile": person, "posts": page.items, "next": page.next}
     context |= {"tab": tab, "tabs": tabs}
     if tab in ("posts", "media"):
-        context["top"] = _top(page.items)
+        context["top"] = top_of(page.items)
     if tab != "posts":
         context["more"] = f"?tab={tab}&"
     if tab == "replies" and is_part(request):
@@ -186,7 +158,7 @@ def post(request: PageRequest, post_id: str) -> HttpResponse:
         "reply": request.GET.get("reply", ""),
         "reply_at": f"{request.path}?{_carried_query(request, 'sort', 'cursor')}",
     }
-    name = "feeds/post.html"
+    name = "feeds/post/post.html"
     if request.htmx and cursor is not None:
         name = "interactions/comments/_comment_page.html"
     elif request.htmx and request.htmx.target == "comments":
@@ -213,9 +185,9 @@ def post_create(request: PageRequest) -> HttpResponse:
     try:
         made = _published(request, me, values, kept)
     except composer.ERRORS as error:
-        shown = {**composer.shown_texts(values), "images": composer.shown(kept)}
+        shown = {**composer.shown_texts(values, me), "images": composer.shown(kept)}
         context: dict[str, Any] = {"form_errors": composer.form_errors(error), "values": shown}
-        name = "feeds/_composer_only.html"
+        name = "feeds/writing/_composer_only.html"
         if not request.htmx:
             page = queries.home_feed(me, None, PAGE_SIZE)
             context |= shown_posts(request, page) | {"is_first_page": True}
@@ -223,8 +195,10 @@ def post_create(request: PageRequest) -> HttpResponse:
         return api.add_headers(render(request, name, context, status=error.status), error)
     if request.htmx:
         card = interactions_queries.decorate(me, [queries.post(me, made)])[0]
-        return render(request, "feeds/_card.html", {"post": card})
-    return form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
+        answer = render(request, "feeds/_card.html", {"post": card})
+    else:
+        answer = form_keys.accepted(request, HttpResponseRedirect(reverse("home"), status=303))
+    return audience.remember(answer, values["visibility"])
 
 
 def _published(request: PageRequest, me: User, values: dict[str, Any], items: list[Media]) -> int:
@@ -259,7 +233,7 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
     if not card["mine"] or (card["kind"] == Kind.REPOST and not card["content"]):
         raise errors.Forbidden
     if request.method != "POST":
-        return render(request, "feeds/edit.html", edit_context(card, card))
+        return render(request, "feeds/writing/edit.html", edit_context(card, card))
     kept: list[Media] = []
     try:
         kept = composer.kept(request, me)
@@ -267,12 +241,12 @@ def post_edit(request: PageRequest, post_id: str) -> HttpResponse:
     except errors.StaleVersion as error:
         card = queries.post(me, int(card["id"]))
         context = edit_context(card, request.POST, kept) | {"present": card}
-        return render(request, "feeds/edit.html", context, status=error.status)
+        return render(request, "feeds/writing/edit.html", context, status=error.status)
     except composer.ERRORS as error:
         context = edit_context(card, request.POST, kept)
         context["form_errors"] = composer.form_errors(error)
         context["version"] = request.POST.get("version", "")
-        answer = render(request, "feeds/edit.html", context, status=error.status)
+        answer = render(request, "feeds/writing/edit.html", context, status=error.status)
         return api.add_headers(answer, error)
     there = HttpResponseRedirect(reverse("post", args=[card["id"]]), status=303)
     return form_keys.accepted(request, there)
@@ -291,7 +265,7 @@ def _edit(request: PageRequest, author: User, card: Card, uploaded: list[Media])
     names = ("content", "title", "note", "visibility")
     values: dict[str, Any] = {name: request.POST.get(name) for name in names}
     # The forms of videos and reposts have no such box.
-    with_pictures = card["kind"] in (Kind.MICRO, Kind.ARTICLE)
+    with_pictures = card["kind"] in (Kind.MICRO, Kind.ARTICLE) or card["video"] is not None
     values["sensitive"] = composer.is_sensitive(request) if with_pictures else None
     removed = request.POST.getlist("remove")
     kept = [int(image["id"]) for image in card["images"] if image["id"] not in removed]
@@ -342,7 +316,7 @@ def post_history(request: PageRequest, post_id: str) -> HttpResponse:
     context = {"post_id": ident, "versions": page.items, "next": page.next}
     # What an author folded later is folded in its former versions too.
     context["present_note"] = queries.post(request.user, ident)["note"]
-    return render(request, "feeds/history.html", context)
+    return render(request, "feeds/post/history.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -374,4 +348,4 @@ def _ask(request: PageRequest, author: User, post_id: int, act: str) -> HttpResp
     card = queries.post(author, post_id)
     if not card["mine"] or (act == "rewrite" and card["kind"] == Kind.REPOST):
         raise errors.Forbidden
-    return render(request, "feeds/delete.html", {"post": card, "act": act})
+    return render(request, "feeds/post/delete.html", {"post": card, "act": act})

@@ -40,7 +40,7 @@ def preview(request: PageRequest) -> HttpResponse:
         if request.htmx:
             raise error
         wrong, content = composer.form_errors(error), ""
-    shown = {**composer.shown_texts(values), "images": images}
+    shown = {**composer.shown_texts(values, me), "images": images}
     if "draft" in request.GET:
         found = drafts.draft(me, api.parse_id(request.GET["draft"], "draft"))
         typed = request.POST.get("publish_at", "")
@@ -64,4 +64,4 @@ def _of_edit(request: PageRequest, author: User) -> HttpResponse:
         stay = [image for image in context["images"] if not image["removed"]]
         context |= {"content": content, "shown_images": stay + context["kept"]}
     context |= {"version": request.POST.get("version", ""), "form_errors": wrong}
-    return render(request, "feeds/edit.html", context, status=400 if wrong else 200)
+    return render(request, "feeds/writing/edit.html", context, status=400 if wrong else 200)

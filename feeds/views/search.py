@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from accounts.tokens.requests import PageRequest
-from feeds.search import language, paging
-from feeds.tags import queries as tag_queries
+from feeds.discovery.search import language, paging
+from feeds.discovery.tags import queries as tag_queries
 from feeds.views.pages import PAGE_SIZE, cursor_of, is_part, page_of
 from interactions import queries as interactions_queries
 from relations import queries as relations_queries

@@ -11,7 +11,7 @@ from django.views.decorators.http import conditional_page, require_safe
 
 from accounts.tokens.requests import PageRequest
 from feeds import queries
-from feeds.tags import queries as tag_queries
+from feeds.discovery.tags import queries as tag_queries
 from feeds.views import embed
 from socialsite.core.http import api, errors
 from socialsite.core.rate_limits.request_budgets import READS, takes

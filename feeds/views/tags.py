@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.tokens.requests import PageRequest, member
-from feeds.tags import actions, queries
+from feeds.discovery.tags import actions, queries
 from feeds.views.pages import PAGE_SIZE, cursor_of, is_part, page_of, shown_posts
 from socialsite.core.http import errors
 from socialsite.core.rate_limits import budgets

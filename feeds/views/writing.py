@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from accounts.models import User
 from accounts.tokens.requests import PageRequest, member
+from feeds.discovery.tags import queries as tag_queries
 from feeds.models import Visibility
-from feeds.tags import queries as tag_queries
 from relations import queries as relations_queries
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import takes
@@ -19,8 +19,8 @@ from socialsite.core.text import emojis, tags
 # Suggestions for one word; characters of a word that are looked for.
 SHOWN, WORD_MAX = 6, 32
 NAME_SIGNS = "@＠"
-# People with these relations to the author see what is for followers only.
-FOLLOWERS = ("FOLLOWED", "BI_FOLLOWING")
+# The relations to the author of people who see a post with these audiences.
+SEE = {Visibility.FOLLOWERS.value: ("FOLLOWED", "BI_FOLLOWING"), Visibility.SELF.value: ()}
 
 
 @require_safe
@@ -28,7 +28,7 @@ FOLLOWERS = ("FOLLOWED", "BI_FOLLOWING")
 def completions(request: PageRequest) -> HttpResponse:
     """The people or tags whose name begins as `word`, which starts with `@` or `#`.
 
-    With `visibility=followers` people who may not see such a post are marked.
+    People who may not see a post with the audience `visibility` are marked.
     """
     me = member(request)
     word = request.GET.get("word", "")[:WORD_MAX]
@@ -36,8 +36,7 @@ def completions(request: PageRequest) -> HttpResponse:
     context: dict[str, Any] = {"people": [], "tags": [], "sees": None}
     if text and sign in NAME_SIGNS:
         context["people"] = _people(me, text)
-        if request.GET.get("visibility") == Visibility.FOLLOWERS:
-            context["sees"] = FOLLOWERS
+        context["sees"] = SEE.get(request.GET.get("visibility", ""))
     elif text and sign in tags.SIGNS:
         context["tags"] = tag_queries.matching(me, text, SHOWN)
     return render(request, "feeds/writing/completions.html", context)

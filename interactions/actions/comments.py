@@ -18,7 +18,6 @@ from interactions.actions.pins import remove_pin
 from interactions.actions.subjects import locked_subject
 from interactions.events import CommentDeleted, Commented, CommentEdited
 from interactions.models import Comment, CommentContent, Subject
-from interactions.notifying.mentions import usernames
 from socialsite.core import db
 from socialsite.core.events import publish
 from socialsite.core.http.errors import (
@@ -29,6 +28,7 @@ from socialsite.core.http.errors import (
     StaleVersion,
 )
 from socialsite.core.text import clean
+from socialsite.core.text.mentions import usernames
 
 if TYPE_CHECKING:
     from accounts.models import User

@@ -13,8 +13,8 @@ from django.db.models import F
 from django.utils.translation import gettext as _
 
 from feeds import queries as feeds_queries
-from feeds.polls import queries as poll_queries
-from feeds.polls.definition import Definition
+from feeds.content.polls import queries as poll_queries
+from feeds.content.polls.definition import Definition
 from interactions import cache
 from interactions.actions.counts import FOLD_AT, FOLD_MAX
 from interactions.events import Voted

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from accounts.tokens.requests import PersonRequest
 from feeds import queries as feeds_queries
 from feeds.api.serializers import PollSerializer
-from feeds.polls.definition import OPTIONS_MAX
+from feeds.content.polls.definition import OPTIONS_MAX
 from interactions import actions, queries
 from socialsite.core.http import api
 from socialsite.core.http.serializer_fields import ShortListField

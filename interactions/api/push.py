@@ -15,7 +15,8 @@ from interactions.api.serializers import (
     PushSerializer,
     SubscriptionSerializer,
 )
-from socialsite.core.http import api, web_push
+from socialsite.core.http import api
+from socialsite.core.http.client import web_push
 from socialsite.core.http.errors import NotFound
 from socialsite.core.rate_limits import budgets
 

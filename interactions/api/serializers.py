@@ -9,7 +9,7 @@ from feeds.api.serializers import VERSION_MAX, AuthorSerializer
 from interactions.models import CommentContent, Reason, Report
 from interactions.notifying.kinds import CHOICES, CHOOSABLE, NAMES
 from interactions.queries import CommentCard, Item
-from socialsite.core.http import web_push
+from socialsite.core.http.client import web_push
 from socialsite.core.http.serializer_fields import ShortListField
 
 

@@ -36,10 +36,11 @@ from interactions.models import (
 from interactions.notifying import kinds
 from interactions.notifying.cause_rows import FOLD_NOW_MAX, Cause, fold_soon, sync, sync_each
 from interactions.notifying.kinds import Kind
-from interactions.notifying.mentions import readers, usernames
+from interactions.notifying.mentions import readers
 from relations import queries as relations_queries
 from socialsite.core.events import publish
 from socialsite.core.http.pagination import MAX_TS_MS
+from socialsite.core.text.mentions import usernames
 
 # Groups or causes changed in one transaction when one fact affects many.
 STEP = 500

@@ -28,7 +28,7 @@ from interactions.notifying.kinds import BY_VALUE
 from interactions.queries.notifications import Item, unread_among
 from socialsite.core import db
 from socialsite.core.events import publish
-from socialsite.core.http import web_push
+from socialsite.core.http.client import web_push
 from socialsite.core.rate_limits import buckets, budgets
 
 logger = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, IntegerField, OuterRef, QuerySet, Su
 from django.db.models.functions import Cast
 
 from feeds import queries as feeds_queries
-from feeds.polls import definition
+from feeds.content.polls import definition
 from interactions import cache
 from interactions.cache import Mine
 from interactions.models import (

@@ -2,16 +2,22 @@
 
 from accounts import queries as accounts_queries
 from accounts.models import User
-from interactions.notifying.mentions import readers, usernames
+from interactions.notifying.mentions import readers
 from relations import queries as relations_queries
+from socialsite.core.text.mentions import usernames
 
 FOLLOWERS = ("FOLLOWED", "BI_FOLLOWING")
 STRANGERS = (None, "FOLLOWING")
 
 
-def unseen_in_post(author: User, text: str, *, is_public: bool, before: str = "") -> list[str]:
+def unseen_in_post(author: User, text: str, visibility: str, before: str = "") -> list[str]:
     """Return the usernames of those named in a post, and not in `before`, who may not see it."""
-    seeing = (*FOLLOWERS, *STRANGERS) if is_public else FOLLOWERS
+    seeing: tuple[str | None, ...] = (*FOLLOWERS, *STRANGERS)
+    if visibility == "followers":
+        seeing = FOLLOWERS
+    elif visibility == "self" or (visibility == "mentioned" and before):
+        # Nobody is added to the named people of a post.
+        seeing = ()
     return [
         name for name, _ident, relation in _named(author, text, before) if relation not in seeing
     ]

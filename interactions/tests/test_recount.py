@@ -15,7 +15,7 @@ from django.db.models import F
 
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
-from feeds.tests.test_polls import given
+from feeds.tests.content.test_polls import given
 from interactions import actions, tasks
 from interactions.actions import recount
 from interactions.models import (

@@ -6,7 +6,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 
 from accounts.tokens.requests import PageRequest
-from socialsite.core.http import api, errors, form_keys, return_addresses, told
+from socialsite.core.http import api, errors, form_keys, form_warnings, return_addresses
 
 UNPROCESSABLE = 422
 
@@ -28,7 +28,7 @@ def accepted(request: PageRequest, address: str) -> HttpResponse:
 
 def wrong_in(error: errors.AppError) -> dict[str, Any]:
     """Return what is wrong with a text, by the place in its form that says so."""
-    found = {at: (error.fields or {}).get(at) for at in ("content", told.ERROR)}
+    found = {at: (error.fields or {}).get(at) for at in ("content", form_warnings.ERROR)}
     return {at: wrong for at, wrong in found.items() if wrong} or {"__all__": [error.detail]}
 
 

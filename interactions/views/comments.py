@@ -16,7 +16,14 @@ from interactions.models import Comment
 from interactions.views._answers import accepted, back, refused, see, wrong_in
 from interactions.views._section import PAGE_SIZE, card_of, changed, section, sort_of
 from interactions.views.threads import thread_context
-from socialsite.core.http import api, errors, form_keys, idempotency, return_addresses, told
+from socialsite.core.http import (
+    api,
+    errors,
+    form_keys,
+    form_warnings,
+    idempotency,
+    return_addresses,
+)
 from socialsite.core.http.ip_addresses import address_of
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
@@ -52,7 +59,7 @@ def _commented(request: PageRequest, user: User, post_id: int, parent_id: int | 
     if made is not None:
         return made
     content = request.POST.get("content", "")
-    told.check(request, queries.unseen_in_comment(user, content, post_id))
+    form_warnings.check(request, queries.unseen_in_comment(user, content, post_id))
     request_budgets.spend(request)
     return idempotency.once(
         user.pk,
@@ -75,7 +82,7 @@ def _refused(
             "form_errors": wrong,
             "values": {"content": content},
         }
-        name = "interactions/comments/_comments.html" if request.htmx else "feeds/post.html"
+        name = "interactions/comments/_comments.html" if request.htmx else "feeds/post/post.html"
         return refused(request, name, context, error)
     context = thread_context(request, parent_id) | {
         "reply": str(parent_id),
@@ -137,7 +144,7 @@ def comment_edit(request: PageRequest, comment_id: str) -> HttpResponse:
         version = api.parse_id(request.POST.get("version", ""), "version")
         post_id = queries.visible_comment(user, ident)[1].pk
         named = queries.unseen_in_comment(user, context["content"], post_id, comment["content"])
-        told.check(request, named)
+        form_warnings.check(request, named)
         request_budgets.spend(request)
         actions.edit_comment(user, ident, context["content"], version)
     except errors.StaleVersion as error:

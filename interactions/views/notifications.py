@@ -24,7 +24,8 @@ from interactions.notifying import wording
 from interactions.notifying.kinds import CHOOSABLE
 from interactions.queries import Item
 from interactions.views._answers import see
-from socialsite.core.http import api, return_addresses, web_push
+from socialsite.core.http import api, return_addresses
+from socialsite.core.http.client import web_push
 from socialsite.core.http.errors import Forbidden
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes

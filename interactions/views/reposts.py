@@ -14,7 +14,7 @@ from feeds import queries as feeds_queries
 from feeds.home import originals
 from interactions import queries
 from interactions.views._answers import accepted, back, refused, wrong_in
-from socialsite.core.http import api, errors, form_keys, idempotency, told
+from socialsite.core.http import api, errors, form_keys, form_warnings, idempotency
 from socialsite.core.rate_limits import budgets, request_budgets
 from socialsite.core.rate_limits.request_budgets import READS, takes
 
@@ -52,8 +52,8 @@ def post_repost(request: PageRequest, post_id: str) -> HttpResponse:
 
 def _say_who_does_not_see(request: PageRequest, post_id: int, content: str) -> None:
     user = member(request)
-    is_public = feeds_queries.visible_post(user, post_id).visibility == "public"
-    told.check(request, queries.unseen_in_post(user, content, is_public=is_public))
+    visibility = feeds_queries.visible_post(user, post_id).visibility
+    form_warnings.check(request, queries.unseen_in_post(user, content, visibility))
 
 
 @require_POST

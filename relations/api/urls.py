@@ -13,6 +13,7 @@ suggestion_patterns = [
 urlpatterns = [
     path("users/me/blocked", views.BlockedPeople.as_view()),
     path("users/<str:user_id>/follow", views.Follow.as_view()),
+    path("users/<str:user_id>/follower", views.Follower.as_view()),
     path("users/<str:user_id>/block", views.Block.as_view()),
     path("users/<str:user_id>/following", views.SearchablePeople.as_view(kind="following")),
     path("users/<str:user_id>/followers", views.People.as_view(kind="followers")),

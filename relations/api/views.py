@@ -20,6 +20,7 @@ from relations.api.serializers import (
     UserRelationListSerializer,
 )
 from relations.models import Relation
+from relations.pairs import states
 from socialsite.core.http import api, errors
 from socialsite.core.http.api import ErrorSerializer as Errors
 from socialsite.core.http.openapi_parameters import LIST_PAGE
@@ -68,6 +69,23 @@ class Follow(APIView):
     def delete(self, request: PersonRequest, user_id: str) -> Response:
         """Unfollow, even a banned or closed account; their follow of me stays."""
         return _change(request, user_id, actions.unfollow)
+
+
+class Follower(APIView):
+    """Follow of me by one person."""
+
+    takes = {"DELETE": (budgets.FOLLOW,)}
+
+    @extend_schema(responses=CHANGED)
+    def delete(self, request: PersonRequest, user_id: str) -> Response:
+        """Remove a follower: their follow of me ends, and they are not notified.
+
+        Without such a follow nothing changes. Error 1 for people who are hidden from me.
+        """
+        ident = api.parse_id(user_id)
+        if not states.is_followed(queries.relation(request.user.pk, ident)):
+            queries.profile(request.user, accounts_queries.by_id(ident))
+        return _change(request, user_id, actions.remove_follower)
 
 
 BLOCKED = {status: shape for status, shape in CHANGED.items() if status != 409}

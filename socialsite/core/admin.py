@@ -11,8 +11,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext_lazy, ngettext
 
 from socialsite.core.events import relay
+from socialsite.core.http.json import iso
 from socialsite.core.ids import MAX_ID
-from socialsite.core.models import Event
+from socialsite.core.media.videos import failures
+from socialsite.core.models import Event, Video
 
 SEARCH_MAX = 100  # characters; the longest useful search terms are ids and names
 
@@ -115,3 +117,49 @@ class EventAdmin(ReadOnlyAdmin):
         count = relay.revive(queryset)
         text = ngettext("%(count)d event is due again.", "%(count)d events are due again.", count)
         self.message_user(request, text % {"count": count}, messages.SUCCESS)
+
+
+@admin.register(Video)
+class VideoAdmin(ReadOnlyAdmin):
+    """Uploaded videos and their preparation; they are deleted with their posts."""
+
+    of_media = id_column("media_id", gettext_lazy("media id"))
+    list_display = (
+        *("of_media", "owner", "state", "progress", "tries", "reason"),
+        *("source_size", "size", "length", "uploaded", "finished"),
+    )
+    fields = readonly_fields = list_display
+    list_filter = ("state", "failure")
+    list_select_related = ("media",)
+    search_fields = ("=media__id", "=media__owner_id")
+    ordering = ("-media_id",)
+
+    @admin.display(description=gettext_lazy("owner"))
+    def owner(self, row: Video) -> str:
+        """Return the id of the person who uploaded it."""
+        return str(row.media.owner_id)
+
+    @admin.display(description=gettext_lazy("size"))
+    def size(self, row: Video) -> int:
+        """Return the bytes of its files."""
+        return row.media.size
+
+    @admin.display(description=gettext_lazy("length"))
+    def length(self, row: Video) -> str:
+        """Return how long it is."""
+        return f"{row.seconds:.1f} s"
+
+    @admin.display(description=gettext_lazy("reason"))
+    def reason(self, row: Video) -> str:
+        """Return why it failed, in words."""
+        return failures.in_words(row.failure)
+
+    @admin.display(description=gettext_lazy("uploaded"))
+    def uploaded(self, row: Video) -> str:
+        """Return the time of the upload in UTC."""
+        return iso(row.uploaded_at)
+
+    @admin.display(description=gettext_lazy("finished"))
+    def finished(self, row: Video) -> str:
+        """Return the time when it was ready or failed, "" before."""
+        return "" if row.finished_at is None else iso(row.finished_at)

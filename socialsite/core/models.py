@@ -83,7 +83,7 @@ class Allowance(models.Model):
 
 
 class ScheduledRun(models.Model):
-    """The time at which a worker last sent an entry of the schedule; see `core.beat`."""
+    """The time at which a worker last sent an entry of the schedule; see `core.events.beat`."""
 
     name = models.CharField(max_length=64, primary_key=True)
     # Unix time in ms, by the database's clock.
@@ -94,21 +94,28 @@ class ScheduledRun(models.Model):
 
 
 class Media(models.Model):
-    """One re-encoded picture under a random name."""
+    """One re-encoded picture, or one video, under a random name.
 
-    ALT_MAX = 200
+    A video (`Video` has its state) has no thumbnail until its poster is made; its sides are 0 until
+    they are known.
+    """
+
+    ALT_MAX, PLACEHOLDER_MAX = 200, 40
 
     id = models.BigIntegerField(primary_key=True, default=new_id)
     owner_id = models.BigIntegerField()
     name = models.CharField(max_length=80, unique=True)
-    thumb_name = models.CharField(max_length=80)
+    thumb_name = models.CharField(max_length=80, blank=True)
     width = models.PositiveIntegerField()
     height = models.PositiveIntegerField()
     size = models.PositiveIntegerField(help_text="bytes of the picture and its thumbnail")
     alt = models.CharField(max_length=ALT_MAX, blank=True, default="")
+    # A BlurHash, see `core.media.placeholders`; empty if it has transparency.
+    placeholder = models.CharField(max_length=PLACEHOLDER_MAX, blank=True, default="")
+    # Of an unused picture, when its owner last saw it, to a day (`core.media.usage.renew`).
     created_at = models.DateTimeField(default=timezone.now)
-    # Set when a post or an avatar uses it, cleared on release. The sweep checks the others a day
-    # after their upload.
+    is_video = models.BooleanField(default=False)
+    # Set when a post or an avatar uses it, cleared on release. The sweep removes the others later.
     is_used = models.BooleanField(default=False)
 
     class Meta:
@@ -120,3 +127,45 @@ class Media(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def file_names(self) -> list[str]:
+        """Return the names of the files below MEDIA_ROOT that readers may get."""
+        return [name for name in (self.name, self.thumb_name) if name]
+
+
+class Video(models.Model):
+    """The state of an uploaded video; a worker prepares it (`core.media.videos.jobs`)."""
+
+    class State(models.TextChoices):
+        """What readers see: a note, the player, or that it failed."""
+
+        PROCESSING = "processing", gettext_lazy("processing")
+        READY = "ready", gettext_lazy("ready")
+        FAILED = "failed", gettext_lazy("failed")
+
+    media = models.OneToOneField(
+        Media, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="video"
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PROCESSING)
+    # The uploaded file while it is processed, see `core.media.videos.sources`.
+    source = models.CharField(max_length=40, blank=True, default="")
+    source_size = models.PositiveIntegerField(default=0, help_text="bytes of the upload")
+    seconds = models.FloatField(default=0)
+    progress = models.PositiveSmallIntegerField(default=0, help_text="percent")
+    # A key of `core.media.videos.failures.TEXTS`.
+    failure = models.CharField(max_length=20, blank=True, default="")
+    # Times are Unix ms by the database's clock. Not claimed before `due_at`: the end of a lease, or
+    # the next try. Each claim writes another `lease`.
+    due_at = models.BigIntegerField(default=0)
+    lease = models.BigIntegerField(default=0)
+    tries = models.PositiveSmallIntegerField(default=0)
+    uploaded_at = models.BigIntegerField()
+    finished_at = models.BigIntegerField(null=True)
+
+    class Meta:
+        verbose_name = gettext_lazy("video")
+        verbose_name_plural = gettext_lazy("videos")
+        indexes = [models.Index(fields=["state", "due_at"], name="ix_video_due")]
+
+    def __str__(self) -> str:
+        return f"{self.media_id} {self.state}"

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from socialsite.core.events import relay
 from socialsite.core.media import usage
+from socialsite.core.media.videos import jobs
 from socialsite.core.models import IdempotencyKey
 from socialsite.core.rate_limits import allowances
 
@@ -45,6 +46,20 @@ def sweep_media() -> None:
     for _ in range(SWEEPS_MAX):
         if after is not None:
             after = usage.sweep(after)
+    jobs.sweep_sources()
     wrong = usage.check_public(timezone.now().date())
     if wrong:
         logger.error("%d pictures were wrongly public; they are private now", wrong)
+
+
+@shared_task(name="core.start_conversions")
+def start_conversions() -> None:
+    """Send a message to the queue of videos if one is due."""
+    jobs.start()
+
+
+@shared_task(name="core.convert_videos")
+def convert_videos() -> None:
+    """Prepare the videos that are due; a queue of its own has this task."""
+    while jobs.work_off():
+        pass

@@ -22,9 +22,9 @@ from accounts import actions as accounts_actions
 from accounts.models import Role, User
 from accounts.sign_in import passwords
 from feeds import actions as feeds_actions
-from feeds.fanout import sweep
+from feeds.delivery.fanout import sweep
+from feeds.discovery.tags import ranking
 from feeds.models import FanOutChunk, Post, RecommendedAuthor
-from feeds.tags import ranking
 from interactions import actions as interactions_actions
 from interactions.actions import rising
 from interactions.models import SubjectType

@@ -28,6 +28,7 @@ from markupsafe import Markup, escape
 from socialsite.core.text import markdown, tags
 from socialsite.pages.fragments import bytes_of
 from socialsite.pages.links import AWAY, link_of
+from socialsite.pages.placeholders import placeholder
 from socialsite.pages.times import translated
 
 ARTICLES_BYTES = 4 * 1024 * 1024
@@ -46,7 +47,7 @@ _DIRECTED = {"p", "li", "ul", "ol", "blockquote", "td", "th"} | {f"h{n}" for n i
 
 _ALLOWED: dict[str, set[str]] = {
     "a": {"href", "rel", "target", "class", "id", "aria-label"},
-    "img": {"src", "alt", "width", "height", "loading", "decoding"},
+    "img": {"class", "src", "alt", "width", "height", "loading", "decoding"},
     "ol": {"start", "dir"},
     "div": {"class", "tabindex", "role", "aria-label"},
     "section": {"class"},
@@ -81,7 +82,7 @@ class Article(NamedTuple):
 
 
 Picture = tuple[tuple[str, Any], ...]
-_FIELDS = ("id", "url", "thumb", "width", "height", "alt")
+_FIELDS = ("id", "url", "thumb", "width", "height", "alt", "placeholder")
 
 
 def article(content: str, images: Iterable[Mapping[str, Any]] = ()) -> Article:
@@ -208,7 +209,8 @@ class _Renderer(RendererHTML):
             self.used.add(picture["id"])
             alt = words or picture["alt"] or translated(self._language, _PICTURE)
             shown = (
-                f'<img src="{escape(picture["url"])}" alt="{escape(alt)}" '
+                f'<img{placeholder(picture["placeholder"])} src="{escape(picture["url"])}" '
+                f'alt="{escape(alt)}" '
                 f'width="{picture["width"]}" height="{picture["height"]}" '
                 'loading="lazy" decoding="async">'
             )

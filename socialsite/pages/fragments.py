@@ -4,6 +4,7 @@ Nothing in a cached part belongs to one request; where a part needs the reader's
 address to return to, placeholders are replaced after the cache.
 """
 
+import functools
 import re
 import secrets
 import sys
@@ -12,22 +13,29 @@ from datetime import UTC, datetime
 from operator import itemgetter
 from threading import Lock
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 from cachetools import LRUCache, cached
+from django.http import HttpRequest
 from django.template import engines
 from django.utils.translation import get_language
 from markupsafe import Markup, escape
 
 from feeds.home import originals
 from socialsite.core.http import form_keys
+from socialsite.pages.links import url
+from socialsite.pages.reading import chosen
 from socialsite.pages.times import since, timesince_short, until
 
-_FACE = ("username", "nickname", "avatar")
+# Of a person: what is beside their words everywhere.
+FACE = ("username", "nickname", "avatar")
 # The caches are bounded by bytes: people's texts can be large.
 CARDS_BYTES = 8 * 1024 * 1024
 MACROS_BYTES = 1024 * 1024
 _ENTRY_BYTES = 400
+# Faces that a process caches; each takes some hundred bytes.
+FACES = 1024
 # Placeholders of the hidden fields and the address to return to in cached HTML; nobody can write
 # them into a text.
 _HIDDEN, _NEXT, _SLOT = (secrets.token_hex(16) for _ in range(3))
@@ -51,7 +59,7 @@ def post_cards(
     full: bool = False,
 ) -> Markup:
     """Return posts as cards, one below the other; a post that some reposted is there once."""
-    return Markup("").join(cards_in_place(posts, login, reading, full))
+    return Markup("".join(cards_in_place(posts, login, reading, full)))  # noqa: S704
 
 
 def cards_in_place(
@@ -183,8 +191,11 @@ def cached_frame(values: Mapping[str, Any], template: str, macro: str, *args: Ha
 
     The values belong to one request or reader and are inserted into the cached output.
     """
-    made = cached_html(template, macro, *args, _SLOTS)
-    return Markup(_FILLED.sub(lambda match: escape(values[match[1]]), made))  # noqa: S704
+    filled = _cached_macro(get_language(), template, macro, (*args, _SLOTS))[2].copy()
+    for place in range(1, len(filled), 2):
+        value = values[filled[place]]
+        filled[place] = value if type(value) is Markup else escape(value)
+    return Markup("".join(filled))  # noqa: S704
 
 
 def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Markup:
@@ -199,10 +210,17 @@ def cached_form(hidden: str, template: str, macro: str, *args: Hashable) -> Mark
 @cached(LRUCache(MACROS_BYTES, getsizeof=itemgetter(0)), key=_together, lock=Lock())
 def _cached_macro(
     _language: str | None, template: str, macro: str, args: tuple[Hashable, ...]
-) -> tuple[int, Markup]:
-    """Return the size in bytes of the cache entry, and what the macro makes."""
+) -> tuple[int, Markup, list[str]]:
+    """Return the size in bytes of the cache entry, and what the macro makes.
+
+    If it has places for values, it is also returned in parts: a text, the name of a value, a text,
+    and so on.
+    """
     made = Markup(_macro(template, macro)(*args))  # noqa: S704
-    return bytes_of(*(arg for arg in args if isinstance(arg, str)), made), made
+    parts: list[str] = _FILLED.split(made)
+    kept = parts if len(parts) > 1 else list[str]([made])
+    texts = (arg for arg in args if isinstance(arg, str))
+    return bytes_of(*texts, *({made, *parts} if len(parts) > 1 else {made})), made, kept
 
 
 def _macro(template: str, name: str) -> Any:
@@ -215,12 +233,52 @@ def composer(
     hidden: str,
     values: Mapping[str, str] | None = None,
     errors: Mapping[str, Sequence[str]] | None = None,
+    audience: str = "public",
 ) -> Markup:
-    """Return the form for a new post, for a Card or a User; the empty form is cached."""
+    """Return the form for a new post, for a Card or a User; the empty form is cached.
+
+    `audience` is the chosen one of the empty form.
+    """
     hidden = Markup(str(hidden)) + form_keys.hidden_input()  # noqa: S704
-    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in _FACE}
-    face = [card[name] for name in _FACE]
+    card = me if isinstance(me, Mapping) else {name: getattr(me, name) for name in FACE}
+    avatar = face(*(card[name] for name in FACE))
     if values or errors:
-        make = _macro("feeds/_composer.html", "composer")
-        return Markup(make(*face, hidden, values or {}, errors or {}))  # noqa: S704
-    return cached_form(hidden, "feeds/_composer.html", "empty_composer", *face)
+        make = _macro("feeds/writing/_composer.html", "composer")
+        return Markup(make(avatar, hidden, values or {}, errors or {}))  # noqa: S704
+    filled = {"avatar": avatar, "hidden": hidden}
+    return cached_frame(filled, "feeds/writing/_composer.html", "empty_composer", audience)
+
+
+@functools.lru_cache(FACES)
+def face(username: str, nickname: str, avatar: str) -> Markup:
+    """Return the picture of a person, or what stands for it."""
+    person = {"username": username, "nickname": nickname, "avatar": avatar}
+    return Markup(_macro("_ui.html", "avatar")(person))  # noqa: S704
+
+
+def posts_page(
+    request: HttpRequest,
+    posts: Iterable[Mapping[str, Any]],
+    next: str | None,
+    top: str = "",
+    more: str = "?",
+) -> Markup:
+    """Return one page of posts and the loader of the next one.
+
+    `top` is the cursor of the page that begins with these posts, "" if nobody needs it; `more` is
+    what the addresses of further pages begin with.
+    """
+    login = ""
+    if not request.user.is_authenticated:
+        login = f"{url('login')}?next={quote(request.path)}"
+    made = [post_cards(posts, login, chosen(request))]
+    if top:
+        made.insert(0, Markup('<i data-top="{}cursor={}" hidden></i>').format(more, top))
+    if next:
+        made.append(cached_frame({"at": f"{more}cursor={quote(next)}"}, "_ui.html", "older_posts"))
+    return Markup("".join(made))  # noqa: S704
+
+
+def home_part(name: str) -> Markup:
+    """Return a part of the home page that is the same for everybody."""
+    return cached_html("feeds/_home.html", name)

@@ -15,7 +15,6 @@ from typing import Any
 from cachetools import LRUCache, cached
 from django.conf import settings
 from django.http import HttpRequest
-from django.middleware.csrf import get_token
 from django.templatetags.static import static
 from django.utils.safestring import mark_safe
 from django.utils.translation import get_language, gettext_noop, ngettext
@@ -27,16 +26,17 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from accounts.models import User
+from feeds.content.polls import definition
+from feeds.content.previews.addresses import host_of as link_host_of
+from feeds.content.prose import plain, plain_of
+from feeds.discovery.search import language
 from feeds.models import PostContent, Visibility
-from feeds.polls import definition
-from feeds.previews.addresses import host_of as link_host_of
-from feeds.prose import plain, plain_of
-from feeds.search import language
-from interactions import queries as interactions_queries
+from feeds.views import audience
 from interactions.models import CommentContent, Report
-from socialsite.core.cache import reads
 from socialsite.core.http import form_keys
+from socialsite.core.http.csrf_tokens import token_of
 from socialsite.core.media import video_links
+from socialsite.core.media.videos import failures
 from socialsite.core.models import Media
 from socialsite.core.text.spans import beginning, is_plain, spans
 from socialsite.pages.articles import article
@@ -49,13 +49,17 @@ from socialsite.pages.fragments import (
     comment_item,
     comment_items,
     composer,
+    home_part,
     person_rows,
     post_card,
     post_cards,
+    posts_page,
 )
 from socialsite.pages.links import link_of, url
+from socialsite.pages.placeholders import placeholder
 from socialsite.pages.profile_texts import initial, link_text, month_of
 from socialsite.pages.reading import chosen
+from socialsite.pages.shell import Shell, unread
 from socialsite.pages.times import KEPT, timesince_short, translated, until_short
 
 AVATAR_HUES = 8
@@ -121,19 +125,6 @@ def _linked(text: str, away: bool) -> tuple[int, Markup]:
     return bytes_of(text, links), links
 
 
-def unread(request: HttpRequest) -> int:
-    """Return the reader's number of unread notifications, for the badge of every page.
-
-    It is read together with the reader's card, unless the view has read it (`request.unread`).
-    """
-    visitor = request.visitor  # type: ignore[attr-defined]
-    found: interactions_queries.Unread | None = getattr(request, "unread", None)
-    if found is None:
-        found = interactions_queries.Unread([visitor.user.pk])
-    reads.run(found, visitor.cards)
-    return found.value
-
-
 def avatar_hue(username: str) -> int:
     """Return 0 to 7, always the same for one name: the colour of a person without a picture."""
     return zlib.crc32(username.encode()) % AVATAR_HUES
@@ -163,6 +154,11 @@ def minutes(number: int) -> str:
 def posts_of_week(number: int) -> str:
     """Return how many posts of the week have a tag."""
     return ngettext("%(n)s post this week", "%(n)s posts this week", number) % {"n": number}
+
+
+def people(number: int) -> str:
+    """Return a number of people."""
+    return ngettext("%(n)s person", "%(n)s people", number) % {"n": number}
 
 
 def voters(number: int) -> str:
@@ -228,6 +224,17 @@ class _Template(Template):
         return super()._get_default_module()
 
 
+def _videos() -> dict[str, Any]:
+    """Return what forms need to know about videos; `types` are those that people may choose."""
+    types = ["video/mp4", "video/webm", "video/quicktime"] if settings.VIDEO_CONVERSION else []
+    return {
+        "on": settings.VIDEO_UPLOADS,
+        "mb": settings.VIDEO_MB,
+        "minutes": f"{settings.VIDEO_SECONDS / 60:g}",
+        "types": ",".join(types or ["video/mp4"]),
+    }
+
+
 def environment(**options: Any) -> Environment:
     """Create the environment; an undefined name is an error, not an empty text."""
     options |= {"undefined": StrictUndefined, "trim_blocks": True, "extensions": [Unindented]}
@@ -249,6 +256,8 @@ def environment(**options: Any) -> Environment:
         comment_item=comment_item,
         comment_items=comment_items,
         composer=composer,
+        posts_page=posts_page,
+        home_part=home_part,
         cached_html=cached_html,
         cached_form=cached_form,
         cached_frame=cached_frame,
@@ -259,15 +268,18 @@ def environment(**options: Any) -> Environment:
         reposted_by_text=reposted_by,
         static=functools.lru_cache(KEPT)(static),
         url=url,
-        unread=unread,
         reading=chosen,
         form_key=form_keys.hidden_input,
-        last_accepted=form_keys.last_accepted,
+        shell_of=Shell,
+        unread=unread,
         avatar_hue=avatar_hue,
+        placeholder=placeholder,
         video_host=video_links.host_of,
+        failure_text=failures.in_words,
         link_host=link_host_of,
         timesince_short=timesince_short,
         until_short=until_short,
+        people_text=people,
         voters_text=voters,
         votes_text=votes,
         month_of=month_of,
@@ -276,7 +288,10 @@ def environment(**options: Any) -> Environment:
         htmx_script=htmx_script,
         LANGUAGES=settings.LANGUAGES,
         Visibility=Visibility,
+        audiences=audience.options,
+        remembered_audience=audience.remembered,
         maxima=MAXIMA,
+        videos=_videos(),
         poll_ends=POLL_ENDS,
     )
     return env
@@ -300,7 +315,7 @@ class _Once:
 def page_context(request: HttpRequest) -> dict[str, Any]:
     """Return the context of every page."""
     # Once per page: each access would mask the token again.
-    token = _Once(lambda: get_token(request))
+    token = _Once(lambda: token_of(request))
     hidden = '<input type="hidden" name="csrfmiddlewaretoken" value="%s">'
     return {
         "LANGUAGE_CODE": get_language() or settings.LANGUAGE_CODE,

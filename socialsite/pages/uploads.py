@@ -1,4 +1,4 @@
-"""Addresses of pictures: `/media/<name>`, the same for public and private pictures.
+"""Addresses of pictures and videos: `/media/<name>`, the same for public and private ones.
 
 In front of the site nginx serves public files itself. Requests that arrive here are for private
 files, or for public ones whose link is missing. The same visibility check as for posts then decides
@@ -9,12 +9,12 @@ does not exist. No cache stores a private picture.
 import mimetypes
 
 from django.conf import settings
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from accounts.tokens import authentication
-from socialsite.core.http import api, errors
+from socialsite.core.http import api, errors, ranges
 from socialsite.core.media import files, usage
 from socialsite.core.rate_limits import budgets, request_budgets
 
@@ -33,7 +33,7 @@ HEADERS = {
 
 @require_safe
 def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
-    """Serve a picture to a reader who may see it; raises NotFound for all others.
+    """Serve a picture or video to a reader who may see it; raises NotFound for all others.
 
     An invalid credential in the header is an error for every name, as in the API.
     """
@@ -55,6 +55,8 @@ def uploaded(request: HttpRequest, path: str) -> HttpResponseBase:
         return _file(request, path, PUBLIC)
     if not usage.is_seen_by(picture, viewer_id):
         raise errors.NotFound
+    if viewer_id == picture.owner_id:
+        usage.renew(picture)
     return _file(request, path, PRIVATE)
 
 
@@ -78,7 +80,6 @@ def _file(request: HttpRequest, name: str, cache: str) -> HttpResponseBase:
         headers["X-Accel-Redirect"] = HANDED_OVER + name
         return HttpResponse(content_type=kind, headers=headers)
     try:
-        file = path.open("rb")
+        return ranges.file_response(request, path, kind, headers)
     except FileNotFoundError:
         raise errors.NotFound from None
-    return FileResponse(file, content_type=kind, headers=headers)

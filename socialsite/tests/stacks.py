@@ -3,10 +3,13 @@
 import contextlib
 import json
 import os
+import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 
 CHROMIUM = "/usr/bin/chromium"
+DATABASE = "db.sqlite3"
 # All people of these tests sign up from one IP address; other budgets have their defaults.
 BUDGETS = {"BUDGET_SIGN_UP": "0", "BUDGET_SIGN_UP_NETWORK": "0"}
 CHROMIUM_FLAGS = [
@@ -66,6 +70,9 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
 
     port = free_port()
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    directory.mkdir(exist_ok=True)
+    if not (directory / DATABASE).exists():
+        (directory / DATABASE).write_bytes(_migrated())
     service = Service(
         name="embedded",
         argv=python("manage.py", "serve"),
@@ -86,6 +93,20 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         service.stop()
+
+
+@cache
+def _migrated() -> bytes:
+    """Return a new database of the embedded mode; migrations take seconds, so they run once."""
+    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
+    with tempfile.TemporaryDirectory(prefix="socialsite-migrated-") as name:
+        subprocess.run(
+            python("manage.py", "migrate", "--verbosity=0"),
+            env={**inherited, "DATA_DIR": name},
+            cwd=PROJECT_DIR,
+            check=True,
+        )
+        return (Path(name) / DATABASE).read_bytes()
 
 
 def answers(url: str) -> bool:

@@ -28,7 +28,7 @@ LIFETIMES = {
     "feeds.cache.READER_TTL_MS": HOUR_MS,
     "feeds.cache.READER_MAX_MS": 2 * HOUR_MS,
     "feeds.cache.OPEN.ttl_ms": HOUR_MS,
-    "feeds.fanout.deliver.LEASE_MS": HOUR_MS,
+    "feeds.delivery.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
     "socialsite.core.redis.circuit_breaker.BREAK_SECONDS": 3600.0,

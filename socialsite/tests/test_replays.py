@@ -28,6 +28,7 @@ from interactions.models import Comment, Report
 from relations import actions as relations_actions
 from socialsite.core.http.idempotency import REPLAYED
 from socialsite.core.models import Media
+from socialsite.core.tests.media.videos import samples
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +56,8 @@ class Scene:
         return self.client.post(address, data, format=kind, headers=KEY)
 
     def _value(self, value: Any) -> Any:
+        if value == "film":
+            return SimpleUploadedFile("a.mp4", samples.video())
         if value is None:
             return SimpleUploadedFile("a.png", picture())
         return value.format(post=self.post.pk, comment=self.comment.pk, author=self.author.pk)
@@ -81,6 +84,7 @@ CREATING: dict[str, tuple[str, dict[str, Any], type[Model]]] = {
     "draft": ("drafts", {"content": "mine too"}, Draft),
     "published draft": ("drafts/{draft}/publish", {}, Post),
     "picture": ("media", {"file": None}, Media),
+    "video": ("media/videos", {"file": "film"}, Media),
     **{
         f"report of a {kind}": (
             "reports",
@@ -100,7 +104,7 @@ def undo(scene: Scene, what: str) -> None:
         feeds_actions.delete(scene.me, Post.objects.get(author=scene.me).pk)
     elif what in ("comment", "reply"):
         interactions_actions.delete_comment(scene.me, Comment.objects.get(author=scene.me).pk)
-    elif what == "picture":
+    elif what in ("picture", "video"):
         Media.objects.all().delete()
     else:
         accounts_actions.ban(scene.author)
@@ -116,7 +120,7 @@ def delete_original(scene: Scene, what: str) -> None:
 
 
 # Objects that still belong to the person afterwards, and are shown again.
-OWN = ("post", "repost", "quote", "picture", "draft", "published draft")
+OWN = ("post", "repost", "quote", "picture", "video", "draft", "published draft")
 STAYS: dict[Callable[[Scene, str], None], tuple[str, ...]] = {
     undo: (),
     block: OWN,

@@ -9,6 +9,7 @@ function start() {
   const count = form.querySelector("[data-count]");
   const publish = form.querySelector("[data-testid=publish]");
   const input = form.elements.images;
+  const film = form.querySelector("[data-video]");
   const previews = form.querySelector("[data-previews]");
   const feed = document.getElementById("feed");
   const toasts = document.getElementById("toasts");
@@ -25,16 +26,21 @@ function start() {
     count.toggleAttribute("data-over", used > max);
     publish.disabled = used > max || "busy" in form.dataset;
     form.elements.title.required = kind === "article";
-    form.elements.video_url.required = kind === "video";
+    if (kind === "video" && film?.dataset.script) import(film.dataset.script);
+    const isUploaded = film?.matches("[data-taken]");
+    form.elements.video_url.required = kind === "video" && !isUploaded;
     // What is hidden is not sent.
     form.elements.title.disabled = kind === "micro";
-    form.elements.video_url.disabled = kind !== "video";
+    form.elements.video_url.disabled = kind !== "video" || isUploaded;
     input.disabled = kind === "video";
     for (const field of previews.querySelectorAll("input")) field.disabled = kind === "video";
   }
 
   form.addEventListener("input", refresh);
-  form.addEventListener("draft:restored", refresh);
+  form.addEventListener("draft:restored", ({ detail }) => {
+    if (film) film.dataset.restored = detail.find(({ isVideo }) => isVideo)?.id || ""; // for videos.js, if it is not there yet
+    refresh();
+  });
   form.addEventListener("draft:changed", refresh);
   addEventListener("pageshow", () => setBusy(false)); // also back from the browser's page cache
 

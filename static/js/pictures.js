@@ -285,7 +285,7 @@ function start() {
   form.addEventListener("draft:save", ({ detail }) => {
     for (const { id, thumb, words } of entries) if (id) detail.push({ id, thumb, alt: words.value });
   });
-  form.addEventListener("draft:restored", ({ detail }) => replaceAll(detail));
+  form.addEventListener("draft:restored", ({ detail }) => replaceAll(detail.filter(({ isVideo }) => !isVideo)));
 
   // Pictures that the page shows: of a draft, or of a form that was refused.
   const known = [...form.querySelectorAll(".composer-kept [name=keep]")].map((box) => {

@@ -195,6 +195,7 @@ def test_the_api_names_the_error(body, status, code, fields, alice, api_for) -> 
     assert set(answer.json()["fields"]) == fields
 
 
+@pytest.mark.usefixtures("clock")
 def test_guessing_the_old_password_is_slowed_down(alice, api_for) -> None:
     client = api_for(alice)
     body = {"old_password": "wrong.pass9", "new_password": NEW}
@@ -329,6 +330,7 @@ def test_by_the_page_each_mistake_stands_at_its_field(data, status, fields, brow
     assert log_in("alice1", OLD)
 
 
+@pytest.mark.usefixtures("clock")
 def test_by_the_page_guessing_is_slowed_down(browser) -> None:
     statuses = [browser.post(PAGE, filled(old="wrong.pass9")).status_code for _ in range(6)]
     assert statuses == [401] * 5 + [429]

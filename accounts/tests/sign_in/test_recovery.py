@@ -615,6 +615,7 @@ def test_the_email_api_refuses_bad_requests(body, status, fields, make_user, api
     assert (answer.status_code, list(answer.json()["fields"])) == (status, fields)
 
 
+@pytest.mark.usefixtures("clock")
 def test_wrong_passwords_for_the_address_are_budgeted(alice, api_for) -> None:
     mine = api_for(alice)
     body = {"email": "new@example.org", "password": "wrong.pass1"}

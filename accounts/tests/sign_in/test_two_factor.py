@@ -304,6 +304,7 @@ def test_login_requires_a_code_after_the_right_password_only(alice, api) -> None
     assert log_in(api, app.code()).json()["code"] == 26
 
 
+@pytest.mark.usefixtures("clock")
 def test_wrong_codes_use_up_a_budget_that_a_stranger_does_not_reach(alice, api) -> None:
     app, _codes = turn_on(alice)
     for _ in range(5):
@@ -360,6 +361,7 @@ def test_guests_have_no_second_factor(api, db) -> None:
         assert getattr(api, method)(path).status_code == 401
 
 
+@pytest.mark.usefixtures("clock")
 def test_guesses_of_somebody_signed_in_are_bounded(alice, api_for) -> None:
     turn_on(alice)
     me = api_for(alice)
@@ -372,6 +374,7 @@ def test_guesses_of_somebody_signed_in_are_bounded(alice, api_for) -> None:
     assert answers == [401] * 5 + [429] * 3
 
 
+@pytest.mark.usefixtures("clock")
 def test_no_right_password_forgives_wrong_codes(alice, api_for) -> None:
     turn_on(alice)
     me = api_for(alice)

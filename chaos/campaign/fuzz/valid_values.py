@@ -135,7 +135,7 @@ class Values:
         if media and kind != "video" and self.dice.random() < 0.3:
             found["images"] = list({int(self.one_of(media)) for _ in range(3)})
         if self.dice.random() < 0.3:
-            found["visibility"] = self.dice.choice(("public", "followers"))
+            found["visibility"] = self.dice.choice(("public", "quiet", "followers", "self"))
         return found
 
     def text(self, limit: int = POST_MAX) -> str:

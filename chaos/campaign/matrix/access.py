@@ -39,8 +39,11 @@ OWN_LIST = re.compile(r"/(api/v1/users/\d+|@thirdone9)/(following|friends|follow
 REMOVES = re.compile(
     r"(posts/\{post_id\}|comments/\{comment_id\}|drafts/\{draft_id\})(/delete|/publish)?"
 )
-# Marks that only Hidden finds.
-UNPUBLISHED = ("draft", "draft_id")
+# Marks of Hidden's that not everybody finds, by who does.
+FOR_HIDDEN = ("draft", "draft_id", "alone", "alone_id")
+FOR_FOLLOWERS = ("private", "private_id", "private_picture", "private_film", "private_film_id")
+# The followers are named in that post, and third is not.
+FOR_NAMED = ("few", "few_id")
 
 
 @dataclass
@@ -83,9 +86,11 @@ class Matrix:
             return marks
         hidden = ["secret"]
         if role != "hidden":
-            hidden += UNPUBLISHED
+            hidden += FOR_HIDDEN
+        if role not in ("follower", "hidden"):
+            hidden += FOR_NAMED
         if role not in ("follower", *OWNERS.values()):
-            hidden += ("private", "private_id", "private_picture")
+            hidden += FOR_FOLLOWERS
         return {name: marks[name] for name in hidden} | gone
 
     # --- requests
@@ -202,8 +207,11 @@ class Matrix:
             return False
         if isinstance(call, Alike):
             return role == "blocked"  # people blocked by the others see their own block
+        if call.own:
+            return role != "hidden"
         if isinstance(call, Of) and call.private:
-            return role not in ("follower", *OWNERS.values())
+            allowed = ("hidden",) if "{few_id}" in call.path else OWNERS.values()
+            return role not in ("follower", *allowed)
         return isinstance(call, Of) and role in APART
 
     def _compare(

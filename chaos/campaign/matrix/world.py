@@ -15,7 +15,8 @@ from PIL import Image
 from chaos.campaign.site.people import Guest, Person, make_people, staff_named
 from chaos.campaign.site.requests import Answer, Form, Request, Upload, Wire
 from chaos.campaign.site.sites import Site, Staff
-from socialsite.tests.blocks.block_world import NOTHING
+from socialsite.core.tests.media.videos import samples
+from socialsite.tests.blocks.block_world import NOTHING, OF_HIDDEN
 
 # The viewers, and their roles in the table after the blocks and the ban.
 VIEWERS = {
@@ -38,6 +39,7 @@ BEFORE = {
     "banned": "follower",
     "blocker": "stranger",
 }
+# Who follow Hidden before the blocks; Hidden's post for people whom it names is for them.
 FOLLOWING = ("follower", "friend", "blocked", "both", "banned")
 OWNERS = {"hidden": "hidden", "third": "third"}
 STAFF = {"moderator9": "moderator", "admin9": "admin"}
@@ -45,7 +47,7 @@ WAIT_SECONDS = 60
 # The names that `World.filled` puts into the addresses of the tables.
 FILLED = {
     *("hidden", "username", "third", "third_name", "third_post", "third_comment", "mine", "me"),
-    *("post_id", "private_id", "comment_id", "quote_id", "draft_id"),
+    *("quote_id", *OF_HIDDEN),
 }
 
 
@@ -143,8 +145,12 @@ class World:
         """Upload a picture of one colour; return it as the API does."""
         out = io.BytesIO()
         Image.new("RGB", (64, 48), colour).save(out, "PNG")
-        fields = (("file", Upload("p.png", out.getvalue())), ("alt", "zqalt"))
-        request = Request("POST", "/api/v1/media", body=Form(fields))
+        return self._upload(person, "media", Upload("p.png", out.getvalue()), ("alt", "zqalt"))
+
+    def _upload(
+        self, person: Person, path: str, file: Upload, *more: tuple[str, str]
+    ) -> dict[str, str]:
+        request = Request("POST", f"/api/v1/{path}", body=Form((("file", file), *more)))
         answer = self.wire.send(request, person.bearer())
         if answer.status != 201:
             raise RuntimeError(f"upload: {answer.status} {answer.text[:300]}")
@@ -156,7 +162,10 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, str] = {}
-            kinds = ("post", "former", "private", "comment", "spoken", "reply", "draft", "option")
+            kinds = (
+                *("post", "former", "private", "few", "alone", "film", "private_film"),
+                *("comment", "spoken", "reply", "draft", "option"),
+            )
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             if person is self.hidden:
                 self._picture("public", (200, 30, 30))
@@ -193,6 +202,7 @@ class World:
             self._do(person, "PUT", f"posts/{ids['post']}/vote", {"choices": [0]})
             private = f"#{texts['private']} #matter"
             ids["private"] = self._post(person, private, visibility="followers", **more)
+            self._write_to_few(person, ids, texts)
             self._report(person, ids)
             texts["mention"] = f"{mark}mention"
             if person is self.hidden:
@@ -203,6 +213,18 @@ class World:
                 self.names["quote_id"] = quote
             else:
                 self.of_gone += [*texts.values(), *ids.values()]
+
+    def _write_to_few(self, person: Person, ids: dict[str, str], texts: dict[str, str]) -> None:
+        """Publish a post for people whom it names, one for nobody else, and two videos."""
+        called = " @".join(self.people[name].username for name in FOLLOWING)
+        few, alone = f"{texts['few']} #matter @{called}", f"{texts['alone']} #matter"
+        ids["few"] = self._post(person, few, visibility="mentioned")
+        ids["alone"] = self._post(person, alone, visibility="self")
+        for name, visibility in (("film", "public"), ("private_film", "followers")):
+            upload = Upload("f.mp4", samples.video(), "video/mp4")
+            video = self._upload(person, "media/videos", upload)["id"]
+            more = {"kind": "video", "title": texts[name], "visibility": visibility}
+            ids[name] = self._post(person, "", video=video, **more)
 
     def _comment(self, person: Person, post: str, text: str, parent: str = "") -> str:
         data = {"content": text} | ({"parent": parent} if parent else {})
@@ -312,7 +334,7 @@ class World:
         names = {**self.names, "mine": self.mine.get(viewer, self.names["third_post"])}
         names["me"] = self.people[viewer].id or self.third.id
         if nothing:
-            for name in ("hidden", "post_id", "private_id", "comment_id", "draft_id"):
+            for name in ("hidden", *OF_HIDDEN):
                 names[name] = str(NOTHING)
             names["username"] = "nobody99"
         return text.format(**names)

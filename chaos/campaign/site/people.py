@@ -33,7 +33,7 @@ class Person:
         self.id = ""
         self.access = self.refresh = ""
         self.cookies: dict[str, str] = {}
-        self.secret, self.has_code, self.recovery = "", False, list[str]()
+        self.secret, self.recovery = "", list[str]()
         self.last_step = 0
         self.is_banned = False
         self.device = secrets.token_hex(8)
@@ -148,7 +148,7 @@ class Person:
         answer = self.call(wire, "POST", "auth/totp/confirm", {"otp": self.code()})
         if answer.status != 200:
             raise RuntimeError(f"second factor of {self.username}: {answer.text[:300]}")
-        self.has_code, self.recovery = True, answer.json()["recovery_codes"]
+        self.recovery = answer.json()["recovery_codes"]
 
     def code(self) -> str:
         """Return a valid code: of this half minute, of the next one, or a recovery code."""
@@ -177,9 +177,9 @@ class Person:
                 self.secret = found.get("secret", self.secret)
                 self.last_step = 0
             case "POST", "auth/totp/confirm" | "auth/totp/recovery-codes":
-                self.has_code, self.recovery = True, found.get("recovery_codes", [])
+                self.recovery = found.get("recovery_codes", [])
             case "DELETE", "auth/totp":
-                self.secret, self.has_code, self.recovery = "", False, []
+                self.secret, self.recovery = "", []
 
     # --- calls ----------------------------------------------------------------------------------
     def _api(self, wire: Wire, method: str, path: str, data: Any = None) -> Answer:

@@ -3,7 +3,6 @@
 import contextlib
 import os
 import re
-import resource
 import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -313,8 +312,3 @@ def _make_staff(env: Mapping[str, str], staff: Sequence[Staff]) -> None:
     command.start()
     if command.wait(120):
         raise RuntimeError("\n".join(command.tail))
-
-
-def own_peak() -> float:
-    """Return the peak memory of the campaign itself, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from feeds.fanout import progress
-from feeds.fanout.progress import Progress
+from feeds.delivery.fanout import progress
+from feeds.delivery.fanout.progress import Progress
 
 HEAD = (
     f"{'post':20} {'author':20} {'mode':6} {'state':7} {'chunks':>11} {'delivered':>10} {'age':>9}"

@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from accounts.models import User
 from feeds.audit.explain import find_id, find_reader
-from feeds.inbox import rebuild
+from feeds.delivery.inbox import rebuild
 
 
 class Command(BaseCommand):

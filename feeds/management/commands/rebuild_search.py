@@ -7,8 +7,8 @@ from tqdm import tqdm
 
 from accounts.models import User
 from accounts.naming import search as name_search
-from feeds.models import Post
-from feeds.search import indexing
+from feeds.discovery import rebuilding
+from feeds.discovery.search import indexing
 
 
 class Command(BaseCommand):
@@ -18,19 +18,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Rebuild, with a progress bar on a terminal, and print a summary."""
-        found = indexing.Rebuilt()
+        found = rebuilding.all_posts(indexing.repair)
+        people = wrong = 0
         last: int | None = 0
-        with tqdm(total=Post.objects.count(), unit=" posts", disable=None, leave=False) as bar:
-            while last is not None:
-                last = indexing.rebuild(last, found)
-                bar.update(found.posts - bar.n)
-        people = wrong = last = 0
         total = User.objects.count()
         with tqdm(total=total, unit=" people", disable=None, leave=False) as bar:
             while last is not None:
-                ids, mended = name_search.rebuild(last)
-                people, wrong, last = people + len(ids), wrong + mended, ids[-1] if ids else None
+                ids, repaired = name_search.rebuild(last)
+                people, wrong, last = people + len(ids), wrong + repaired, ids[-1] if ids else None
                 bar.update(len(ids))
         self.stdout.write(
-            f"posts {found.posts}, mended {found.mended}, people {people}, mended {wrong}"
+            f"posts {found.posts}, repaired {found.repaired}, people {people}, repaired {wrong}"
         )

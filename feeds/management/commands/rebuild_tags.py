@@ -3,10 +3,9 @@
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from tqdm import tqdm
 
-from feeds.models import Post
-from feeds.tags import indexing, ranking
+from feeds.discovery import rebuilding
+from feeds.discovery.tags import indexing, ranking
 
 
 class Command(BaseCommand):
@@ -16,11 +15,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Rebuild, with a progress bar on a terminal, and print a summary."""
-        found = indexing.Rebuilt()
-        last: int | None = 0
-        with tqdm(total=Post.objects.count(), unit=" posts", disable=None, leave=False) as bar:
-            while last is not None:
-                last = indexing.rebuild(last, found)
-                bar.update(found.posts - bar.n)
+        found = rebuilding.all_posts(indexing.repair)
         in_use = ranking.rank()
-        self.stdout.write(f"posts {found.posts}, mended {found.mended}, tags in use {in_use}")
+        self.stdout.write(f"posts {found.posts}, repaired {found.repaired}, tags in use {in_use}")

@@ -18,8 +18,8 @@ from accounts.models import User
 from feeds import actions, cache, queries, tasks
 from feeds.audit import cache_audit, verify
 from feeds.cache.timeline import member_of
-from feeds.fanout import sweep, tiers
-from feeds.inbox import rebuild, sync, trim
+from feeds.delivery.fanout import sweep, tiers
+from feeds.delivery.inbox import rebuild, sync, trim
 from feeds.models import (
     AuthorHead,
     FanOut,

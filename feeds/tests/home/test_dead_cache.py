@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import User
 from feeds import actions, cache
-from feeds.fanout import deliver, plan, sweep
+from feeds.delivery.fanout import deliver, plan, sweep
 from feeds.models import FanOut, FanOutChunk, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
 from relations import actions as relations_actions

@@ -18,7 +18,7 @@ from accounts.tests.browsers import browser_of
 from feeds import actions, queries
 from feeds.home import originals, prefetch
 from feeds.models import Kind, Post
-from feeds.tests.oracle import all_pages, oracle_pages
+from feeds.tests.exactness.oracle import all_pages, oracle_pages
 from feeds.views.pages import PAGE_SIZE
 from feeds.visibility import visible_to
 from interactions import actions as interactions_actions

@@ -22,11 +22,11 @@ from accounts import queries as accounts_queries
 from accounts.models import User
 from feeds import actions, cache, queries
 from feeds.cache import timeline
-from feeds.fanout import deliver, plan, tiers
+from feeds.delivery.fanout import deliver, plan, tiers
+from feeds.delivery.inbox import sync, trim
 from feeds.home import hydration, sources, viewer
 from feeds.home.page import HomeReading
 from feeds.home.viewer import Reader
-from feeds.inbox import sync, trim
 from feeds.models import FanOut, InboxEdge, InboxState, Mode
 from feeds.tests.home.reads import at_a_read_of
 from feeds.tests.home.test_timeline import assert_exact

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.tests.browsers import text_of
-from feeds.views.pages import FEW_FOLLOWS
+from feeds.views.home import FEW_FOLLOWS
 from relations import actions as relations_actions
 
 pytestmark = pytest.mark.django_db

@@ -30,7 +30,6 @@ from interactions.models import (
     SubjectType,
 )
 from interactions.notifying import fold, kinds
-from interactions.notifying.mentions import usernames
 from relations import actions as relations_actions
 from relations.models import BLOCKED, FOLLOWS_ME, Relationship
 from relations.tests.helpers import at_once
@@ -40,6 +39,7 @@ from socialsite.core.http.api import parse_time
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import iso
 from socialsite.core.models import Event
+from socialsite.core.text.mentions import usernames
 
 STUCK_SECONDS = 60
 BACKLOG = 12

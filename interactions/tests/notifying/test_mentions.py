@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from interactions.notifying import mentions
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budgets import Rate
+from socialsite.core.text import mentions
 from socialsite.pages import jinja
 
 

@@ -13,9 +13,9 @@ from django.db import connection
 from accounts import actions as accounts_actions
 from accounts.models import User
 from feeds import actions as feeds_actions
+from feeds.content.polls import actions as polls
 from feeds.models import OpenPoll, Post
-from feeds.polls import actions as polls
-from feeds.tests.test_polls import given
+from feeds.tests.content.test_polls import given
 from interactions import actions, queries
 from interactions.models import NotificationCause, ReportedKind
 from interactions.notifying import causes, wording
@@ -169,7 +169,7 @@ def test_the_options_stand_for_a_poll_without_words(
     assert "Tea / Coffee" in str(found)
 
 
-CRASH = "import django; django.setup(); from feeds.polls import actions; actions.end_due()"
+CRASH = "import django; django.setup(); from feeds.content.polls import actions; actions.end_due()"
 
 
 @pytest.mark.full

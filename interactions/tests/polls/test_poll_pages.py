@@ -10,7 +10,7 @@ from accounts.models import User
 from accounts.tests.browsers import browser_of, text_of
 from feeds import actions as feeds_actions
 from feeds.models import Draft, Post, PostContent
-from feeds.tests.test_polls import given
+from feeds.tests.content.test_polls import given
 from interactions import actions
 from interactions.models import Vote
 from interactions.tests.polls.test_votes import close

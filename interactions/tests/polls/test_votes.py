@@ -13,8 +13,8 @@ from accounts.models import User
 from feeds import actions as feeds_actions
 from feeds import queries as feeds_queries
 from feeds.models import OpenPoll, Post
+from feeds.tests.content.test_polls import given
 from feeds.tests.test_api import assert_error
-from feeds.tests.test_polls import given
 from interactions import actions, cache, queries
 from interactions.actions import polls, recount
 from interactions.models import Tally, Vote

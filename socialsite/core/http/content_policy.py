@@ -9,6 +9,7 @@ _PARTS = {
     "script-src": "'self'",
     "style-src": "'self'",
     "img-src": "'self' data:",
+    "media-src": "'self'",
     "font-src": "'self'",
     "connect-src": "'self'",
     "manifest-src": "'self'",

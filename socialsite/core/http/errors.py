@@ -178,7 +178,7 @@ class CsrfFailed(AppError):
 
 
 class PayloadTooLarge(AppError):
-    """The body exceeds its address's limit (`core.http.body_limits`), or a picture is too large."""
+    """The body exceeds its address's limit (`server.body_limits`), or a picture is too large."""
 
     code, name, status, message = 20, "PAYLOAD_TOO_LARGE", 413, _("That is too large.")
 

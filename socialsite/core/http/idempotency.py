@@ -12,7 +12,7 @@
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext_lazy as _
@@ -179,10 +179,16 @@ def _again(show: Show, request: Request, row: IdempotencyKey) -> Response:
         return Response(gone.envelope(), status=gone.status, headers=headers)
 
 
+def _digest(file: IO[bytes]) -> str:
+    """Return the hash of an uploaded file, which is not read into memory."""
+    file.seek(0)
+    digest = hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+    file.seek(0)
+    return digest
+
+
 def _fingerprint(request: Request) -> str:
-    files = {name: hashlib.sha256(file.read()).hexdigest() for name, file in request.FILES.items()}
-    for file in request.FILES.values():
-        file.seek(0)
+    files = {name: _digest(file) for name, file in request.FILES.items()}
     data = cast("dict[str, Any]", request.data)
     body = {name: value for name, value in data.items() if name not in files}
     parts = dumps([request.method, request.path, sorted(body.items()), sorted(files.items())])

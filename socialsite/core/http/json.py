@@ -41,8 +41,10 @@ def nests_too_deep(text: bytes) -> bool:
     """
     if text.count(b"[") + text.count(b"{") <= NESTING_MAX:
         return False
-    # Drop escapes, then everything but quotes and brackets: every second part is a string.
+    # Drop escapes, then everything but quotes and brackets, then quotes with nothing between them:
+    # every second part is a string.
     marks = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NO_MARKS)
+    marks = marks.replace(b'""', b"")
     levels = b"".join(marks.split(b'"')[::2]).translate(_LEVELS)
     return max(accumulate(memoryview(levels).cast("b")), default=0) > NESTING_MAX
 

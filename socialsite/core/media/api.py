@@ -14,7 +14,7 @@ from socialsite.core.http.api import ErrorSerializer
 from socialsite.core.http.errors import InvalidInput, NotAuthenticated, NotFound
 from socialsite.core.http.idempotency import Created, idempotent
 from socialsite.core.http.openapi_parameters import IDEMPOTENCY_KEY
-from socialsite.core.media import pictures, space
+from socialsite.core.media import pictures
 from socialsite.core.models import Media
 from socialsite.core.rate_limits import budgets
 
@@ -40,6 +40,9 @@ class MediaSerializer(serializers.Serializer[Any]):
     height = serializers.IntegerField()
     thumb = serializers.CharField(help_text="address of the thumbnail")
     alt = serializers.CharField()
+    placeholder = serializers.CharField(
+        help_text="a BlurHash to show until the picture is loaded, empty if it has transparency"
+    )
 
 
 def shape(item: Media) -> dict[str, Any]:
@@ -51,6 +54,7 @@ def shape(item: Media) -> dict[str, Any]:
         "height": item.height,
         "thumb": pictures.url_of(item.thumb_name),
         "alt": item.alt,
+        "placeholder": item.placeholder,
     }
 
 
@@ -91,7 +95,7 @@ class MediaView(APIView):
         if file is None:
             raise InvalidInput(fields={"file": [_("Choose a picture.")]})
         alt = pictures.clean_alt(request.POST.get("alt", ""))
-        space.check(_owner(request))
+        pictures.check_space(_owner(request))
         # Decoded before the transaction of the Idempotency-Key begins: decoding takes long.
         picture = pictures.encode(file, _owner(request))
         file.seek(0)

@@ -1,4 +1,4 @@
-"""Picture files below MEDIA_ROOT; public ones have a second name below `public`.
+"""Files of pictures and videos below MEDIA_ROOT; public ones have a second name below `public`.
 
 A web server in front serves only the files below `public`, without asking the site. The site itself
 serves the others after it checks the reader (`socialsite.pages.uploads`). Both names are hard links
@@ -18,9 +18,10 @@ from socialsite.core.runtime import data_dir
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
-# Names that `pictures.encode` creates. No other file has an address.
-NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}(-s)?\.(jpg|webp)")
+# Names that `pictures.encode` and `videos.uploads` create. No other file has an address.
+NAME = re.compile(r"[0-9a-f]{2}/[0-9a-f]{32}((-s)?\.(jpg|webp)|-v\.jpg|\.mp4)")
 _SMALL = "-s."
+_POSTER, _VIDEO = "-v.jpg", ".mp4"
 
 
 def path_of(name: str) -> Path:
@@ -39,14 +40,25 @@ def is_public(name: str) -> bool:
 
 
 def full_name(name: str) -> str:
-    """Return the file name of the full picture, given a picture or thumbnail."""
-    return name.replace(_SMALL, ".")
+    """Return the name of the full picture or video, given one or its thumbnail or poster."""
+    return name.replace(_SMALL, ".").replace(_POSTER, _VIDEO)
+
+
+def new_video_name() -> str:
+    """Return a random name of a video."""
+    word = secrets.token_hex(16)
+    return f"{word[:2]}/{word}{_VIDEO}"
+
+
+def poster_of(name: str) -> str:
+    """Return the name of the poster of a video."""
+    return name.removesuffix(_VIDEO) + _POSTER
 
 
 def write(name: str, data: bytes) -> None:
     """Write a file atomically, with the permissions of `core.runtime.data_dir`."""
     path = path_of(name)
-    _make_directory(path.parent)
+    make_directory(path.parent)
     draft = path.with_name(f".{secrets.token_hex(8)}")
     try:
         with draft.open("xb") as file:
@@ -67,14 +79,12 @@ def publish(name: str) -> None:
     """
     link = public_path(name)
     try:
-        _make_directory(link.parent)
+        make_directory(link.parent)
         link.hardlink_to(path_of(name))
     except (FileExistsError, FileNotFoundError):
         pass
     except OSError as error:
-        logger.warning(
-            "no public link for picture %s; the site serves it: %s", name, error.strerror
-        )
+        logger.warning("no public link for %s; the site serves it: %s", name, error.strerror)
 
 
 def withdraw(name: str) -> None:
@@ -96,12 +106,12 @@ def public_names(folder: str) -> list[str]:
         return []
 
 
-def _make_directory(path: Path) -> None:
+def make_directory(path: Path) -> None:
     """Create a directory below MEDIA_ROOT that the group FILES_GROUP, if set, may traverse."""
     if path.is_dir():
         return
     if path != Path(settings.MEDIA_ROOT):
-        _make_directory(path.parent)
+        make_directory(path.parent)
     path.mkdir(mode=data_dir.OWN_DIR, parents=True, exist_ok=True)
     # It inherits the group of the directory above, but the umask removed the group's right.
     path.chmod(data_dir.shared_dir(settings.FILES_GROUP))

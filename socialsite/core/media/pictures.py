@@ -31,9 +31,9 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms, ImageOps, PngImagePlugin
 
-from socialsite.core.http import turns
 from socialsite.core.http.errors import InvalidInput, PayloadTooLarge, UnsupportedMedia
-from socialsite.core.media import files, parts, space, usage
+from socialsite.core.http.server import turns
+from socialsite.core.media import files, parts, placeholders, space, usage
 from socialsite.core.models import Media
 
 logger = logging.getLogger(__name__)
@@ -102,6 +102,7 @@ class Picture:
     height: int
     data: bytes
     thumb: bytes
+    placeholder: str
 
 
 class Shape(NamedTuple):
@@ -143,7 +144,7 @@ def store_all(
     if not uploads:
         return []
     texts = [clean_alt(alt) for _file, alt in uploads]
-    space.check(owner_id)
+    check_space(owner_id)
     work = Work()
     with turns.slow(turns.UPLOAD, owner_id):
         pictures = [
@@ -160,6 +161,16 @@ def store_all(
         discard(kept)
         raise
     return kept
+
+
+def check_space(owner_id: int) -> None:
+    """Raise like `space.check`, but make room for more pictures first if that is possible."""
+    try:
+        space.check(owner_id)
+    except PayloadTooLarge:
+        if not usage.make_room(owner_id):
+            raise
+        space.check(owner_id)
 
 
 def discard(items: Iterable[Media]) -> None:
@@ -183,6 +194,7 @@ def store(owner_id: int, picture: Picture, alt: str) -> Media:
             height=picture.height,
             size=len(picture.data) + len(picture.thumb),
             alt=alt,
+            placeholder=picture.placeholder,
         )
 
 
@@ -218,7 +230,7 @@ def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
     """Return a person's pictures in the given order; raises InvalidInput if one is not theirs."""
     if not ids:
         return []
-    found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids))
+    found = Media.objects.filter(owner_id=owner_id, is_video=False).in_bulk(list(ids))
     if any(ident not in found for ident in ids):
         raise InvalidInput(fields={"images": [_NO_SUCH]})
     return [found[ident] for ident in ids]
@@ -226,7 +238,8 @@ def by_ids(owner_id: int, ids: Sequence[int]) -> list[Media]:
 
 def own(owner_id: int, ids: Sequence[int]) -> list[Media]:
     """Return those of the pictures that are the person's, in the given order."""
-    found = Media.objects.filter(owner_id=owner_id).in_bulk(list(ids)) if ids else {}
+    rows = Media.objects.filter(owner_id=owner_id, is_video=False)
+    found = rows.in_bulk(list(ids)) if ids else {}
     return [found[ident] for ident in dict.fromkeys(ids) if ident in found]
 
 
@@ -241,7 +254,7 @@ def describe(items: Iterable[Media], texts: Mapping[int, str]) -> None:
 
 
 def use(owner_id: int, ids: Collection[int]) -> None:
-    """Mark a person's pictures as used, in the transaction that uses them.
+    """Mark a person's pictures and videos as used, in the transaction that uses them.
 
     Raises InvalidInput if the sweep has removed one since it was looked up.
     """
@@ -256,7 +269,8 @@ def release(owner_id: int, *, ids: Collection[int] = (), file_names: Collection[
 
     Other uses may remain: the event's handler checks them before it removes a picture.
     """
-    which = Q(pk__in=set(ids)) | Q(name__in=file_names) | Q(thumb_name__in=file_names)
+    names = [name for name in file_names if name]  # a video without a poster has no thumbnail
+    which = Q(pk__in=set(ids)) | Q(name__in=names) | Q(thumb_name__in=names)
     found = Media.objects.filter(which, owner_id=owner_id)
     released = list(found.values_list("pk", flat=True))
     found.update(is_used=False)
@@ -303,6 +317,7 @@ def encode(
             height=height,
             data=data,
             thumb=_bytes_of(image),
+            placeholder=placeholders.of_image(image),
         )
 
 

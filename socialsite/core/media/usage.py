@@ -1,5 +1,7 @@
 """Uses of pictures: they decide who sees a picture and when its files are removed.
 
+A video is a picture here, and its poster is a thumbnail.
+
 Every app that uses pictures registers three functions: whether it uses a picture, which files are
 public through it, and whether a given reader may see a picture. Only `public_names` decides which
 files are public.
@@ -26,12 +28,18 @@ from socialsite.core import db
 from socialsite.core.events import DomainEvent, publish
 from socialsite.core.events.registry import on
 from socialsite.core.media import files
-from socialsite.core.models import Media
+from socialsite.core.media.videos import sources
+from socialsite.core.media.videos.events import VideoChanged
+from socialsite.core.models import Media, Video
 from socialsite.core.runtime.failpoints import failpoint
 
-# Unused uploads are kept for this time; one sweep removes at most this many.
-UNUSED_HOURS = 24
+# Unused uploads are kept for this time after their owner last saw them: a browser keeps a text and
+# the ids of its pictures for 30 days after its last change (`static/js/drafts.js`). One sweep
+# removes at most this many.
+UNUSED_DAYS = 31
 SWEEP_STEP = 100
+# Once the quota of a person is used up, those are removed that they have not seen for this time.
+SPARED = timedelta(days=1)
 # Pictures processed in one transaction.
 STEP = 200
 # The folders of public files are compared with the tables over this many nights.
@@ -109,6 +117,12 @@ def settle_pictures(event: PicturesChanged) -> None:
     arrange(event.ids)
 
 
+@on(VideoChanged, after=True)
+def arrange_video(event: VideoChanged) -> None:
+    """Make the files of a video public if they are, now that there are some."""
+    arrange([event.id])
+
+
 @db.atomic
 def arrange(ids: Iterable[int]) -> set[str]:
     """Make the files of some pictures public or private; return the names of the public ones."""
@@ -117,7 +131,7 @@ def arrange(ids: Iterable[int]) -> set[str]:
     seen = public_names(pictures)
     failpoint("pictures-locked")
     for picture in pictures:
-        for name in (picture.name, picture.thumb_name):
+        for name in picture.file_names():
             if name in seen:
                 files.publish(name)
             else:
@@ -149,26 +163,53 @@ def drop_unused(rows: "QuerySet[Media]") -> None:
     if any(is_used(item) for is_used in _uses):
         row.update(is_used=True)
         return
+    if item.is_video:
+        _drop_video(item.pk)
     row.delete()
-    for name in (item.name, item.thumb_name):
+    for name in item.file_names():
         files.remove(name)
     failpoint("picture-removed")
 
 
+def _drop_video(ident: int) -> None:
+    """Remove the state of a video, and the file that waits for its conversion."""
+    found = Video.objects.filter(pk=ident)
+    for source in found.values_list("source", flat=True):
+        sources.remove(source)
+    found.delete()
+
+
 def sweep(after: int = 0) -> int | None:
-    """Remove some unused pictures that were uploaded more than a day ago.
+    """Remove some unused pictures that their owner has not seen for UNUSED_DAYS.
 
     All apps are asked under the lock of the row, which `pictures.use` takes as well. A concurrent
     user of the picture waits and then finds it gone. Returns the id to continue after, None at the
     end.
     """
-    limit = timezone.now() - timedelta(hours=UNUSED_HOURS)
+    limit = timezone.now() - timedelta(days=UNUSED_DAYS)
     unused = Media.objects.filter(is_used=False, created_at__lt=limit)
     ids = list(unused.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:SWEEP_STEP])
     for ident in ids:
         # Rows locked by a user of the picture are skipped.
         drop_unused(unused.filter(pk=ident).select_for_update(skip_locked=True))
     return ids[-1] if len(ids) == SWEEP_STEP else None
+
+
+def renew(picture: Media) -> None:
+    """Keep an unused picture longer, as its owner sees it: it belongs to a text that is written."""
+    now = timezone.now()
+    if not picture.is_used and picture.created_at < now - SPARED:
+        Media.objects.filter(pk=picture.pk, is_used=False).update(created_at=now)
+
+
+def make_room(owner_id: int) -> bool:
+    """Remove unused pictures of a person that they have not seen for a day; return if any was."""
+    limit = timezone.now() - SPARED
+    unused = Media.objects.filter(owner_id=owner_id, is_used=False, created_at__lt=limit)
+    ids = list(unused.order_by("created_at").values_list("pk", flat=True)[:SWEEP_STEP])
+    for ident in ids:
+        drop_unused(unused.filter(pk=ident).select_for_update(skip_locked=True))
+    return Media.objects.filter(pk__in=ids).count() < len(ids)
 
 
 def check_public(day: date) -> int:
@@ -191,7 +232,7 @@ def _check(names: Sequence[str]) -> int:
     wrong = set(names) - public_names(pictures)
     if wrong:
         arrange([picture.pk for picture in pictures])
-        known = {name for picture in pictures for name in (picture.name, picture.thumb_name)}
+        known = {name for picture in pictures for name in picture.file_names()}
         for name in wrong - known:
             files.withdraw(name)
     return len(wrong)

@@ -235,6 +235,8 @@ FOLLOW = Budget(
 )
 BLOCK = Budget(*("block", 60, 600, Per.PERSON, Store.REDIS), "Blocks and unblocks.")
 UPLOAD = Budget(*("upload", 60, 300, Per.PERSON, Store.REDIS), "Pictures uploaded.")
+# Each is converted, which takes minutes of a processor.
+VIDEO = Budget(*("video", 10, 20, Per.PERSON, Store.REDIS), "Videos uploaded.")
 PROFILE = Budget(*("profile", 30, 60, Per.PERSON, Store.REDIS), "Changes of one's profile.")
 NOTIFICATION = Budget(
     *("notification", 300, 3600, Per.PERSON, Store.REDIS),

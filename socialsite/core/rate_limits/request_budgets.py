@@ -38,18 +38,19 @@ PEOPLE: Rows = (budgets.GUEST_READ, budgets.RELATION_READ, budgets.DEEP_READ)
 DEEP = ("cursor", "max_time")
 
 
-def takes(*, in_form: bool = False, **rows: Rows) -> Callable[[View], View]:
+def takes(*, in_form: bool = False, in_view: bool = False, **rows: Rows) -> Callable[[View], View]:
     """Declare a page's budgets by method: `@takes(POST=(budgets.MARK,))`.
 
     With `in_form`, the page calls `spend` itself for a POST, so that it can show its form again
-    when that raises RateLimited.
+    when that raises RateLimited. With `in_view` it always does, after it has read its sender along
+    with its own data (`accounts.tokens.authentication.PageUser`).
     """
 
     def wrap(view: View) -> View:
         @functools.wraps(view)
         def run(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             prepare(request, rows)
-            if not (in_form and request.method == "POST"):
+            if not in_view and not (in_form and request.method == "POST"):
                 spend(request)
             return view(request, *args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""An index of terms in the database: for each term the objects that have it, newest first.
+"""An index of terms in the database. It lists the objects that have a term, newest first.
 
 The rows of a term lie side by side in the order of lists (position, id), so a page of the newest
 objects reads a few rows of each term, however many objects have it, and a cursor is a place in that
@@ -18,16 +18,16 @@ from socialsite.core import db
 from socialsite.core.db import Statement
 from socialsite.core.http.pagination import NEWEST, Position
 
-# Terms of a question that are looked up, and those of them that are combined, the rarest first. The
-# caller's comparison with the words covers the others.
+# Terms of a question whose frequency is compared, and the rarest of them, which are combined. The
+# caller compares the words themselves, which covers the other terms.
 CONSIDERED, COMBINED = 24, 5
-# How rare a term is says the place of this many of its newest objects.
+# The age of the object at this place of a term's list tells how rare the term is.
 DEPTH = 100
 BATCH = 500
 
 
 class Posting(models.Model):
-    """An object has a term; `weight` says how much the term says about it."""
+    """A term of an object; `weight` is its relevance."""
 
     pk = models.CompositePrimaryKey("term", "position", "object_id")
     term = models.BigIntegerField(help_text="number of the term")
@@ -40,7 +40,7 @@ class Posting(models.Model):
 
 
 class Indexed(models.Model):
-    """The terms of an object in the index, by which its rows are found again."""
+    """The terms of an object in the index, which find its rows when it changes."""
 
     object_id = models.BigIntegerField(primary_key=True)
     position = models.BigIntegerField()
@@ -57,17 +57,14 @@ class Index(NamedTuple):
     postings: type[Posting]
 
 
-class Match(NamedTuple):
-    """An object with all terms; `score` is the sum of their weights."""
-
-    place: Position
-    score: int
+# An object with all terms: the sum of their weights, its position and its id.
+Match = tuple[int, int, int]
 
 
 class Block(NamedTuple):
-    """A part of an index: what matches there, its first place, and the place to go on from.
+    """A part of an index: its matches, its first place, and the place where the next part begins.
 
-    `first` is None if nothing is left, `end` at the end of the index.
+    The matches have no order. `first` is None if nothing is left, `end` at the end of the index.
     """
 
     matches: list[Match]
@@ -85,10 +82,10 @@ def write(
     *,
     whole: bool = False,
 ) -> bool:
-    """Make the rows of an object those of its present terms; return whether they were not.
+    """Make the rows of an object those of its present terms; return whether they changed.
 
-    `read()` returns the weights of the terms by number. It is called under a lock, so that of two
-    writers at once the later one has read the later words. No terms remove the object. `whole`
+    `read()` returns the weights of the terms by number. It is called under a lock, so the later of
+    two concurrent writers reads the later words. An object without terms is removed. `whole`
     writes all rows anew, in case some were lost.
     """
     objects: Any = index.objects._default_manager
@@ -160,11 +157,10 @@ def block(index: Index, terms: Collection[int], below: Position | None, size: in
     """Return the objects with all of these terms among the next `size` ones of the rarest term."""
     combined = _rarest(index, list(terms)[:CONSIDERED], below)
     rows = _rows(index, combined, below or NEWEST, size)
-    places = sorted((Position(position, ident) for position, ident, _ in rows), reverse=True)
-    found = [Match(Position(*row[:2]), row[2]) for row in rows if row[2] is not None]
-    found.sort(reverse=True)
-    end = places[-1] if len(places) == size else None
-    return Block(found, places[0] if places else None, end)
+    places = [(position, ident) for _, position, ident in rows]
+    found = [(score, position, ident) for score, position, ident in rows if score is not None]
+    first = Position(*max(places)) if places else None
+    return Block(found, first, Position(*min(places)) if len(places) == size else None)
 
 
 def _rarest(index: Index, terms: list[int], below: Position | None) -> list[int]:
@@ -188,24 +184,29 @@ def _rarest(index: Index, terms: list[int], below: Position | None) -> list[int]
 
 def _rows(
     index: Index, terms: Sequence[int], below: Position, size: int
-) -> list[tuple[int, int, int | None]]:
-    """Return the next places of the first term, each with its score if it has all terms."""
+) -> Sequence[tuple[int | None, int, int]]:
+    """Return the next places of the first term, each with its score if it has all terms.
+
+    Each term is looked up only where all terms before it are.
+    """
     table, (ts_ms, ident) = _table(index), below
-    weights = " + ".join(f"t{number}.weight" for number in range(len(terms)))
-    joins = "".join(
-        f" LEFT JOIN {table} t{number} ON t{number}.term = %s AND t{number}.position = t0.position"
-        f" AND t{number}.object_id = t0.object_id"
-        for number in range(1, len(terms))
-    )
-    first = (
-        f"SELECT position, object_id, weight FROM {table} WHERE term = %s AND position <= %s"  # noqa: S608
+    sql = (
+        f"SELECT weight, position, object_id FROM {table} WHERE term = %s AND position <= %s"  # noqa: S608
         " AND (position < %s OR object_id < %s) ORDER BY position DESC, object_id DESC LIMIT %s"
     )
-    sql = f"SELECT t0.position, t0.object_id, {weights} FROM ({first}) t0{joins}"  # noqa: S608
+    if len(terms) > 1:
+        weights = " + ".join(f"t{number}.weight" for number in range(len(terms)))
+        joins = "".join(
+            f" LEFT JOIN {table} t{number} ON t{number}.term = %s"
+            f" AND t{number}.position = t{number - 1}.position"
+            f" AND t{number}.object_id = t{number - 1}.object_id"
+            for number in range(1, len(terms))
+        )
+        sql = f"SELECT {weights}, t0.position, t0.object_id FROM ({sql}) t0{joins}"  # noqa: S608
     with connection.cursor() as cursor:
         # Names come from the model; values are passed as parameters.
         cursor.execute(sql, [terms[0], ts_ms, ts_ms, ident, size, *terms[1:]])
-        return list(cursor.fetchall())
+        return cursor.fetchall()
 
 
 def _table(index: Index) -> str:

@@ -20,17 +20,17 @@ _ACCENTS = range(0x300, 0x370)
 _WORD = re.compile(f"[{tags.WORD}]++")
 _RUN = re.compile(f"[{tags.UNSPACED}]++|[^{tags.UNSPACED}]++")
 _IS_RUN = re.compile(f"[{tags.UNSPACED}]")
-# Words on -s that are no plurals of what is left without it.
+# Words that end in -s and are no plurals.
 _SINGULAR = frozenset(("news", "lens", "gas", "bus", "plus", "yes", "this", "his", "has", "was"))
 # Texts up to this length are split once and kept in the memory of the process.
 _KEPT_LENGTH, _KEPT_TEXTS = 2000, 4096
 
 
 class _Folding(dict[int, str]):
-    """The folded form of each character, found when it is first needed."""
+    """The folded form of each character, computed on first use."""
 
     def __missing__(self, code: int) -> str:
-        # The same for good, whichever thread is first.
+        # Every thread computes the same value, so no lock is needed.
         self[code] = folded = _fold_character(chr(code))
         return folded
 
@@ -60,8 +60,8 @@ def fold(text: str) -> str:
 def split(text: str) -> str:
     """Return the words and runs of a text with one space before, between and after them.
 
-    A text has a word if its split form has the word between spaces, and has a part of a run if it
-    has that part; `needle` gives what to look for.
+    A text has a word if its split form has the word between spaces. It has a part of a run if its
+    split form has that part. `needle` returns the string to search for.
     """
     return _split_kept(text) if len(text) <= _KEPT_LENGTH else _split(text)
 
@@ -81,7 +81,7 @@ def is_run(part: str) -> bool:
 
 
 def needle(text: str) -> str:
-    """Return what the split form of a text must contain to have these words one after the other.
+    """Return the string that a split text contains if it has these words one after the other.
 
     Empty for a text without words.
     """
@@ -117,7 +117,7 @@ def terms(split_text: str) -> Iterator[str]:
 
 
 def needed_terms(found: str) -> list[str]:
-    """Return terms that every text with a needle has, without those that follow from others."""
+    """Return terms that every text with a needle has; terms that others imply are left out."""
     needed: list[str] = []
     for part in found.split():
         needed += pairs(part) if is_run(part) and len(part) > 1 else [part]
@@ -125,7 +125,7 @@ def needed_terms(found: str) -> list[str]:
 
 
 def pairs(text: Iterable[str]) -> list[str]:
-    """Return each two characters of a text that follow each other."""
+    """Return the pairs of neighbouring characters of a text."""
     whole = "".join(text)
     return [whole[start : start + 2] for start in range(len(whole) - 1)]
 
@@ -134,7 +134,7 @@ def pairs(text: Iterable[str]) -> list[str]:
 def number(term: str) -> int:
     """Return the number of a term in an index, 63 bits.
 
-    Two terms may share one: what an index finds is compared with the words themselves.
+    Two terms may have the same number: callers compare the objects found with the words themselves.
     """
     digest = blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-# Those that an empty search shows.
+# The emoji that an empty search shows.
 COMMON = (
     "😀 😂 🤣 😊 😍 🥰 😘 😎 🤔 😴 😭 😱 😡 🥳 😇 🙃 👍 👎 👏 🙏 💪 👋 🤝 👀 ❤️ 💔 🔥 ✨ "
     "🎉 🎂 🎁 🌹 ☀️ 🌙 🌈 ⛄ 🐱 🐶 🐼 🍀 🍎 🍉 🍜 🍰 ☕ 🍺 ⚽ 🎵 📷 ✈️ 🏠 💡 ✅ ❌ ❓"

@@ -1,7 +1,7 @@
 """Read articles, which people write in Markdown: CommonMark with tables, strikethrough, footnotes.
 
-- There is no HTML in the text, no indented code and no footnote without a name, so that texts
-  which were not meant as Markdown look as they were written. A line break is a line break.
+- HTML, indented code and footnotes without a name are off, so that texts which were not meant as
+  Markdown look as they were written. A line break is a line break.
 - Names, tags and addresses are those of `socialsite.core.text.spans`, except in code and in links.
 - Time grows linearly with the length of the text. `markdown-it-py` looks for the end of each
   bracket anew, and nests without end; `_State` pairs the brackets of a paragraph once, and blocks
@@ -32,11 +32,11 @@ from mdit_py_plugins.footnote.index import footnote_def, footnote_ref
 
 from socialsite.core.text.spans import Kind, Span, spans
 
-# Blocks within blocks, such as quotes: what is deeper is text of the innermost one.
+# Nesting of blocks, such as quotes: deeper blocks are text of the innermost one.
 LEVEL_MAX = 12
 # Brackets within brackets that may be links, characters of the name of a link or of a footnote.
 BRACKETS_MAX, LABEL_MAX = 4, 999
-# Of all tables of a text: a row has as many cells as the head, so that few characters make many.
+# Cells of all tables of a text. A row has as many cells as the head, so few characters make many.
 CELLS_MAX = 20_000
 # Texts can be large, so their cache is bounded by bytes; a character takes up to four.
 WORDS_BYTES = 2 * 1024 * 1024
@@ -111,7 +111,7 @@ _NESTED = {
 
 
 def words_of(tokens: Iterable[Token]) -> str:
-    """Return the words within a block; of pictures their descriptions."""
+    """Return the words within a block, with the descriptions of its pictures."""
     made: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline", "span"):
@@ -133,7 +133,7 @@ def _signs(tokens: Iterable[Token]) -> Iterable[str]:
 # --- the parser ---------------------------------------------------------------------------------
 @cache
 def _parser() -> MarkdownIt:
-    """Make the parser, once; it keeps nothing of a text."""
+    """Make the parser, once; it has no state between texts."""
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 100})
     made.inline = _Inline()
     made.helpers = SimpleNamespace(  # type: ignore[assignment]
@@ -141,7 +141,7 @@ def _parser() -> MarkdownIt:
         parseLinkDestination=parseLinkDestination,
         parseLinkTitle=parseLinkTitle,
     )
-    # Every address is a link or none when it is rendered, see `socialsite.pages.articles`.
+    # `socialsite.pages.articles` decides which addresses become links.
     made.validateLink = lambda url: True  # type: ignore[method-assign]
     made.use(footnote_plugin, inline=False)
     made.enable(["table", "strikethrough"])
@@ -224,7 +224,8 @@ def _pairs(text: str) -> dict[int, int]:
                 if len(opened) < BRACKETS_MAX and start - begin <= LABEL_MAX:
                     found[begin] = start
         elif mark[0] == "`":
-            same = runs[len(mark)]
+            # Behind a backslash, a run is shorter than what `_RUNS` found there.
+            same = runs.get(len(mark), [])
             while same and same[-1] <= start:
                 same.pop()
             if same:
@@ -234,7 +235,7 @@ def _pairs(text: str) -> dict[int, int]:
 
 def _spans(text: str) -> list[Span]:
     """Return the names, tags and addresses of a text; an address ends before signs of Markdown."""
-    # Of equal length, and no address goes on behind it.
+    # The replacement has the same length, and an address ends before it.
     return spans(_AFTER_ADDRESS.sub(lambda found: '"' * len(found[0]), text))
 
 

@@ -37,16 +37,22 @@ UNSPACED = (
 def name_of(word: str) -> str | None:
     """Return the name of the tag `#word`, or None if there is no such tag.
 
-    Both have at most NAME_MAX characters, those of `WORD`, a letter among them. The name of a name
-    is the name itself.
+    Both have at most NAME_MAX characters, all of `WORD`, and at least one letter. The function is
+    idempotent.
     """
+    name = beginning_of(word)
+    return name if name is not None and any(c.isalpha() for c in name) else None
+
+
+def beginning_of(word: str) -> str | None:
+    """Return the normalized beginning of names, such as `2026` of `2026年`; None if it is none."""
     if len(word) > NAME_MAX:  # sorting many marks would take long
         return None
     name = _folded(word)
-    # A letter and its mark meet when what was between them is gone.
+    # A letter and its mark become neighbours when an invisible character between them is removed.
     while (again := _folded(name)) != name:
         name = again
-    if len(name) > NAME_MAX or not any(c.isalpha() for c in name):
+    if not 0 < len(name) <= NAME_MAX:
         return None
     # Some characters stand for several words, or for a fraction.
     return name if all(_is_of_word(c) for c in name) else None

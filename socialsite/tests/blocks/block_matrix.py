@@ -60,6 +60,8 @@ class Call:
     names: tuple[str, ...] = ()
     # For followers only.
     private: bool = False
+    # For its author only.
+    own: bool = False
     # Requested by htmx.
     htmx: bool = False
 
@@ -135,6 +137,7 @@ NOBODY: dict[str, str] = {
             *("auth/devices", "auth/devices/<str:client>", "auth/introspect", "auth/totp"),
             *("auth/totp/confirm", "auth/totp/recovery-codes", "auth/ws-ticket"),
             *("users/me", "users/me/notification-preferences", "me/push", "media", "drafts"),
+            *("media/videos", "media/videos/<str:ident>"),
             "preview",
         ),
         "one's own",
@@ -147,6 +150,7 @@ NOBODY: dict[str, str] = {
             *("settings/two-factor", "settings/two-factor/confirm", "settings/two-factor/codes"),
             *("settings/two-factor/off", "settings/notifications", "settings/profile"),
             "settings/reading",
+            "videos",
             "preview",
             "notifications/seen",
         ),
@@ -168,7 +172,7 @@ NOBODY: dict[str, str] = {
 MATRIX: dict[str, list[Call]] = {
     # --- API: feeds -----------------------------------------------------------------------------
     "feed": [
-        Shows("get", "feed?size=20", sees=("private", "mention"), by=FOLLOWER),
+        Shows("get", "feed?size=20", sees=("private", "few", "mention"), by=FOLLOWER),
         Shows("get", "feed?size=20", sees=("post", "nickname")),
     ],
     "feed/recommended": [
@@ -177,11 +181,11 @@ MATRIX: dict[str, list[Call]] = {
     # A task fills it: `block_world` runs the task, a site under attack every few minutes.
     "feed/rising": [Shows("get", "feed/rising?size=20", sees=('"items"',), by=ALL)],
     "feed/tags": [
-        Shows("get", "feed/tags?size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "feed/tags?size=20", sees=("private", "few"), by=FOLLOWER),
         Shows("get", "feed/tags?size=20", sees=("post", "nickname"), by=MEMBERS),
     ],
     "search/posts": [
-        Shows("get", "search/posts?q=matter&size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "search/posts?q=matter&size=20", sees=("private", "few"), by=FOLLOWER),
         Shows("get", "search/posts?q=matter&sort=new", sees=("post", "nickname"), by=ALL),
         Shows("get", "search/posts?q=from:{username}&size=20", sees=("post",), by=ALL),
     ],
@@ -192,7 +196,7 @@ MATRIX: dict[str, list[Call]] = {
     "tags/trending": [Shows("get", "tags/trending", sees=('"items"',), by=ALL)],
     "tags/<str:name>": [Shows("get", "tags/matter", sees=("matter",), by=ALL)],
     "tags/<str:name>/posts": [
-        Shows("get", "tags/matter/posts?size=20", sees=("private",), by=FOLLOWER),
+        Shows("get", "tags/matter/posts?size=20", sees=("private", "few"), by=FOLLOWER),
         Shows("get", "tags/matter/posts?size=20", sees=("post", "nickname"), by=ALL),
     ],
     "tags/<str:name>/follow": [
@@ -220,10 +224,16 @@ MATRIX: dict[str, list[Call]] = {
     "posts/<str:post_id>": [
         Of("get", "posts/{post_id}", sees=("post", "option", *NAMES), by=ALL),
         Of("get", "posts/{private_id}", sees=("private", *NAMES), private=True),
+        Of("get", "posts/{few_id}", sees=("few", *NAMES), private=True),
+        Of("get", "posts/{alone_id}", sees=("alone",), by=OWNER, own=True),
         Of("patch", "posts/{post_id}", {"version": "2", "title": "t"}, by=OWNER),
         Of("patch", "posts/{private_id}", {"version": "1", "title": "t"}, by=OWNER),
         Of("delete", "posts/{post_id}", by=OWNER),
         Shows("get", "posts/{quote_id}", sees=("post", *NAMES), by=ALL),
+    ],
+    "posts/<str:post_id>/audience": [
+        Of("get", "posts/{post_id}/audience", sees=("visibility",), by=OWNER),
+        Of("get", "posts/{alone_id}/audience", sees=("visibility",), by=OWNER, own=True),
     ],
     "posts/<str:post_id>/history": [
         Of("get", "posts/{post_id}/history", sees=("post", "former"), by=ALL),
@@ -252,6 +262,9 @@ MATRIX: dict[str, list[Call]] = {
         Disclosed("post", "users/{hidden}/follow"),
         Disclosed("delete", "users/{hidden}/follow"),
     ],
+    "users/<str:user_id>/follower": [
+        Of("delete", "users/{hidden}/follower", by=MEMBERS, names=("blocker",)),
+    ],
     "users/<str:user_id>/block": [
         Disclosed("post", "users/{hidden}/block"),
         Disclosed("delete", "users/{hidden}/block"),
@@ -267,6 +280,7 @@ MATRIX: dict[str, list[Call]] = {
     # --- API: interactions ----------------------------------------------------------------------
     "posts/<str:post_id>/like": [
         *both("posts/{private_id}/like", private=True),
+        *both("posts/{few_id}/like", private=True),
         Of("put", "posts/{post_id}/like"),
         Free("delete", "posts/{post_id}/like", sees=('"like_count":0',), by=APART),
     ],
@@ -391,6 +405,8 @@ PAGES: dict[str, list[Call]] = {
     "posts/<str:post_id>": [
         Of("get", "posts/{post_id}", sees=("post", "nickname"), by=ALL),
         Of("get", "posts/{private_id}", sees=("private",), private=True),
+        Of("get", "posts/{few_id}", sees=("few",), private=True),
+        Of("get", "posts/{alone_id}", sees=("alone",), by=OWNER, own=True),
         Shows("get", "posts/{quote_id}", sees=("post", "nickname"), by=ALL),
         Shows("get", "posts/{third_post}", sees=("comment", "nickname"), by=ALL),
         Shows("get", "posts/{mine}", sees=("comment", "nickname")),
@@ -399,6 +415,14 @@ PAGES: dict[str, list[Call]] = {
         Of("get", "posts/{post_id}/edit", sees=("post",), by=OWNER),
         Of("post", "posts/{post_id}/edit", {"version": "2", "content": "new"}, by=OWNER),
         Of("post", "posts/{private_id}/edit", {"version": "1", "content": "new"}, by=OWNER),
+    ],
+    "posts/<str:post_id>/audience": [
+        Of("get", "posts/{post_id}/audience", sees=("Who can see this post",), by=OWNER),
+        Of("get", "posts/{alone_id}/audience", sees=("Who can see this post",), by=OWNER, own=True),
+    ],
+    "posts/<str:post_id>/video": [
+        Of("get", "posts/{film_id}/video", sees=("film", "player"), by=ALL),
+        Of("get", "posts/{private_film_id}/video", sees=("private_film",), private=True),
     ],
     "posts/<str:post_id>/history": [
         Of("get", "posts/{post_id}/history", sees=("post", "former"), by=ALL),
@@ -436,6 +460,10 @@ PAGES: dict[str, list[Call]] = {
     "@<str:username>/follow": [
         Alike("post", "@{username}/follow", {"follow": "1"}),
         Alike("post", "@{username}/follow", {"follow": "0"}),
+    ],
+    "@<str:username>/remove": [
+        Alike("get", "@{username}/remove", sees=("username",)),
+        Alike("post", "@{username}/remove"),
     ],
     "@<str:username>/block": [
         Alike("get", "@{username}/block", sees=("username",)),
@@ -531,6 +559,7 @@ PAGES: dict[str, list[Call]] = {
 # For each model: what a moderator finds in its list, searched for `asked`, and on a row's page.
 ADMIN: dict[str, Listed] = {
     "core/event": Listed("{hidden}"),
+    "core/video": Listed("{hidden}", ("hidden",), ("hidden",)),
     "accounts/user": Listed("{username}", ("username", "nickname"), NAMES),
     "accounts/auditentry": Listed("{username}", ("username",), ("username",)),
     "accounts/tokenversion": Listed("{username}", ("username",), ("username",)),

@@ -6,19 +6,26 @@ from typing import Any
 from accounts import actions as accounts_actions
 from accounts.models import PushSubscription, Role, User
 from feeds import actions as feeds_actions
+from feeds.content.polls.definition import Given
+from feeds.discovery.search import indexing
+from feeds.discovery.tags import actions as tag_actions
+from feeds.discovery.tags import ranking
 from feeds.drafts import actions as drafts
 from feeds.models import Post, RecommendedAuthor
-from feeds.polls.definition import Given
-from feeds.search import indexing
-from feeds.tags import actions as tag_actions
-from feeds.tags import ranking
 from interactions import actions as interactions_actions
 from interactions.actions import rising
 from interactions.models import ReportedKind, SubjectType
 from relations import actions as relations_actions
+from socialsite.core.media import files
+from socialsite.core.models import Media, Video
 from socialsite.tests.blocks.block_matrix import READERS
 
 NOTHING = 1234567890123456789
+# Names of ids of Hidden's objects.
+OF_HIDDEN = (
+    *("post_id", "private_id", "few_id", "alone_id"),
+    *("comment_id", "draft_id", "film_id", "private_film_id"),
+)
 
 
 class World:
@@ -84,7 +91,10 @@ class World:
         self.names |= {"third_post": third, "third_comment": answered}
         for person, mark in ((self.hidden, "zq"), (self.gone, "vq")):
             ids: dict[str, int] = {}
-            kinds = ("post", "former", "private", "comment", "spoken", "reply", "option")
+            kinds = (
+                *("post", "former", "private", "few", "alone", "film", "private_film"),
+                *("comment", "spoken", "reply", "draft", "option"),
+            )
             texts = {kind: f"{mark}{kind}" for kind in kinds}
             poll = Given(options=[texts["option"], "no"], multiple=False, ends_at=None, lasts=86400)
             ids["post"] = feeds_actions.publish(person, content=texts["former"], poll=poll).pk
@@ -114,7 +124,14 @@ class World:
             ids["private"] = feeds_actions.publish(
                 person, content=f"#{texts['private']} #matter", visibility="followers", poll=poll
             ).pk
-            texts["draft"] = f"{mark}draft"
+            # For people whom it names: the follower; and for nobody.
+            few = f"{texts['few']} #matter @{self.users['follower'].username}"
+            ids["few"] = feeds_actions.publish(person, content=few, visibility="mentioned").pk
+            ids["alone"] = feeds_actions.publish(
+                person, content=f"{texts['alone']} #matter", visibility="self"
+            ).pk
+            for name, visibility in (("film", "public"), ("private_film", "followers")):
+                ids[name] = self._film(person, texts[name], visibility).pk
             ids["draft"] = drafts.create(person, {"content": texts["draft"]}).pk
             self._report(person, ids)
             texts["mention"] = f"{mark}mention"
@@ -129,6 +146,21 @@ class World:
             indexing.refresh(ident)
         assert rising.rank()
         assert ranking.rank()
+
+    def _film(self, person: User, title: str, visibility: str) -> Post:
+        """Publish a video that is not ready."""
+        item = Media.objects.create(
+            owner_id=person.pk,
+            name=files.new_video_name(),
+            width=160,
+            height=120,
+            size=1,
+            is_video=True,
+        )
+        Video.objects.create(media=item, uploaded_at=0)
+        return feeds_actions.publish(
+            person, kind="video", video=item.pk, title=title, visibility=visibility
+        )
 
     def _report(self, person: User, ids: dict[str, int]) -> None:
         """Report each kind of object of a person to staff."""
@@ -160,7 +192,7 @@ class World:
         names["me"] = self.users[reader].pk if reader in self.users else self.third.pk
         if nothing:
             for name in names:
-                if name in ("hidden", "post_id", "private_id", "comment_id", "draft_id"):
+                if name in ("hidden", *OF_HIDDEN):
                     names[name] = NOTHING
             names["username"] = "nobody99"
         return text.format(**names)

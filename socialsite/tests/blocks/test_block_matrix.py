@@ -54,7 +54,9 @@ METHODS = ("get", "post", "put", "patch", "delete")
 # These depend on the length of the typed name, and on earlier requests.
 NOT_OF_IT = ("Content-Length", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 # Hidden's own ids in a path or a body, and the parameters of addresses that take them.
-HIDDENS = re.compile(r"{(hidden|username|post_id|private_id|comment_id)}")
+HIDDENS = re.compile(
+    r"{(hidden|username|post_id|private_id|few_id|alone_id|comment_id|film_id|private_film_id)}"
+)
 TAKING = re.compile(r"<\w+:(user_id|username|post_id|comment_id|subject_id)>")
 
 
@@ -145,6 +147,10 @@ def test_every_method_of_a_page_is_called(make_user: Any) -> None:
         assert not lacks, f"{address} is never called by {lacks}"
 
 
+def _these(marks: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: marks[name] for name in names}
+
+
 class Walk:
     """Calls addresses as readers, and collects violations."""
 
@@ -205,7 +211,8 @@ class Walk:
             if status < 300 or (is_api and status != 401):
                 self.wrong.append(f"{where}: {status} without a sign-in")
         elif isinstance(call, Of) and self._refused(role, call):
-            refused = (302, 404) if reader in OUT and not is_api else (404,)
+            signed_out = 401 if is_api else 302
+            refused = (404, signed_out) if reader in OUT else (404,)
             self._compare(reader, call, is_api, status, text, where)
             if status not in refused:
                 self.wrong.append(f"{where}: {status}")
@@ -238,18 +245,23 @@ class Walk:
 
     def _hidden_from(self, reader: str, call: Call) -> dict[str, str]:
         marks = self.world.marks
-        secret = {"secret": marks["secret"]}
+        # Hidden alone sees a post for nobody else; the follower is whom the other names.
+        alone = {} if reader == "hidden" else _these(marks, "alone", "alone_id")
+        secret = {"secret": marks["secret"], **alone}
         if reader in call.names:
             return {name: mark for name, mark in marks.items() if name not in NAMES}
         if reader in APART:
             return marks
+        few = {} if reader in ("follower", "hidden") else _these(marks, "few", "few_id")
         if reader in ("follower", *self.world.owners):
-            return secret
-        return {name: marks[name] for name in ("private", "private_id")} | secret
+            return few | secret
+        return _these(marks, "private", "private_id") | few | secret
 
     def _refused(self, reader: str, call: Call) -> bool:
         if reader in call.names:
             return False
+        if call.own and reader != "hidden":
+            return True
         return reader in APART or (call.private and reader != "follower")
 
     @staticmethod

@@ -110,7 +110,10 @@ VIEWS = (
     View("post-likes", "/posts/{post}/likes"),
     View("post-repost", "/posts/{post}/repost"),
     View("post-edit", "/posts/{mine}/edit"),
+    View("post-edit-note", "/posts/{noted}/edit"),
     View("post-history", "/posts/{mine}/history"),
+    View("post-audience", "/posts/{mine}/audience"),
+    View("post-history-note", "/posts/{noted}/history"),
     View("comment-edit", "/comments/{comment}/edit"),
     View("comment-reply", "/comments/{answered}/reply"),
     View("report-post", "/report/post/{post}"),
@@ -129,6 +132,7 @@ VIEWS = (
     View("bookmarks", "/bookmarks"),
     View("drafts", "/drafts"),
     View("draft", "/drafts/{draft}"),
+    View("video", "/videos"),
     View("settings-profile", "/settings/profile"),
     View("settings-email", "/settings/email"),
     View("settings-password", "/settings/password"),
@@ -258,6 +262,7 @@ def _content(site: str, username: str, password: str) -> dict[str, str]:
     draft = me("POST", "drafts", content="For the harvest list: beans, chard, the last basil.")
     note = "About a funeral"
     noted = me("POST", "posts", content="It rained, and everybody stayed.", note=note)
+    me("PATCH", f"posts/{noted['id']}", version=1, content="It rained, and all of us stayed.")
     asked = _poll(me, "Which drink?", "Tea", "Coffee", "Water from the well")
     answered_poll = _poll(me, "Who comes?", "I do", "Perhaps", "Sorry, not this time")
     me("PUT", f"posts/{answered_poll}/vote", choices=[1])

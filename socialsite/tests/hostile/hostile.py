@@ -11,7 +11,7 @@ from typing import Any
 
 from PIL import Image
 
-from socialsite.core.http import body_limits
+from socialsite.core.http.server import body_limits
 from socialsite.core.media import pictures
 from socialsite.core.tests.media.peak import resident
 from socialsite.tests.stacks import Client

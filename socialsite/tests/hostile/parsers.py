@@ -55,37 +55,28 @@ from accounts.tests.push import test_web_push as web_push_tests
 from accounts.tokens import authentication, service_keys
 from accounts.views import carried
 from accounts.views import two_factor as two_factor_pages
+from feeds.content.polls import definition
+from feeds.content.previews import addresses, pages
+from feeds.discovery.search import cursors, indexing
+from feeds.discovery.search import language as search_language
+from feeds.discovery.search.matching import Text
+from feeds.discovery.tags import queries as tag_queries
 from feeds.models import PostContent
-from feeds.polls import definition
-from feeds.previews import addresses, pages
-from feeds.search import cursors, indexing
-from feeds.search import language as search_language
-from feeds.search.matching import Text
-from feeds.tags import queries as tag_queries
 from feeds.views import composer, drafts, sharing
 from interactions.actions import comments
-from interactions.notifying import mentions
 from relations.api import views as relations
 from socialsite.core import text
 from socialsite.core.admin import SEARCH_MAX
-from socialsite.core.http import (
-    api,
-    body_limits,
-    header_limits,
-    ip_addresses,
-    outgoing,
-    pagination,
-    return_addresses,
-    uvicorn_protocols,
-    web_push,
-)
+from socialsite.core.http import api, ip_addresses, pagination, ranges, return_addresses
+from socialsite.core.http.client import outgoing, web_push
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.json import OrjsonParser, OrjsonRenderer
+from socialsite.core.http.server import body_limits, header_limits, uvicorn_protocols
 from socialsite.core.media import files, pictures, video_links
 from socialsite.core.media import parts as media_parts
 from socialsite.core.runtime import redaction
 from socialsite.core.search import words
-from socialsite.core.text import markdown, spans
+from socialsite.core.text import markdown, mentions, spans
 from socialsite.pages import articles, jinja
 
 Run = Callable[[str], object]
@@ -297,7 +288,8 @@ def article_read(value: str) -> None:
 
 def article_shown(value: str) -> None:
     """Render an article with a picture, as on its page."""
-    picture = (("id", "1"), ("url", "/media/a.jpg"), ("thumb", ""), ("width", 1), ("height", 1))
+    sizes = (("width", 1), ("height", 1), ("placeholder", ""))
+    picture = (("id", "1"), ("url", "/media/a.jpg"), ("thumb", ""), *sizes)
     articles._article.__wrapped__("en", value, ((*picture, ("alt", "")),))
 
 
@@ -319,6 +311,7 @@ PARSERS = [
     Parser("an endpoint", web_push.ENDPOINT_MAX, web_push.host_of),
     Parser("a time of a push service", outgoing.HEADERS_MAX, retry_after),
     Parser("an address to ask", outgoing.URL_MAX - 32, outgoing_address),
+    Parser("a range of a file", LINE, ranges._RANGE.fullmatch),
     Parser("an option of a poll", FORM, option),
     Parser("the end of a poll", FORM, poll_end),
     Parser("links of a text", ARTICLE, links_shown),
@@ -468,8 +461,8 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a password",
         "a mail address",
     ),
-    "feeds/search/language.py": ("a search", "a short search"),
-    "feeds/search/cursors.py": ("a cursor of a search",),
+    "feeds/discovery/search/language.py": ("a search", "a short search"),
+    "feeds/discovery/search/cursors.py": ("a cursor of a search",),
     "socialsite/core/search/words.py": ("words of a text", "what is indexed of a text"),
     "accounts/naming/lookalikes.py": ("a name like that of staff",),
     "accounts/naming/open_policy.py": ("a name of any script",),
@@ -484,14 +477,14 @@ READERS: dict[str, str | tuple[str, ...]] = {
     ),
     "accounts/views/two_factor.py": ("a ticket",),
     "feeds/home/hydration.py": OURS,
-    "feeds/polls/definition.py": ("an option of a poll", "the end of a poll"),
-    "feeds/previews/actions.py": ("the address of a preview",),
-    "feeds/previews/addresses.py": ("the address of a preview",),
-    "feeds/previews/pages.py": ("what a page says about itself",),
+    "feeds/content/polls/definition.py": ("an option of a poll", "the end of a poll"),
+    "feeds/content/previews/actions.py": ("the address of a preview",),
+    "feeds/content/previews/addresses.py": ("the address of a preview",),
+    "feeds/content/previews/pages.py": ("what a page says about itself",),
     "feeds/views/drafts.py": ("a time to publish",),
     "feeds/views/feed_files.py": OURS,
     "feeds/views/sharing.py": ("an address to embed",),
-    "socialsite/core/http/body_limits.py": ("a path with a limit", "a number in one"),
+    "socialsite/core/http/server/body_limits.py": ("a path with a limit", "a number in one"),
     "socialsite/pages/profile_texts.py": OURS,
     "socialsite/core/media/video_links.py": ("a video's address",),
     "socialsite/core/http/return_addresses.py": (
@@ -500,13 +493,16 @@ READERS: dict[str, str | tuple[str, ...]] = {
         "a page to return to",
     ),
     "socialsite/core/http/api.py": ("a time",),
-    "socialsite/core/http/outgoing.py": ("an address to ask",),
-    "socialsite/core/http/web_push.py": ("an endpoint", "a time of a push service"),
+    "socialsite/core/http/client/outgoing.py": ("an address to ask",),
+    "socialsite/core/http/client/web_push.py": ("an endpoint", "a time of a push service"),
     "socialsite/core/runtime/vapid.py": ("the keys of a browser",),
     "socialsite/core/rate_limits/budgets.py": OURS,
     "socialsite/core/http/json.py": ("JSON", "a text in JSON"),
     "socialsite/core/media/files.py": ("a picture's file",),
     "socialsite/core/media/parts.py": ("a picture's parts",),
+    "socialsite/core/media/videos/probing.py": OURS,
+    "socialsite/core/media/videos/sources.py": OURS,
+    "socialsite/core/http/ranges.py": ("a range of a file",),
     "socialsite/core/http/pagination.py": ("a cursor",),
     "socialsite/core/runtime/redaction.py": (
         "a line of a log",

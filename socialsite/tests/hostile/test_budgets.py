@@ -286,6 +286,7 @@ HOW: dict[str, Callable[[World], Any]] = {
     "follow": lambda w: w.send("post", f"users/{w.other.pk}/follow"),
     "block": lambda w: w.send("delete", f"users/{w.other.pk}/block"),
     "upload": lambda w: w.upload(),
+    "video": lambda w: w.send("post", "media/videos"),
     "profile": lambda w: w.send("patch", "users/me", bio="hello"),
     "notification": lambda w: w.send("post", "notifications/read"),
     "push": lambda w: w.send("delete", "me/push"),
@@ -335,7 +336,10 @@ ELSEWHERE = {
         "interactions/tests/notifying/test_mentions.py",
         "test_how_many_are_notified_is_a_number_of_the_table",
     ),
-    "preview_host": ("feeds/tests/test_previews.py", "test_a_host_is_asked_within_its_budget"),
+    "preview_host": (
+        "feeds/tests/content/test_previews.py",
+        "test_a_host_is_asked_within_its_budget",
+    ),
     "push_sent": (
         "interactions/tests/notifying/test_push.py",
         "test_pushes_of_a_person_have_a_budget",

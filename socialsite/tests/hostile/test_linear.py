@@ -21,6 +21,7 @@ BRACKETS = str.maketrans("[]", "()")  # `urlsplit` raises for these
 
 
 @pytest.mark.django_db
+@pytest.mark.timeout(900)  # articles take minutes on a busy machine
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
 def test_time_grows_linearly_with_the_length(parser: Parser) -> None:
     assert not linear.too_slow(parser, linear.texts(), parser.most)

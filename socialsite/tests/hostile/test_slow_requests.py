@@ -16,7 +16,7 @@ from PIL import Image
 
 from accounts import actions as accounts_actions
 from accounts.sign_in import passwords
-from socialsite.core.http import turns
+from socialsite.core.http.server import turns
 from socialsite.core.media import pictures
 
 pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]

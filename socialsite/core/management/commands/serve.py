@@ -16,9 +16,10 @@ import uvicorn
 from django.conf import settings
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import BaseCommand, CommandError
+from django.urls import get_resolver
 
-from socialsite.core.http.uvicorn_protocols import BoundedHttp, BoundedSocket
-from socialsite.core.runtime import data_dir, embedded
+from socialsite.core.http.server.uvicorn_protocols import BoundedHttp, BoundedSocket
+from socialsite.core.runtime import data_dir, embedded, memory
 
 logger = logging.getLogger(__name__)
 
@@ -105,6 +106,8 @@ class Command(BaseCommand):
         return listener
 
     def _started(self) -> None:
+        get_resolver().url_patterns  # noqa: B018  (loads all views)
+        memory.settle()
         name = "demo"
         demo = None
         if settings.ENV.DEMO and name in get_commands():

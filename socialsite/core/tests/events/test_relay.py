@@ -3,11 +3,13 @@
 import threading
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, ClassVar
 
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from socialsite.core import db
 from socialsite.core.events import DomainEvent, publish, registry, relay
@@ -151,6 +153,31 @@ def test_a_batch_costs_one_transaction_beside_those_of_its_events(listen) -> Non
         assert relay.relay() == relay.BATCH
     begun = [query for query in found if query["sql"].startswith("SAVEPOINT")]
     assert len(begun) == relay.BATCH + 2  # the claim, and the one that deletes and finds no more
+
+
+def test_a_lone_new_event_is_applied_by_the_transaction_that_claims_it(listen) -> None:
+    listen(note)
+    ring()
+    with CaptureQueriesContext(connection) as found:
+        assert relay.relay() == 1
+    begun = [query for query in found if query["sql"].startswith("SAVEPOINT")]
+    assert len(begun) == 2  # the second deletes the event and finds no more
+    assert notes() == 1
+    assert not Event.objects.exists()
+
+
+def test_an_event_that_may_have_killed_a_process_is_claimed_before_it_is_applied(listen) -> None:
+    def die(event: Rang) -> None:
+        raise CrashError
+
+    listen(die)
+    ring()
+    Event.objects.update(created_at=timezone.now() - timedelta(seconds=relay.NEW_SECONDS))
+    for attempt in (1, 2):
+        with pytest.raises(CrashError):
+            relay.relay()
+        assert Event.objects.get().attempts == attempt
+        wait_over()
 
 
 def test_a_relay_stops_at_its_limit(listen) -> None:

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from feeds.models import Post, PostContent
-from socialsite.core.http import body_limits
+from socialsite.core.http.server import body_limits
 from socialsite.core.media.video_links import URL_MAX
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]

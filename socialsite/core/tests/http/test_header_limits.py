@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from socialsite import asgi, wsgi
-from socialsite.core.http import header_limits
+from socialsite.core.http.server import header_limits
 
 pytestmark = pytest.mark.once
 

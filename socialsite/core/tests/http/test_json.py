@@ -1,14 +1,14 @@
 """JSON bodies: their maximum nesting, and the cost of a list that is too long."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
-from socialsite.core.http import body_limits
 from socialsite.core.http.json import NESTING_MAX, OrjsonParser, nests_too_deep
+from socialsite.core.http.server import body_limits
+from socialsite.tests.hostile import linear
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -83,14 +83,7 @@ HOSTILE = [b"[", b"[]", b'"', b'""', b'"\\', b'\\"', b'"\\"', b'[""', b'"[\n', b
 
 @pytest.mark.parametrize("unit", HOSTILE, ids=range(len(HOSTILE)))
 def test_counting_levels_takes_linear_time(unit: bytes) -> None:
-    def fastest(size: int) -> float:
-        text = b"[" * 40 + b'"' + unit * (size // len(unit))
-        times = []
-        for _ in range(7):
-            began = time.thread_time()  # of this thread alone, whatever else runs
-            nests_too_deep(text)
-            times.append(time.thread_time() - began)
-        return min(times)
+    def text(size: int) -> bytes:
+        return b"[" * 40 + b'"' + unit * (size // len(unit))
 
-    # With quadratic time it would be 64 times.
-    assert fastest(body_limits.ARTICLE) < 24 * fastest(body_limits.ARTICLE // 8) + 0.001
+    assert linear.growth(nests_too_deep, text, body_limits.ARTICLE) <= linear.RATIO

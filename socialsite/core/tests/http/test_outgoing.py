@@ -1,6 +1,7 @@
 """Requests to addresses that people gave: only public ones, in bounded time and size."""
 
 import datetime
+import gzip
 import ipaddress
 import re
 import socket
@@ -17,8 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from socialsite.core.http import outgoing
-from socialsite.core.http.outgoing import Failed, Refused, fetch
+from socialsite.core.http.client import outgoing
+from socialsite.core.http.client.outgoing import Failed, Refused, fetch
 
 pytestmark = pytest.mark.once
 
@@ -259,12 +260,39 @@ def test_redirects_are_followed_as_far_as_permitted(serve: Any) -> None:
 
 @pytest.mark.usefixtures("loopback")
 @pytest.mark.parametrize(
-    "place", ["http://10.0.0.1/", "http://169.254.169.254/latest", "file:///etc/passwd", "http://["]
+    "place",
+    [
+        "http://10.0.0.1/",
+        "//10.0.0.1/",
+        "http://169.254.169.254/latest",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http://user@127.0.0.1/",
+        "http://inside.example/",
+        "http://mixed.example/",
+        "http://outside.example:22/",
+        "file:///etc/passwd",
+        "gopher://outside.example/",
+        "http://[",
+    ],
 )
-def test_no_redirect_leads_inside(serve: Any, place: str) -> None:
+def test_no_redirect_leads_inside(serve: Any, names: Any, place: str) -> None:
+    names["inside.example"] = [["10.0.0.1"]]
+    names["mixed.example"] = [[PUBLIC, "127.0.0.1"]]
+    names["outside.example"] = [[PUBLIC]]
     server = serve(redirect(place))
     with pytest.raises(Refused):
+        fetch(f"http://127.0.0.1:{server.port}/", schemes=("https", "http"), redirects=3)
+
+
+@pytest.mark.usefixtures("loopback")
+def test_redirects_in_a_circle_end(serve: Any) -> None:
+    server = serve(redirect("/again"))
+    with pytest.raises(Failed, match="too many redirects"):
         fetch(f"http://127.0.0.1:{server.port}/", redirects=3)
+    assert len(server.heard) == 4
 
 
 # --- names --------------------------------------------------------------------------------------
@@ -418,6 +446,17 @@ def test_a_huge_answer_is_not_read(serve: Any, talk: Any, monkeypatch: pytest.Mo
     with pytest.raises(Failed):
         fetch(f"http://127.0.0.1:{serve(talk).port}/", max_bytes=10_000)
     assert sum(read) < 400_000
+
+
+@pytest.mark.usefixtures("loopback")
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "gzip, gzip"])
+def test_a_compressed_bomb_is_not_unpacked(serve: Any, coding: str) -> None:
+    bomb = gzip.compress(bytes(20_000_000))
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(bomb)}\r\n\r\n"
+    server = serve(head.encode() + bomb)
+    answer = fetch(f"http://127.0.0.1:{server.port}/", max_bytes=len(bomb))
+    assert answer.body == bomb
+    assert b"accept-encoding: identity\r\n" in server.heard[0].lower()
 
 
 @pytest.mark.usefixtures("loopback")

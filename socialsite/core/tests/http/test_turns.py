@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from socialsite.core.http import turns
 from socialsite.core.http.errors import AppError
-from socialsite.core.http.turns import Places, Turns
+from socialsite.core.http.server import turns
+from socialsite.core.http.server.turns import Places, Turns
 
 pytestmark = pytest.mark.once
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 import uvicorn
 
-from socialsite.core.http import uvicorn_protocols
-from socialsite.core.http.uvicorn_protocols import BoundedHttp, BoundedSocket
+from socialsite.core.http.server import uvicorn_protocols
+from socialsite.core.http.server.uvicorn_protocols import BoundedHttp, BoundedSocket
 
 pytestmark = pytest.mark.once
 

@@ -20,6 +20,7 @@ from django.views.static import serve
 from PIL import Image, PngImagePlugin
 
 from accounts import actions as accounts_actions
+from accounts.tests.browsers import browser_of
 from feeds import actions as feeds_actions
 from socialsite.core import tasks
 from socialsite.core.http import errors
@@ -457,6 +458,7 @@ def test_an_upload_responds_with_the_stored_picture(make_user: Any, api_for: Any
         "height": 300,
         "thumb": f"/media/{item.thumb_name}",
         "alt": "a red field",
+        "placeholder": item.placeholder,
     }
 
 
@@ -533,11 +535,11 @@ def test_no_file_remains_when_the_key_cannot_be_stored(
 
 
 # --- unused uploads -----------------------------------------------------------------------------
-def aged(item: Media, hours: float) -> None:
-    Media.objects.filter(pk=item.pk).update(created_at=timezone.now() - timedelta(hours=hours))
+def aged(item: Media, days: float) -> None:
+    Media.objects.filter(pk=item.pk).update(created_at=timezone.now() - timedelta(days=days))
 
 
-def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
+def test_a_picture_that_nothing_used_for_a_month_is_swept_away_with_its_files(
     make_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usage, "SWEEP_STEP", 2)
@@ -548,12 +550,31 @@ def test_a_picture_that_nothing_used_for_a_day_is_swept_away_with_its_files(
     feeds_actions.publish(owner, images=[items["posted"].pk])
     accounts_actions.edit_profile(owner, avatar=items["avatar"].pk)
     for name, item in items.items():
-        aged(item, 23.9 if name == "new" else 24.1)
+        aged(item, 30.9 if name == "new" else 31.1)
     media_files.path_of(items["b"].name).unlink()  # a sweep died here
     sweep_media()
     left = {items[name].pk for name in ("new", "posted", "avatar")}
     assert set(Media.objects.values_list("pk", flat=True)) == left
     assert len(files()) == 2 * len(left)
+
+
+def test_a_picture_that_its_owner_still_sees_is_kept_and_one_that_others_ask_for_is_not(
+    make_user: Any,
+) -> None:
+    """A text in the browser lasts 30 days after its last change, and its pictures with it."""
+    owner, other = make_user(), make_user()
+    seen, unseen = store(picture(), owner.pk), store(picture(), owner.pk)
+    for item in (seen, unseen):
+        aged(item, 30)
+    for _ in range(3):
+        assert browser_of(owner).get(f"/media/{seen.thumb_name}").status_code == 200
+        assert browser_of(other).get(f"/media/{unseen.thumb_name}").status_code == 404
+        for item in (seen, unseen):
+            row = Media.objects.filter(pk=item.pk).first()
+            if row is not None:
+                aged(row, (timezone.now() - row.created_at).days + 10)
+        sweep_media()
+    assert [item.pk for item in Media.objects.all()] == [seen.pk]
 
 
 def test_unused_pictures_are_swept_and_used_ones_never(
@@ -570,7 +591,7 @@ def test_unused_pictures_are_swept_and_used_ones_never(
         accounts_actions.edit_profile(owner, avatar=pks[name])
     feeds_actions.delete(owner, first.pk)
     accounts_actions.edit_profile(other, avatar=store(picture(), other.pk).pk)
-    Media.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    Media.objects.update(created_at=timezone.now() - timedelta(days=32))
     for _ in range(2):
         sweep_media()
         gone = {"deleted", "replaced"}
@@ -589,7 +610,7 @@ def test_a_deadlock_of_the_sweep_takes_no_files_from_whoever_waits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The waiting post gets the row, and uses the picture before the sweep tries again."""
-    aged(store(picture()), 25)
+    aged(store(picture()), 32)
     real, found = QuerySet.delete, []
 
     def deadlocked(rows: QuerySet[Any]) -> Any:
@@ -619,7 +640,7 @@ def test_a_night_sweeps_no_more_than_so_much(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(usage, "SWEEP_STEP", 2)
     monkeypatch.setattr(tasks, "SWEEPS_MAX", 1)
     for _ in range(3):
-        aged(store(picture()), 25)
+        aged(store(picture()), 32)
     sweep_media()
     assert Media.objects.count() == 1
 
@@ -629,7 +650,7 @@ def test_pictures_swept_while_a_post_was_written_are_not_added_to_it(
 ) -> None:
     owner = make_user()
     item = store(picture(), owner.pk)
-    aged(item, 25)
+    aged(item, 32)
     real = pictures.by_ids
 
     def found_and_swept(owner_id: int, ids: Any) -> Any:

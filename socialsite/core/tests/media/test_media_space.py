@@ -5,12 +5,14 @@ import io
 import os
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 from PIL import Image
 
 from accounts import actions as accounts_actions
@@ -24,7 +26,7 @@ from socialsite.tests.browser.scraper import scrape
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 Make = Callable[..., Any]
-WORDS = "no space for more pictures"
+WORDS = "no space for more files"
 
 
 @pytest.fixture(autouse=True)
@@ -86,6 +88,20 @@ def test_a_new_account_has_less_room_until_it_is_a_week_old(
     with pytest.raises(errors.PayloadTooLarge, match="all your space"):
         store(old)
     assert Media.objects.count() == 3
+
+
+def test_pictures_of_no_post_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    owner = aged(7.01)
+    used, old, new = (store(owner) for _ in range(3))
+    Media.objects.filter(pk=used.pk).update(is_used=True)
+    before = timezone.now() - timedelta(days=1.1)
+    Media.objects.filter(pk__in=[used.pk, old.pk]).update(created_at=before)
+    monkeypatch.setattr(space, "QUOTA_BYTES", used.size + old.size + new.size)
+    store(owner)
+    assert not Media.objects.filter(pk=old.pk).exists()
+    assert Media.objects.filter(pk__in=[used.pk, new.pk]).count() == 2
+    with pytest.raises(errors.PayloadTooLarge, match="all your space"):
+        store(owner)
 
 
 def test_a_just_registered_account_counts_as_new(

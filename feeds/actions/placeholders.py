@@ -1,0 +1,54 @@
+"""Placeholders of pictures in posts from before there were placeholders."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from django.db import transaction
+
+from feeds import cache
+from feeds.models import Post, PostContent
+from socialsite.core import db
+from socialsite.core.models import Media
+
+STEP = 500
+
+
+def copy_placeholders(after: int) -> tuple[int | None, int, int]:
+    """Copy the placeholders of pictures to the next posts that show them, above the id `after`.
+
+    Returns the last id, None at the end, how many posts were read, and how many were changed.
+    """
+    rows = list(
+        PostContent.objects.filter(pk__gt=after)
+        .order_by("pk")
+        .values_list("pk", "images", "link")[:STEP]
+    )
+    changed = [ident for ident, *parts in rows if any(_lacking(*parts))]
+    for ident in changed:
+        _copy(ident)
+    return rows[-1][0] if len(rows) == STEP else None, len(rows), len(changed)
+
+
+def _lacking(
+    images: list[dict[str, Any]], link: Mapping[str, Any] | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the stored pictures of a post that say nothing about a placeholder."""
+    preview = link and link["image"]
+    for image in [*images, *([preview] if preview else [])]:
+        if "placeholder" not in image:
+            yield image
+
+
+@db.atomic
+def _copy(post_id: int) -> None:
+    """Write the placeholders under the lock of the post; its version stays."""
+    Post.objects.select_for_update().get(pk=post_id)
+    words = PostContent.objects.get(pk=post_id)
+    images = list(_lacking(words.images, words.link))
+    known = Media.objects.in_bulk([int(image["id"]) for image in images])
+    for image in images:
+        found = known.get(int(image["id"]))
+        image["placeholder"] = "" if found is None else found.placeholder
+    words.save(update_fields=["images", "link"])
+    transaction.on_commit(partial(cache.edited, post_id), robust=True)

@@ -1,0 +1,112 @@
+"""Drafts on the server and posts of a later time, in a browser."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from socialsite.tests import stacks
+from socialsite.tests.browser.test_story import PASSWORD, newcomer
+from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
+
+pytestmark = pytest.mark.e2e
+
+BOTH_WAYS = pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+SHOWN = "%Y-%m-%dT%H:%M"
+
+
+def writer(browser: Browser, site: str, name: str, *, script: bool) -> Page:
+    """Return the home page of a new person in Shanghai, eight hours before UTC."""
+    page = newcomer(
+        browser,
+        site,
+        name,
+        "Drafter",
+        java_script_enabled=script,
+        timezone_id="Asia/Shanghai",
+    )
+    page.goto("/")
+    return page
+
+
+def text(page: Page) -> str:
+    return page.get_by_test_id("composer").locator("textarea[name=content]").input_value()
+
+
+@BOTH_WAYS
+@stacks.IN_ONE_PROCESS
+def test_a_draft_is_opened_on_another_device_and_deleted(
+    site: str, browser: Browser, script: bool
+) -> None:
+    name = f"drafter{'js' if script else 'plain'}"
+    page = writer(browser, site, name, script=script)
+    if script:
+        choose(page, picture("one.jpg"))
+        uploaded(page, 1)
+    page.get_by_test_id("composer").locator("textarea[name=content]").fill("half a thought")
+    page.get_by_test_id("save-draft").click()
+    expect(page).to_have_url(re.compile(r"/drafts/\d+$"))
+
+    other = browser.new_context(
+        base_url=site,
+        locale="en",
+        java_script_enabled=script,
+        viewport={"width": 390, "height": 800},
+    ).new_page()
+    other.goto("/login?next=/drafts")
+    other.fill("input[name=username]", name)
+    other.fill("input[name=password]", PASSWORD)
+    other.get_by_test_id("login").click()
+    draft = other.get_by_test_id("draft")
+    expect(draft).to_contain_text("half a thought")
+    expect(draft.locator("img")).to_have_count(int(script))
+    other.get_by_test_id("edit-draft").click()
+    assert text(other) == "half a thought"
+    other.get_by_test_id("composer").locator("textarea[name=content]").fill("a whole thought")
+    other.get_by_test_id("save-draft").click()
+    expect(other.get_by_test_id("draft")).to_contain_text("a whole thought")
+    other.get_by_test_id("delete-draft").click()
+    if script:
+        other.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(other.get_by_test_id("draft")).to_have_count(0)
+
+
+@BOTH_WAYS
+@stacks.BOTH_MODES
+def test_a_post_is_scheduled_and_published_by_the_worker(
+    site: str, browser: Browser, script: bool
+) -> None:
+    words = f"good morning {'js' if script else 'plain'}"
+    page = writer(browser, site, f"later{'js' if script else 'plain'}", script=script)
+    page.get_by_test_id("composer").locator("textarea[name=content]").fill(words)
+    page.get_by_test_id("save-draft").click()
+    time = page.locator("input[name=publish_at]")
+    # Without JavaScript the site does not know the zone of the browser, and says that it is UTC.
+    expect(page.locator("[data-zone]")).to_have_count(0 if script else 1)
+    now = datetime.now(UTC) + timedelta(hours=8 if script else 0)
+    time.fill((now - timedelta(hours=2)).strftime(SHOWN))
+    page.get_by_test_id("save-draft").click()
+    expect(page.locator("#err-publish_at")).to_contain_text("This time is in the past")
+    expect(page.locator("textarea[name=content]")).to_have_value(words)
+    time.fill((now + timedelta(days=1)).strftime(SHOWN))
+    page.get_by_test_id("save-draft").click()
+    draft = page.get_by_test_id("draft")
+    expect(draft).to_contain_text("Scheduled")
+    page.goto("/")
+    expect(page.get_by_test_id("composer")).to_be_visible()
+    expect(page.get_by_test_id("post").filter(has_text=words)).to_have_count(0)
+    page.goto("/drafts")
+    page.get_by_test_id("edit-draft").click()
+    now = datetime.now(UTC) + timedelta(hours=8 if script else 0)
+    time.fill((now + timedelta(minutes=1)).strftime(SHOWN))
+    page.get_by_test_id("save-draft").click()
+    expect(draft).to_contain_text("Scheduled")
+
+    def is_published() -> bool:
+        page.goto("/")
+        return page.get_by_test_id("post").filter(has_text=words).count() == 1
+
+    stacks.eventually(is_published, seconds=150)
+    page.goto("/drafts")
+    expect(draft).to_have_count(0)

@@ -1,0 +1,132 @@
+"""Videos in a real browser: uploaded, published, prepared, played; a killed worker."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, expect
+
+from deploy.stack import Stack
+from socialsite.core.tests.media.videos import samples
+from socialsite.tests import stacks
+from socialsite.tests.browser.writing.test_composer import at_home
+from socialsite.tests.browser.writing.test_kept_texts import composer
+
+pytestmark = pytest.mark.e2e
+UPLOAD = "**/api/v1/media/videos"
+MOVES = "async (video) => { video.muted = true; await video.play(); }"
+
+
+def film(seconds: int = 3) -> FilePayload:
+    data = samples.video(size="320x180", seconds=seconds)
+    return FilePayload(name="film.mp4", mimeType="video/mp4", buffer=data)
+
+
+def choosing(browser: Browser, site: str, name: str) -> Page:
+    """Return a home page with the composer of a video."""
+    page = at_home(browser, site, name)
+    page.locator("label").filter(has_text="Video").first.click()
+    return page
+
+
+def state(page: Page) -> Locator:
+    return page.locator(".composer-video-state")
+
+
+def published(page: Page, name: str, words: str) -> Locator:
+    composer(page).fill(words)
+    page.get_by_test_id("publish").click()
+    return page.get_by_test_id("post").filter(has_text=f"@{name}")
+
+
+def plays(video: Locator) -> None:
+    """Play a video until its time advances, then seek, which asks for a range."""
+    video.evaluate(MOVES)
+    stacks.eventually(lambda: bool(video.evaluate("(video) => video.currentTime > 0.3")))
+    video.evaluate("(video) => { video.currentTime = video.duration - 0.5; }")
+    stacks.eventually(lambda: bool(video.evaluate("(video) => video.ended || !video.seeking")))
+    assert video.evaluate("(video) => video.error") is None
+
+
+@stacks.BOTH_MODES
+def test_a_video_is_uploaded_published_and_played(site: str, browser: Browser) -> None:
+    page = choosing(browser, site, "films1")
+    page.set_input_files("#id-video", files=[film()])
+    expect(page.locator("input[name=video]")).not_to_have_value("")
+    post = published(page, "films1", "a film")
+    video = post.locator("video")
+    expect(video).to_be_visible(timeout=60_000)
+    plays(video)
+    expect(state(page)).to_be_hidden()
+    box = video.bounding_box()
+    assert box is not None
+    assert box["width"] / box["height"] == pytest.approx(320 / 180, rel=0.02)
+
+
+@stacks.IN_ONE_PROCESS
+def test_an_upload_shows_its_progress_and_can_be_cancelled(site: str, browser: Browser) -> None:
+    page = choosing(browser, site, "films2")
+    held: list[Route] = []
+    page.route(UPLOAD, lambda route: held.append(route))
+    page.set_input_files("#id-video", files=[film()])
+    expect(state(page)).to_contain_text("The video is being uploaded.")
+    expect(state(page).get_by_role("progressbar")).to_be_visible()
+    state(page).get_by_role("button", name="Cancel").click()
+    expect(state(page)).to_be_hidden()
+    expect(page.get_by_label("Address of the video")).to_be_visible()
+    page.unroute(UPLOAD)
+    page.set_input_files("#id-video", files=[film()])
+    expect(state(page)).to_contain_text("The video is ready.")
+    page.reload()  # the text that is kept in the browser has the video
+    expect(state(page)).to_contain_text("The video is ready.")
+
+
+@stacks.IN_ONE_PROCESS
+def test_what_is_wrong_is_said_and_the_upload_tried_again(site: str, browser: Browser) -> None:
+    page = choosing(browser, site, "films3")
+    wrong = FilePayload(name="a.mp4", mimeType="video/mp4", buffer=b"#EXTM3U\n" * 10)
+    page.set_input_files("#id-video", files=[wrong])
+    expect(state(page).get_by_role("alert")).to_contain_text("Browsers cannot play this file.")
+    state(page).get_by_role("button", name="Remove this video").click()
+    page.route(UPLOAD, lambda route: route.abort())
+    page.set_input_files("#id-video", files=[film()])
+    expect(state(page).get_by_role("alert")).to_contain_text("No connection to the site.")
+    page.unroute(UPLOAD)
+    state(page).get_by_role("button", name="Try again").click()
+    expect(state(page)).to_contain_text("The video is ready.")
+    expect(published(page, "films3", "after all").locator("video")).to_be_visible()
+
+
+@pytest.fixture
+def dying(stack: Stack) -> Iterator[Stack]:
+    """A stack whose worker of videos dies in the middle of its first conversion."""
+    worker = stack.processes["video"]
+    worker.stop()
+    normal = worker.env
+    worker.env = {**(normal or {}), "FAILPOINT": "video-converting"}
+    worker.start()
+    yield stack
+    worker.kill()
+    worker.env = normal
+    worker.start()
+
+
+def test_the_video_of_a_killed_worker_is_prepared_by_the_next(
+    dying: Stack, browser: Browser
+) -> None:
+    worker = dying.processes["video"]
+    page = choosing(browser, dying.url, "films4")
+    page.set_input_files("#id-video", files=[film()])
+    expect(page.locator("input[name=video]")).not_to_have_value("")
+    post = published(page, "films4", "dies")
+    stacks.eventually(lambda: not worker.running)
+    worker.kill()
+    expect(post.get_by_test_id("player-wait")).to_contain_text("This video is being prepared.")
+    # The poster was made before.
+    expect(post.get_by_test_id("player-wait").locator("img")).to_be_visible()
+    worker.env = {**(worker.env or {}), "FAILPOINT": ""}
+    began = time.monotonic()
+    worker.start()
+    expect(post.locator("video")).to_be_visible(timeout=90_000)
+    assert time.monotonic() - began < 90
+    plays(post.locator("video"))
