@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import transaction
 from django.db.models.signals import post_migrate
 from django.test import override_settings
+from django.test.utils import setup_databases
 from django.utils import translation
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis
@@ -21,6 +22,7 @@ from rest_framework.test import APIClient
 from socialsite.core import db
 from socialsite.core.events import enqueue
 from socialsite.tests import standstill
+from socialsite.tests.support import prepared_database
 
 _numbers = itertools.count(1)
 
@@ -47,12 +49,39 @@ def real_hasher() -> None:
     """Keep Argon2 for this test."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option of `make testall`."""
+    parser.addoption(
+        "--every-mode",
+        action="store_true",
+        help="mark every test `embedded` that needs neither services nor processes of its own",
+    )
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run every test in the embedded mode too, unless it says what else it needs."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests for the embedded mode: those that need no service, or, on demand, all."""
+    elsewhere = ("e2e", "full", "chaos")
+    wanted = (lambda item: True) if config.getoption("every_mode") else _needs_no_service
     for item in items:
-        if not any(item.get_closest_marker(name) for name in ("e2e", "full", "chaos")):
+        if wanted(item) and not any(item.get_closest_marker(name) for name in elsewhere):
             item.add_marker("embedded")
+
+
+def _needs_no_service(item: pytest.Item) -> bool:
+    return item.get_closest_marker("once") is not None
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None, django_db_blocker: Any, django_db_modify_db_settings: None
+) -> None:
+    """Take the database that `make test` migrated, or migrate one. Services are thrown away."""
+    with django_db_blocker.unblock():
+        if prepared_database.is_prepared():
+            prepared_database.use()
+        else:
+            setup_databases(verbosity=0, interactive=False)
 
 
 @pytest.fixture(scope="session", autouse=True)

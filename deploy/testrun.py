@@ -22,8 +22,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy import check
-from deploy.services import per_process, site_processes
+from deploy import check, timings
+from deploy.services import migrated, per_process, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
 from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
@@ -33,10 +33,11 @@ GRACE_SECONDS = 30
 NICENESS = "10"  # a ninth of the processor time of other processes
 # Tests that start a whole site of their own do not use the services of the run.
 ON_SERVICES = "(full or not e2e) and not chaos and not once"
-WITHOUT = "embedded and not chaos"
+WITHOUT = "embedded and not full and not chaos"
 SITES = "e2e and not (full or embedded or chaos)"
 PROCESSES = 2
 OWN_SERVICES = ("-p", per_process.__name__)
+TIMED = ("-p", timings.__name__)
 AT_ONCE = ("-p", "no:cacheprovider", f"--numprocesses={PROCESSES}", "--dist=loadfile")
 
 
@@ -98,6 +99,7 @@ class Pass:
     arguments: Sequence[str]
     output: Path | None = None
     yields: bool = False
+    cpu: float = field(default=0.0, init=False)
     process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     def start(self) -> None:
@@ -118,7 +120,9 @@ class Pass:
 
     def finish(self) -> tuple[int, Result]:
         """Wait for the end, print the stored output; returns the exit code and the counts."""
-        code = self.process.wait()
+        _pid, status, used = os.wait4(self.process.pid, 0)
+        self.process.returncode = code = os.waitstatus_to_exitcode(status)
+        self.cpu = used.ru_utime + used.ru_stime
         if self.output is not None:
             print(f"\n--- {self.title} ---\n{self.output.read_text(errors='replace')}", flush=True)
         return code, read_report(self.report)
@@ -134,7 +138,7 @@ class Pass:
 
 
 def run_passes(passes: Sequence[Pass]) -> list[tuple[int, Result]]:
-    """Run the passes in parallel; returns their results."""
+    """Run the passes in parallel; return their exit codes and results."""
     with contextlib.ExitStack() as stack:
         for one in passes:
             one.start()
@@ -153,6 +157,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run everything and return the exit code."""
     began = time.monotonic()
     checked = True if arguments else check.run_all()
+    prepared = migrated.ensure()
+    os.environ.update(prepared)  # for the services that start here
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     with tempfile.TemporaryDirectory(prefix="socialsite-test-") as name:
         directory = Path(name)
@@ -163,6 +169,7 @@ def run(arguments: Sequence[str]) -> int:
             "PYTHONUNBUFFERED": "1",
             "MEDIA_MIN_FREE_PERCENT": "0",
             "LINK_PREVIEWS": "0",
+            **prepared,
         }
         with contextlib.ExitStack() as services:
             stacks = [_stack(services, directory / f"stack-{n}") for n in range(PROCESSES)]
@@ -176,6 +183,7 @@ def run(arguments: Sequence[str]) -> int:
                         "-m",
                         selected,
                         *AT_ONCE,
+                        *TIMED,
                         *(OWN_SERVICES if name == "full" else ()),
                         *arguments,
                     ],

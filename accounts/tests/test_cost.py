@@ -10,7 +10,11 @@ from accounts import actions
 from relations import queries as relations_queries
 from socialsite.core import redis
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("accounts.tests.tiny_urls")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.urls("accounts.tests.tiny_urls"),
+    pytest.mark.embedded,
+]
 
 TINY, PAGE = "/api/v1/tiny", "/tiny"
 

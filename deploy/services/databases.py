@@ -21,6 +21,8 @@ DATABASE_NAME = "socialsite"
 DATABASE_USER = "socialsite"
 # The environment variable of the memory for tables and indexes.
 MEMORY = "DATABASE_MEMORY"
+# The environment variable of the data directory of a stopped server that a new one begins with.
+TEMPLATE = "MIGRATED_MARIADB"
 COLLATION = "CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
 
 
@@ -45,7 +47,10 @@ def mariadb(
     _private(directory, account)
     work = _private(runtime / "mariadb", account)
     if not (data / "mysql").exists():
-        _install_mariadb(data, work, account, user)
+        if template := os.environ.get(TEMPLATE):
+            _copy_mariadb(Path(template), data, account)
+        else:
+            _install_mariadb(data, work, account, user)
     init = _init_file(runtime, password, account)
     argv = [
         program("mariadbd", "mysqld"),
@@ -112,6 +117,12 @@ def _install_mariadb(data: Path, work: Path, account: str | None, user: str | No
     if done.returncode:
         shutil.rmtree(data, ignore_errors=True)
         raise ServiceError(f"the database could not be created:\n{done.stdout}{done.stderr}")
+
+
+def _copy_mariadb(template: Path, data: Path, account: str | None) -> None:
+    shutil.copytree(template, data)
+    for path in (data, *data.rglob("*")):
+        chown(path, account)
 
 
 def _init_file(runtime: Path, password: str, account: str | None) -> Path:

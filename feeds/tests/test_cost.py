@@ -30,7 +30,7 @@ from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MIN_ID
 from socialsite.core.models import Media
 
-pytestmark = [pytest.mark.django_db, pytest.mark.full]
+pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 FEED = "/api/v1/feed"

@@ -32,7 +32,7 @@ from socialsite.core.http.errors import CommentsClosed, Forbidden, InvalidInput,
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 AUTHOR_LIKED, AUTHOR_REPLIED = Comment.Attr.AUTHOR_LIKED, Comment.Attr.AUTHOR_REPLIED
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from interactions.models import Comment, Like, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.models import Event, IdempotencyKey
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 FIELDS = {
     *("id", "root_id", "parent_id", "author", "content", "created_at", "like_count"),

@@ -11,7 +11,7 @@ from relations.tests.helpers import bring, counted, facts
 from socialsite.core.events import relay
 from socialsite.core.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture

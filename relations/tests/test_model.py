@@ -27,6 +27,8 @@ from socialsite.core.http.errors import Blacklisted, FollowLimit, SelfRelation, 
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
 
+pytestmark = pytest.mark.embedded
+
 PEOPLE = 3
 NUMBERS = st.integers(0, PEOPLE - 1)
 Move = tuple[tuple[int, int], Action, int]

@@ -12,7 +12,7 @@ from socialsite.core.events import relay
 from socialsite.core.http.errors import UserNotFound
 from socialsite.core.http.pagination import Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture

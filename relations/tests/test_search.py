@@ -13,7 +13,7 @@ from relations.models import Relation, Relationship
 from relations.tests.helpers import bring
 from socialsite.core.http.pagination import Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture

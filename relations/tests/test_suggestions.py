@@ -29,7 +29,7 @@ from socialsite.core import db
 from socialsite.core.http.errors import Blacklisted
 from socialsite.core.http.pagination import Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 V1 = "/api/v1/"

@@ -16,14 +16,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from deploy.services import migrated
 from deploy.services.service import Service, free_port
 from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 
 CHROMIUM = "/usr/bin/chromium"
 DATABASE = "db.sqlite3"
-# All people of these tests sign up from one IP address; other budgets have their defaults.
-BUDGETS = {"BUDGET_SIGN_UP": "0", "BUDGET_SIGN_UP_NETWORK": "0"}
+# All people of these tests sign up from one IP address, and some of them write a lot; other budgets
+# have their defaults.
+BUDGETS = {"BUDGET_SIGN_UP": "0", "BUDGET_SIGN_UP_NETWORK": "0", "BUDGET_PUBLISH": "0"}
 CHROMIUM_FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -38,10 +40,10 @@ CHROMIUM_FLAGS = [
 # Where a test that uses the fixture `site` runs: on both, or, if all of it is in the browser, in
 # the embedded mode only.
 BOTH_MODES = pytest.mark.parametrize(
-    "site", ["stack", "embedded_site"], indirect=True, ids=["full", "embedded"], scope="package"
+    "site", ["stack", "embedded_site"], indirect=True, ids=["full", "embedded"], scope="session"
 )
 IN_ONE_PROCESS = pytest.mark.parametrize(
-    "site", ["embedded_site"], indirect=True, ids=["embedded"], scope="package"
+    "site", ["embedded_site"], indirect=True, ids=["embedded"], scope="session"
 )
 
 
@@ -98,6 +100,8 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
 @cache
 def _migrated() -> bytes:
     """Return a new database of the embedded mode; migrations take seconds, so they run once."""
+    if template := os.environ.get(migrated.SQLITE):
+        return Path(template).read_bytes()
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
     with tempfile.TemporaryDirectory(prefix="socialsite-migrated-") as name:
         subprocess.run(
@@ -154,6 +158,15 @@ class Client:
             password="right.pass1",
             client="other",
         )
+        client.token, client.id = answer["access"], answer["user"]["id"]
+        return client
+
+    @classmethod
+    def known(cls, base: str, username: str) -> "Client":
+        """Sign in as a person with the password of tests."""
+        client = cls(base)
+        who = {"username": username, "password": "right.pass1", "client": "other"}
+        answer = client("POST", "auth/login", **who)
         client.token, client.id = answer["access"], answer["user"]["id"]
         return client
 

@@ -35,7 +35,7 @@ BODIES: dict[str, dict[str, str]] = {
 }
 QUERIES = {"relations": "ids={user_id}", "users": "q=user", "search": "q=user"}
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @dataclass(frozen=True)

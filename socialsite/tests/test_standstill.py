@@ -10,7 +10,7 @@ from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.budgets import Budget, Per, Store
 from socialsite.tests import standstill
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 def after_a_request(user) -> dict[str, int]:

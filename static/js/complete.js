@@ -76,6 +76,9 @@ document.addEventListener("input", ({ target, isComposing }) => {
   timer = setTimeout(suggest, WAIT_MS, target);
 });
 
+// What was typed while this module was loaded.
+if (document.activeElement?.dataset.complete) timer = setTimeout(suggest, WAIT_MS, document.activeElement);
+
 // Before other keys of the page: Escape closes the list only.
 document.addEventListener("keydown", (event) => {
   if (!list || event.isComposing || event.target !== list.previousElementSibling) return;

@@ -12,7 +12,7 @@ from accounts.live import hints
 from accounts.tests.live.talk import ORIGIN, Socket, claims_of, in_thread, opens, over, run
 from socialsite.core import redis
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

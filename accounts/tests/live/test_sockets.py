@@ -19,7 +19,7 @@ from accounts.tokens import authentication
 from socialsite.core import redis
 from socialsite.core.http.errors import BannedAccessToken
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.embedded]
 
 
 @pytest.fixture

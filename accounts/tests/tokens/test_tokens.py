@@ -18,7 +18,7 @@ from socialsite.core import redis
 from socialsite.core.http.errors import BannedAccessToken, ExpiredJwt, InvalidToken
 from socialsite.core.runtime import keys
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 KEY = settings.JWT_KEYS[0]
 KID = keys.parse(KEY).kid

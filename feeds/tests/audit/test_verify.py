@@ -37,7 +37,7 @@ from socialsite.core.http.pagination import Page, Position
 from socialsite.core.redis import bypassed, call
 from socialsite.tests.browser.scraper import scrape
 
-pytestmark = [pytest.mark.django_db, pytest.mark.full]
+pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

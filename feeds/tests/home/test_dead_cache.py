@@ -15,7 +15,7 @@ from relations import actions as relations_actions
 from socialsite.core import db, redis
 from socialsite.core.cache.lease import LEASE_MS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

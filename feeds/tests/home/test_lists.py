@@ -39,6 +39,8 @@ from socialsite.core.http.pagination import NEWEST, Position
 from socialsite.core.ids import MAX_ID, MIN_ID
 from socialsite.core.tests.cache.loading import lease_at_once
 
+pytestmark = pytest.mark.embedded
+
 LIST = Timeline("list", 60_000)
 OWNER = 1
 # Four of each ms, oldest first; ids do not follow the time.

@@ -10,6 +10,8 @@ from feeds.home.merge import merge
 from socialsite.core.db import page_filling
 from socialsite.core.http.pagination import Position
 
+pytestmark = pytest.mark.embedded
+
 OFFSET = 10**18  # the ids of the example are short; ours have 19 digits
 
 OUTBOX_200 = [

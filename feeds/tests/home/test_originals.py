@@ -26,7 +26,7 @@ from interactions.models import SubjectType
 from relations import actions as relations_actions
 from socialsite.core import redis
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 FEED = "/api/v1/feed"
 

@@ -27,6 +27,8 @@ from socialsite.core import db, events
 from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
 
+pytestmark = pytest.mark.embedded
+
 Make = Callable[..., Any]
 Read = Callable[[int, Collection[int], Position | None, int], list[Position]]
 

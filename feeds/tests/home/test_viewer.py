@@ -38,7 +38,7 @@ from socialsite.core.cache.lease import Lookup, _tag
 from socialsite.core.http.pagination import Position
 from socialsite.core.ids import MAX_ID
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

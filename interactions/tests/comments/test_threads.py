@@ -22,7 +22,7 @@ from socialsite.core.http.pagination import Position
 
 COMMENT = SubjectType.COMMENT
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ from socialsite.core.events.registry import Stage, handlers
 POST, COMMENT = SubjectType.POST, SubjectType.COMMENT
 WORDS = (Commented, CommentDeleted)
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture

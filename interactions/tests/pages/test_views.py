@@ -15,7 +15,7 @@ from interactions.models import Comment, Like, Subject, SubjectType
 from relations import actions as relations_actions
 from socialsite.core.http import errors
 
-pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 

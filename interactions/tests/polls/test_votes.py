@@ -23,7 +23,7 @@ from relations.tests.helpers import at_once
 from socialsite.core import redis
 from socialsite.core.http.errors import AlreadyVoted, AppError, NotFound, PollClosed
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")

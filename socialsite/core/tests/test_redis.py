@@ -18,6 +18,8 @@ from redis import asyncio as aioredis
 from socialsite.core import redis
 from socialsite.core.redis import Promise, circuit_breaker, wire
 
+pytestmark = pytest.mark.embedded
+
 
 @pytest.fixture(autouse=True)
 def _closed_breaker():

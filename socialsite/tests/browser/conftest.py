@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from socialsite.tests import stacks
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without the service worker: a page's `route` does not see its requests.
 

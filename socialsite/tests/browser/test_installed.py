@@ -9,7 +9,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import newcomer
+from socialsite.tests.support.newcomers import newcomer
 
 KEPT = "async () => (await (await caches.open('home')).keys()).length"
 READY = "() => navigator.serviceWorker.ready.then(() => !!navigator.serviceWorker.controller)"

@@ -65,9 +65,8 @@ def test_a_second_login_of_a_kind_ends_the_first_ones_page_live(
     show("full stack", kick_often(Member(stack.url, "kicked1"), browser))
 
 
-def test_the_same_in_one_process(browser: Browser, tmp_path: Path) -> None:
-    with stacks.embedded(tmp_path) as url:
-        show("embedded", kick_often(Member(url, "kicked1"), browser, TRIALS_EMBEDDED))
+def test_the_same_in_one_process(embedded_site: str, browser: Browser) -> None:
+    show("embedded", kick_often(Member(embedded_site, "kicked1"), browser, TRIALS_EMBEDDED))
 
 
 @pytest.mark.parametrize(

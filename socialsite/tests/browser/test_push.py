@@ -13,9 +13,10 @@ from playwright.sync_api import Browser, Page, Worker, expect
 
 from accounts.tests.push import endpoint
 from accounts.tests.push.endpoint import PushService
-from socialsite.core.runtime import vapid
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import PASSWORD, newcomer
+from socialsite.tests.support.newcomers import PASSWORD, newcomer
+
+pytestmark = pytest.mark.e2e
 
 ON, OFF = "This device shows new notifications.", "This device does not show new notifications."
 
@@ -37,19 +38,6 @@ SHOWN = """async () => {
   const found = await registration.getNotifications();
   return found.map(({ title, body, tag, data }) => ({ title, body, tag, url: data.url }));
 }"""
-
-
-@pytest.fixture(scope="module", params=["embedded"])
-def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A site that may send requests to this machine."""
-    folder = tmp_path_factory.mktemp("push")
-    if request.param == "embedded":
-        with stacks.embedded(folder, OUTGOING_LOOPBACK="1") as url:
-            yield url
-        return
-    key = vapid.new()
-    with stacks.full_stack(folder, OUTGOING_LOOPBACK="1", VAPID_PRIVATE_KEY=key) as stack:
-        yield stack.url
 
 
 @pytest.fixture
@@ -104,8 +92,7 @@ def deliver(page: Page, site: str, message: str) -> None:
     page.wait_for_function(f"async () => (await ({SHOWN})()).length")
 
 
-@pytest.mark.e2e
-@pytest.mark.parametrize("site", ["full", "embedded"], indirect=True, scope="module")
+@stacks.BOTH_MODES
 def test_a_comment_appears_on_the_device_until_it_is_kicked(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -150,7 +137,7 @@ def test_a_comment_appears_on_the_device_until_it_is_kicked(
     assert len(service.pushes) == 1
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_it_is_turned_off_and_not_offered_if_the_browser_forbids_it(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -176,7 +163,7 @@ def test_it_is_turned_off_and_not_offered_if_the_browser_forbids_it(
     )
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_a_refused_subscription_is_said_and_dropped(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -189,7 +176,7 @@ def test_a_refused_subscription_is_said_and_dropped(
     assert page.evaluate("localStorage.getItem('subscribed')") is None
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_a_log_out_drops_the_subscription(page: Page, site: str) -> None:
     turn_on(page)
     page.get_by_text("Account and settings").locator("..").click()
@@ -198,7 +185,7 @@ def test_a_log_out_drops_the_subscription(page: Page, site: str) -> None:
     page.wait_for_function("() => !localStorage.getItem('subscribed')")
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_the_page_of_the_log_in_drops_what_the_person_before_left(page: Page, site: str) -> None:
     turn_on(page)
     page.goto("about:blank")
@@ -207,7 +194,7 @@ def test_the_page_of_the_log_in_drops_what_the_person_before_left(page: Page, si
     page.wait_for_function("() => !localStorage.getItem('subscribed')")
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "null", '{"title": 5, "url": null}'])
 def test_a_push_that_cannot_be_read_is_shown_all_the_same(page: Page, site: str, text: str) -> None:
     deliver(page, site, text)
@@ -232,7 +219,7 @@ CLICK = """async ({ url, id }) => {
 }"""
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_a_click_opens_the_page_and_marks_the_notification_as_read(
     page: Page, site: str, service: PushService
 ) -> None:
@@ -254,7 +241,7 @@ def test_a_click_opens_the_page_and_marks_the_notification_as_read(
     assert worker.evaluate(CLICK, {"url": "https://other.example/", "id": ""})[0] == []
 
 
-@pytest.mark.e2e
+@stacks.IN_ONE_PROCESS
 def test_the_worker_tells_the_site_of_a_new_subscription(
     page: Page, site: str, service: PushService
 ) -> None:

@@ -1,45 +1,22 @@
 """The main job, end to end, in a real browser: on the full stack and on the embedded mode."""
 
-from typing import Any
-
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, expect
 
 from socialsite.tests import stacks
+from socialsite.tests.support.newcomers import PASSWORD, at_home, newcomer, watched
 
 pytestmark = [pytest.mark.e2e, stacks.BOTH_MODES]
 
-PASSWORD = "right.pass1"
-
-
-def newcomer(browser: Browser, site: str, username: str, nickname: str, **options: Any) -> Page:
-    """Sign a person up in a new browser; a script error or a CSP violation fails the test.
-
-    `options` are Playwright's options of the browser's context.
-    """
-    page = browser.new_context(base_url=site, locale="en", **options).new_page()
-    page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
-    page.on(
-        "console",
-        lambda message: (
-            pytest.fail(f"console: {message.text}")
-            if "Content Security Policy" in message.text
-            else None
-        ),
-    )
-    page.goto("/register")
-    page.fill("input[name=username]", username)
-    page.fill("input[name=nickname]", nickname)
-    page.fill("input[name=password]", PASSWORD)
-    page.click("main form[method=post] button:not([type=button])")
-    expect(page.get_by_test_id("composer")).to_be_visible()
-    # The scripts of the page, which come last, listen now.
-    page.wait_for_load_state()
-    return page
-
 
 def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) -> None:
-    author = newcomer(browser, site, "author1", "小明Author")
+    author = watched(browser.new_context(base_url=site, locale="en"))
+    author.goto("/register")
+    author.fill("input[name=username]", "author1")
+    author.fill("input[name=nickname]", "小明Author")
+    author.fill("input[name=password]", PASSWORD)
+    author.click("main form[method=post] button:not([type=button])")
+    at_home(author)
     reader = newcomer(browser, site, "reader1", "Reader1")
 
     reader.goto("/@author1")

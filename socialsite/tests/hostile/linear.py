@@ -5,6 +5,7 @@ not count. Times below FLOOR are noise and are not compared.
 """
 
 import gc
+import math
 import string
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,8 +15,11 @@ from urllib.parse import urlsplit
 
 FLOOR = 0.002
 RATIO = 3.0
-TRIES = 6
+TRIES = 15
+# `make chaos ARGS=linear` measures this many generators to the end; `make test` measures fewer, and
+# no longer texts than one that takes 20 ms.
 SLOWEST = 10
+SLOWEST_QUICK, ENOUGH = 3, 0.02
 
 Makers = Iterable[tuple[str, Callable[[int], AnyStr]]]
 
@@ -103,13 +107,20 @@ def seconds(run: Callable[[AnyStr], object], text: AnyStr) -> float:
             gc.enable()
 
 
-def growth(run: Callable[[AnyStr], object], make: Callable[[int], AnyStr], most: int) -> float:
+def growth(
+    run: Callable[[AnyStr], object],
+    make: Callable[[int], AnyStr],
+    most: int,
+    *,
+    enough: float = math.inf,
+) -> float:
     """Return the largest ratio between the times of a text and of one half as long.
 
     The lengths go from an eighth of `most`, the largest allowed one, to twice `most`. A linear
     function takes one large step where its memory exceeds the cache of the processor, so the
     geometric mean of a step and the one before counts where it is less than the step. The first
-    ratio above RATIO ends the search, so that a quadratic function costs little.
+    ratio above RATIO ends the search, so that a quadratic function costs little. A text that takes
+    `enough` seconds ends it too, after a second step.
     """
     worst = 0.0
     before = shorter = seconds(run, make(most // 8))
@@ -124,6 +135,8 @@ def growth(run: Callable[[AnyStr], object], make: Callable[[int], AnyStr], most:
         # Below this, not even a quadratic function gets above the floor.
         if worst > RATIO or longer * (2 * most / size) ** 2 < FLOOR:
             break
+        if longer >= enough and size > most // 4:
+            break
         before, shorter = shorter, longer
     return worst
 
@@ -135,7 +148,7 @@ def _ratio(before: float, shorter: float, longer: float) -> float:
 
 
 def too_slow(
-    run: Callable[[AnyStr], object], makers: Makers[AnyStr], most: int
+    run: Callable[[AnyStr], object], makers: Makers[AnyStr], most: int, *, quick: bool = False
 ) -> dict[str, float]:
     """Return the generators on which a function is not linear, each with its ratio.
 
@@ -144,6 +157,7 @@ def too_slow(
     """
     found = dict(makers)
     first = {name: seconds(run, make(most // 8)) for name, make in found.items()}
-    slowest = sorted(first, key=lambda name: -first[name])[:SLOWEST]
-    ratios = {name: growth(run, found[name], most) for name in slowest}
+    slowest = sorted(first, key=lambda name: -first[name])[: SLOWEST_QUICK if quick else SLOWEST]
+    enough = ENOUGH if quick else math.inf
+    ratios = {name: growth(run, found[name], most, enough=enough) for name in slowest}
     return {name: round(ratio, 1) for name, ratio in ratios.items() if ratio > RATIO}

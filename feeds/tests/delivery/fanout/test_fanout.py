@@ -26,7 +26,7 @@ from socialsite.core.events import enqueue, relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

@@ -18,7 +18,7 @@ from feeds.delivery.fanout import deliver, plan, progress, sweep
 from feeds.models import FanOut, FanOutChunk, Post
 from relations import actions as relations_actions
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

@@ -24,7 +24,7 @@ from socialsite.core.events import relay
 from socialsite.core.http.pagination import Position
 from socialsite.core.redis import call
 
-pytestmark = [pytest.mark.django_db, pytest.mark.full]
+pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 Row = tuple[int, int, int]

@@ -16,7 +16,7 @@ from feeds.tests.home.test_timeline import assert_exact, place
 from relations import actions as relations_actions
 from socialsite.core.events import enqueue
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 

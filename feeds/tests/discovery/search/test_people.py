@@ -13,7 +13,7 @@ from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core.http.pagination import Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
 
 

@@ -18,7 +18,7 @@ from feeds.discovery.search.queries import Sort
 from feeds.tests.discovery.search.results import results
 from feeds.tests.test_api import make_picture
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root"), pytest.mark.embedded]
 
 LINES = (Path(__file__).parent / "questions.txt").read_text(encoding="utf-8").splitlines()
 AT_LEAST, CHINESE_AT_LEAST = 200, 100

@@ -21,7 +21,7 @@ from relations import actions as relations_actions
 from socialsite.core.http.errors import InvalidInput
 from socialsite.core.http.pagination import Position
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
 V1 = "/api/v1/"
 

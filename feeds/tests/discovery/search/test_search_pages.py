@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import User
 from feeds import actions as feeds_actions
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
 POST, PERSON = 'data-testid="post"', 'data-testid="person"'
 

@@ -16,7 +16,7 @@ from feeds.discovery.search import drift
 from feeds.models import PostContent, PostTerm, SearchCheck, SearchedPost
 from feeds.tests.discovery.search.results import results
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 Make = Callable[..., Any]
 
 

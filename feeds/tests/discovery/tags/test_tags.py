@@ -21,7 +21,7 @@ from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.http.errors import InvalidInput, NotFound, QuotaExceeded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 Make = Callable[..., Any]
 V1 = "/api/v1/"

@@ -10,6 +10,8 @@ from socialsite.core import db, redis
 from socialsite.core.cache.lease import Epoch, LeaseCache
 from socialsite.core.tests.cache.loading import load, start
 
+pytestmark = pytest.mark.embedded
+
 CACHE = LeaseCache("test", ttl_ms=60_000)
 EPOCH = Epoch("test")
 

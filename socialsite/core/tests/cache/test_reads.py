@@ -15,6 +15,8 @@ from socialsite.core.cache.lease import Epoch, LeaseCache, TaggedCache
 from socialsite.core.cache.reads import Read, run
 from socialsite.core.tests.cache.loading import Facts
 
+pytestmark = pytest.mark.embedded
+
 HOUR_MS = 3_600_000
 CACHE = LeaseCache("test", ttl_ms=HOUR_MS)
 OTHER = LeaseCache("other", ttl_ms=HOUR_MS)

@@ -17,7 +17,7 @@ from accounts.models import TokenVersion, User
 from socialsite.core.db.compiled import UnionRead, compiled, compiled_update
 from socialsite.core.models import Media
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 def named(ids: Collection[int], also: int, *, limit: int = 100) -> "QuerySet[User, Any]":

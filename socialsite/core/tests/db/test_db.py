@@ -13,7 +13,7 @@ from socialsite.core import db
 from socialsite.core.db.compiled import compiled
 from socialsite.core.models import Event, IdempotencyKey
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 DEADLOCK = OperationalError(1213, "Deadlock found when trying to get lock")
 

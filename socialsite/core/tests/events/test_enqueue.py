@@ -16,6 +16,8 @@ from kombu.exceptions import OperationalError
 
 from socialsite.core.events import enqueue
 
+pytestmark = pytest.mark.embedded
+
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch):

@@ -15,7 +15,7 @@ from socialsite.core import db
 from socialsite.core.events import DomainEvent, publish, registry, relay
 from socialsite.core.models import Event, IdempotencyKey
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event, IdempotencyKey
 from socialsite.tests.migrations import apply_all
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 def show(request: Request, ident: int) -> dict[str, str]:

@@ -32,7 +32,6 @@ from socialsite.core.tasks import sweep_media
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.embedded,
     # As `core.media.pictures` sets it; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]

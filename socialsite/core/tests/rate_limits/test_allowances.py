@@ -16,7 +16,7 @@ from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 from socialsite.core.tasks import purge_allowances
 from socialsite.tests.standstill import Clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 FIVE = Budget("five", 5, 60, Per.ADDRESS, Store.DATABASE, "Of these tests.")
 TWO = Budget("two", 2, 7, Per.NETWORK, Store.DATABASE, "Of these tests.")

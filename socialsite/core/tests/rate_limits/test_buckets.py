@@ -11,6 +11,8 @@ from socialsite.core.rate_limits import buckets
 from socialsite.core.rate_limits.buckets import Grant, Take
 from socialsite.core.rate_limits.budgets import Budget, Per, Rate, Store
 
+pytestmark = pytest.mark.embedded
+
 BUCKET = Budget("test", 100, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
 SMALL = Budget("small", 2, 3600, Per.PERSON, Store.REDIS, "Of these tests.")
 

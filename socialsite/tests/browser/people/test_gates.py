@@ -1,6 +1,5 @@
 """Pages on the way in: log-in, sign-up, recovery; what a signed-out person reads there."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,10 +21,9 @@ PAGES = ("/login", "/register", "/recover", "/recover?sent", "/recover?done", "/
 PHONE: Any = {"width": 390, "height": 760}
 
 
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with stacks.embedded(tmp_path_factory.mktemp("gates")) as found:
-        yield found
+@pytest.fixture
+def url(embedded_site: str) -> str:
+    return embedded_site
 
 
 def log_in(page: Page, name: str, password: str = PASSWORD) -> None:

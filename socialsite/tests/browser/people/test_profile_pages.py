@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import PASSWORD, newcomer
 from socialsite.tests.browser.writing.test_composer import picture
 from socialsite.tests.stacks import Client
+from socialsite.tests.support.newcomers import PASSWORD, newcomer, sign_up, watched
 
 pytestmark = pytest.mark.e2e
 
@@ -110,7 +110,9 @@ def test_the_first_steps_may_be_skipped_and_suggestions_dismissed(
         for another in others:
             if other is not another:
                 other("POST", f"users/{another.id}/follow")
-    page = person(browser, site, f"steps{kind}", script=script)
+    context = browser.new_context(base_url=site, locale="en", java_script_enabled=script)
+    page = watched(context)
+    page.goto(sign_up(context, f"steps{kind}", f"Steps{kind}"))
     expect(page).to_have_url(re.compile("/welcome"))
     # Each step can be left out: the home page keeps the card while few people are followed.
     page.get_by_role("link", name="To the home page").click()
@@ -141,49 +143,53 @@ def test_the_first_steps_may_be_skipped_and_suggestions_dismissed(
 
 @BOTH_WAYS
 def test_an_address_given_at_sign_up_waits_and_its_link_is_sent_again(
-    browser: Browser, tmp_path: Path, script: bool
+    browser: Browser, embedded_site: str, embedded_dir: Path, script: bool
 ) -> None:
-    with stacks.embedded(tmp_path) as url:
-        context = browser.new_context(base_url=url, locale="en", java_script_enabled=script)
-        page = context.new_page()
-        page.goto("/register")
-        words = {"username": "mailer1", "nickname": "Mailer1", "email": "mailer@mail.example"}
-        for name, value in {**words, "password": PASSWORD}.items():
-            page.fill(f"input[name={name}]", value)
-        page.get_by_test_id("register").click()
-        expect(page.locator("main")).to_contain_text("We sent a link to mailer@mail.example")
-        page.get_by_role("link", name="Send again").click()
-        waiting = page.get_by_test_id("waiting")
-        expect(waiting).to_contain_text("mailer@mail.example Waiting for confirmation")
-        page.get_by_test_id("send-again").click()
-        expect(page.get_by_role("status").first).to_contain_text("We have sent a link")
-        # A new password does not silently end the link: the page says so and offers a new one.
-        stacks.eventually(lambda: len(links_in(tmp_path)) >= 2)
-        old = links_in(tmp_path)[-1]
-        page.goto("/settings/password")
-        page.fill("input[name=old_password]", PASSWORD)
-        page.fill("input[name=new_password]", "another.pass2")
-        page.get_by_label("Repeat the new password").fill("another.pass2")
-        page.get_by_test_id("change-password").click()
-        expect(page.locator(".notice-good")).to_be_visible()
-        page.goto(old)
-        expect(page.get_by_role("alert")).to_contain_text("no longer valid")
-        page.get_by_role("link", name="To your settings").click()
-        page.get_by_test_id("send-again").click()
-        stacks.eventually(lambda: len(links_in(tmp_path)) >= 3)
-        page.goto(links_in(tmp_path)[-1])
-        page.get_by_test_id("confirm-email").click()
-        page.goto("/settings/email")
-        expect(page.get_by_test_id("email")).to_have_text("mailer@mail.example")
-        expect(waiting).to_have_count(0)
-        context.close()
+    name = f"mailer{script:d}"
+    address = f"{name}@mail.example"
+    context = browser.new_context(base_url=embedded_site, locale="en", java_script_enabled=script)
+    page = context.new_page()
+    page.goto("/register")
+    words = {"username": name, "nickname": name, "email": address}
+    for field, value in {**words, "password": PASSWORD}.items():
+        page.fill(f"input[name={field}]", value)
+    page.get_by_test_id("register").click()
+    expect(page.locator("main")).to_contain_text(f"We sent a link to {address}")
+    page.get_by_role("link", name="Send again").click()
+    waiting = page.get_by_test_id("waiting")
+    expect(waiting).to_contain_text(f"{address} Waiting for confirmation")
+    page.get_by_test_id("send-again").click()
+    expect(page.get_by_role("status").first).to_contain_text("We have sent a link")
+    # A new password does not silently end the link: the page says so and offers a new one.
+    stacks.eventually(lambda: len(links_in(embedded_dir, address)) >= 2)
+    old = links_in(embedded_dir, address)[-1]
+    page.goto("/settings/password")
+    page.fill("input[name=old_password]", PASSWORD)
+    page.fill("input[name=new_password]", "another.pass2")
+    page.get_by_label("Repeat the new password").fill("another.pass2")
+    page.get_by_test_id("change-password").click()
+    expect(page.locator(".notice-good")).to_be_visible()
+    page.goto(old)
+    expect(page.get_by_role("alert")).to_contain_text("no longer valid")
+    page.get_by_role("link", name="To your settings").click()
+    page.get_by_test_id("send-again").click()
+    stacks.eventually(lambda: len(links_in(embedded_dir, address)) >= 3)
+    page.goto(links_in(embedded_dir, address)[-1])
+    page.get_by_test_id("confirm-email").click()
+    page.goto("/settings/email")
+    expect(page.get_by_test_id("email")).to_have_text(address)
+    expect(waiting).to_have_count(0)
+    context.close()
 
 
-def links_in(directory: Path) -> list[str]:
-    """Return the links of the mails that the site sent, the oldest first."""
+def links_in(directory: Path, address: str) -> list[str]:
+    """Return the links of the mails that the site sent to an address, the oldest first."""
     found: list[str] = []
     for file in sorted((directory / "mail").glob("*"), key=lambda path: path.stat().st_mtime_ns):
-        body = message_from_bytes(file.read_bytes(), policy=policy.default).get_body(("plain",))
+        message = message_from_bytes(file.read_bytes(), policy=policy.default)
+        if message["To"] != address:
+            continue
+        body = message.get_body(("plain",))
         words = "" if body is None else body.get_content()
         found += re.findall(r"https?://\S*/email/\S+", words)
     return found

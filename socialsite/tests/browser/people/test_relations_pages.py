@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import newcomer
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.BOTH_MODES]
 

@@ -1,11 +1,8 @@
 """The tabs of the settings on a phone: all of them are in view, and no word is cut."""
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Browser, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.browser.kicking import Member
 
 pytestmark = pytest.mark.e2e
@@ -20,25 +17,24 @@ CUT = """all => all.filter((tab) => {
 
 @pytest.mark.parametrize("locale", ["en", "zh-CN"])
 def test_the_tabs_of_the_settings_fit_on_a_phone(
-    locale: str, browser: Browser, tmp_path: Path
+    locale: str, browser: Browser, embedded_site: str
 ) -> None:
-    with stacks.embedded(tmp_path) as url:
-        member = Member(url, "settler1")
-        member.log_in()
-        context = member.browser(browser, locale=locale)
-        context.add_cookies(
-            [{"name": n, "value": member.pair[n], "url": url} for n in ("access", "refresh")]
-        )
-        page = context.new_page()
-        for width, rows in ((390, 2), (320, 3)):
-            page.set_viewport_size({"width": width, "height": 700})
-            for name in PAGES:
-                page.goto(f"/settings/{name}")
-                tabs = page.locator(".settings-tabs a")
-                expect(tabs).to_have_count(len(PAGES))
-                assert tabs.evaluate_all(CUT) == []
-                tops = tabs.evaluate_all("all => all.map((tab) => tab.offsetTop)")
-                assert len(set(tops)) <= rows, (name, width)
-                expect(page.locator(".settings-tabs [aria-current]")).to_be_in_viewport(ratio=1)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width
-        context.close()
+    member = Member(embedded_site, f"settler{locale[:2]}")
+    member.log_in()
+    context = member.browser(browser, locale=locale)
+    context.add_cookies(
+        [{"name": n, "value": member.pair[n], "url": embedded_site} for n in ("access", "refresh")]
+    )
+    page = context.new_page()
+    for width, rows in ((390, 2), (320, 3)):
+        page.set_viewport_size({"width": width, "height": 700})
+        for name in PAGES:
+            page.goto(f"/settings/{name}")
+            tabs = page.locator(".settings-tabs a")
+            expect(tabs).to_have_count(len(PAGES))
+            assert tabs.evaluate_all(CUT) == []
+            tops = tabs.evaluate_all("all => all.map((tab) => tab.offsetTop)")
+            assert len(set(tops)) <= rows, (name, width)
+            expect(page.locator(".settings-tabs [aria-current]")).to_be_in_viewport(ratio=1)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    context.close()

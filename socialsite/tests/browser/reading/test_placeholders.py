@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import newcomer
 from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

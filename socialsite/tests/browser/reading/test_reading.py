@@ -17,30 +17,26 @@ PIXELS = 3
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A site in one process that lets a person write as much as these tests need."""
-    with stacks.embedded(tmp_path_factory.mktemp("reading"), BUDGET_PUBLISH="0") as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def writer(place: str) -> Client:
+def writer(embedded_site: str) -> Client:
     """A person with many posts."""
-    writer = Client.new(place, "writer1")
+    writer = Client.new(embedded_site, "wrotemany")
     for number in range(POSTS):
         writer("POST", "posts", content=f"post number {number}.\n" * (number % 4 + 1))
     return writer
 
 
 @pytest.fixture
-def page(place: str, browser: Browser, writer: Client) -> Iterator[Page]:
+def page(embedded_site: str, browser: Browser, writer: Client) -> Iterator[Page]:
     """The home page of a new person who follows the writer."""
     number = len(browser.contexts) + int(writer("GET", f"users/{writer.id}")["counts"]["followers"])
-    name = f"reader{number}"
-    reader = Client.new(place, name)
+    name = f"readson{number}"
+    reader = Client.new(embedded_site, name)
     reader("POST", f"users/{writer.id}/follow")
     context = browser.new_context(
-        base_url=place, locale="en", viewport={"width": 390, "height": 800}, reduced_motion="reduce"
+        base_url=embedded_site,
+        locale="en",
+        viewport={"width": 390, "height": 800},
+        reduced_motion="reduce",
     )
     page = context.new_page()
     page.on("pageerror", lambda error: pytest.fail(f"script error: {error}"))
@@ -165,7 +161,7 @@ def test_a_page_that_fails_is_tried_again_by_itself_and_by_a_button(page: Page) 
 
 
 def test_a_later_page_does_not_repeat_a_post_that_was_shown_as_a_repost(
-    place: str, page: Page, writer: Client
+    embedded_site: str, page: Page, writer: Client
 ) -> None:
     ident = str(posts(page).nth(19).get_attribute("data-post-id"))
     writer("POST", f"posts/{ident}/repost")
@@ -235,10 +231,10 @@ def test_keys_walk_like_write_search_and_can_be_turned_off(page: Page) -> None:
 
 
 def test_the_right_column_has_suggestions_and_the_site_s_own_words(
-    place: str, page: Page, writer: Client
+    embedded_site: str, page: Page, writer: Client
 ) -> None:
     other_name = "suggested1"
-    other = Client.new(place, other_name)
+    other = Client.new(embedded_site, other_name)
     other("POST", "posts", content="hello")
     writer("POST", f"users/{other.id}/follow")
     page.set_viewport_size({"width": 1280, "height": 900})

@@ -5,8 +5,8 @@ from playwright.sync_api import Browser, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.browser import accessibility
-from socialsite.tests.browser.test_story import newcomer
 from socialsite.tests.stacks import Client
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

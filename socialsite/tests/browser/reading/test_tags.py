@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, expect
 
-from socialsite.tests.browser.test_story import newcomer
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = pytest.mark.e2e
 

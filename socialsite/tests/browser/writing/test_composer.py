@@ -8,8 +8,8 @@ from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, Route, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import PASSWORD, newcomer
 from socialsite.tests.browser.writing.test_kept_texts import composer, stored
+from socialsite.tests.support.newcomers import PASSWORD, newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
@@ -17,9 +17,7 @@ MEDIA = "**/api/v1/media"
 
 
 def at_home(browser: Browser, site: str, name: str) -> Page:
-    page = newcomer(browser, site, name, name.capitalize())
-    page.goto("/")
-    return page
+    return newcomer(browser, site, name, name.capitalize())
 
 
 def picture(name: str, size: tuple[int, int] = (40, 30), turned: int = 1) -> FilePayload:

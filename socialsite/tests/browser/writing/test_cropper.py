@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from socialsite.tests.browser.test_story import newcomer
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = pytest.mark.e2e
 

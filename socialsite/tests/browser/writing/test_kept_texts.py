@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Locator, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import PASSWORD, newcomer
+from socialsite.tests.support.newcomers import PASSWORD, newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
@@ -35,13 +35,10 @@ def composer(page: Page) -> Locator:
 def with_post_and_comment(browser: Browser, site: str, name: str) -> tuple[Page, str]:
     """Return the page of a new person with a post and a comment, and the address of the post."""
     page = newcomer(browser, site, name, "Typist")
-    composer(page).fill("a first post")
-    page.get_by_test_id("publish").click()
-    page.get_by_test_id("post").first.locator("a.post-time").click()
-    page.get_by_test_id("comment-form").locator("textarea").fill("a first comment")
-    page.get_by_test_id("comment-send").click()
-    expect(page.get_by_test_id("comment")).to_contain_text("a first comment")
-    return page, page.url
+    api = stacks.Client.known(site, name)
+    post = api("POST", "posts", content="a first post")
+    api("POST", f"posts/{post['id']}/comments", content="a first comment")
+    return page, f"{site}/posts/{post['id']}"
 
 
 def open_comment(page: Page, post: str) -> Locator:

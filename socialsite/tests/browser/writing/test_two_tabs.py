@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.test_story import newcomer
 from socialsite.tests.browser.writing.test_kept_texts import composer, stored
+from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 

@@ -1,0 +1,1 @@
+"""What tests of several folders share: sites, people in a browser, waiting."""
