@@ -12,7 +12,7 @@ STACK_PACKAGES := $(BUILD_PACKAGES) mariadb-server-core mariadb-client-core mari
 TEST_PACKAGES := $(STACK_PACKAGES) curl gettext chromium fonts-noto-cjk
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run stack worker test check fmt lock audit bench chaos gallery lighthouse
+.PHONY: help setup run stack worker test testall check fmt lock audit bench chaos gallery lighthouse
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 16
@@ -40,6 +40,11 @@ test: ## all checks and tests on throw-away services; ARGS="-k feed -x" selects 
 	@deploy/packages.sh $(TEST_PACKAGES)
 	@deploy/venv.sh dev
 	@exec $(PYTHON) -m deploy.testrun $(ARGS)
+
+testall: ## the same, but every test in every mode that it can run in; for nights and releases
+	@deploy/packages.sh $(TEST_PACKAGES)
+	@deploy/venv.sh dev
+	@exec $(PYTHON) -m deploy.testrun --every-mode $(ARGS)
 
 check: ## lint, format, types, import contracts, templates, migrations, deployment settings
 	@deploy/packages.sh $(BUILD_PACKAGES)

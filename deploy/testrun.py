@@ -1,17 +1,21 @@
-"""`make test`: runs the checks, then every test in both modes, on throw-away services.
+"""`make test`: runs the checks, then the tests, on throw-away services.
 
-`python -m deploy.testrun [pytest arguments]` runs three passes of pytest in parallel, each with two
-processes: the tests on MariaDB and Redis ("full stack"), those marked `embedded` with no service
-configured ("embedded"), and those marked `e2e`, which start whole sites of their own ("sites").
-Each process of the full stack has a MariaDB and two Redis of its own, in a private temporary
-directory on free ports. `embedded` yields to the others. It always stops and removes everything,
-also after a failure, Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the
-output is a summary in pytest's form, the sum of all passes; the lines before it give each pass.
+`python -m deploy.testrun [pytest arguments]` runs three passes of pytest in parallel: the tests on
+MariaDB and Redis ("full stack"), those marked `embedded` or `once` with no service configured
+("embedded"), and those marked `e2e`, which drive whole sites ("sites"). Each process of the full
+stack has a MariaDB and two Redis of its own, in a private temporary directory on free ports.
+`embedded` yields to the others. It always stops and removes everything, also after a failure,
+Ctrl-C or SIGTERM. With arguments the checks are skipped. The last line of the output is a summary
+in pytest's form, the sum of all passes; the lines before it give the seconds of each pass and the
+slowest tests.
+
+`--every-mode` (`make testall`) runs every test in every mode that it can run in.
 """
 
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -22,7 +26,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from deploy import check, timings
+from deploy import check, selection, timings
 from deploy.services import migrated, per_process, site_processes
 from deploy.services.service import ServiceError, tied
 from deploy.services.throwaway import throw_away_services
@@ -31,14 +35,38 @@ from deploy.stack import SERVICE_URLS, StopSignal, stop_on_signals
 NO_TESTS = 5  # pytest's exit code for an empty selection
 GRACE_SECONDS = 30
 NICENESS = "10"  # a ninth of the processor time of other processes
-# Tests that start a whole site of their own do not use the services of the run.
-ON_SERVICES = "(full or not e2e) and not chaos and not once"
-WITHOUT = "embedded and not full and not chaos"
-SITES = "e2e and not (full or embedded or chaos)"
 PROCESSES = 2
 OWN_SERVICES = ("-p", per_process.__name__)
-TIMED = ("-p", timings.__name__)
-AT_ONCE = ("-p", "no:cacheprovider", f"--numprocesses={PROCESSES}", "--dist=loadfile")
+ALWAYS = ("-p", "no:cacheprovider", "-p", timings.__name__, "-p", selection.__name__)
+EVERY_MODE = "--every-mode"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What one pass runs: the tests with some marks, in files with one of some words.
+
+    A pass that yields gets less of the processors than the others while they need them.
+    """
+
+    name: str
+    title: str
+    marks: str
+    words: tuple[str, ...] = ()
+    yields: bool = False
+
+
+KINDS = (
+    # Tests that drive a whole site do not use the services of the run.
+    Kind("full", "full stack: MariaDB and Redis", "(full or not e2e) and not chaos and not once"),
+    Kind(
+        "embedded",
+        "embedded: SQLite, Redis in the process",
+        "embedded and not full and not chaos",
+        words=("embedded", "once"),
+        yields=True,
+    ),
+    Kind("sites", "sites of their own", "e2e and not (full or embedded or chaos)", words=("e2e",)),
+)
 
 
 @dataclass(frozen=True)
@@ -88,28 +116,24 @@ def read_report(path: Path) -> Result:
 
 @dataclass
 class Pass:
-    """One run of pytest; with `output`, its output is written there and printed at the end.
+    """One run of pytest; with `output`, its output is written there and printed at the end."""
 
-    A pass that yields gets less of the processors than the others while they need them.
-    """
-
-    title: str
+    kind: Kind
     env: Mapping[str, str]
     report: Path
     arguments: Sequence[str]
     output: Path | None = None
-    yields: bool = False
-    cpu: float = field(default=0.0, init=False)
+    cpu: float = field(default=0.0, init=False)  # seconds, with the processes that it started
     process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     def start(self) -> None:
         """Start pytest."""
         if self.output is None:
-            print(f"\n--- {self.title} ---", flush=True)
+            print(f"\n--- {self.kind.title} ---", flush=True)
         with contextlib.ExitStack() as stack:
             target = stack.enter_context(self.output.open("wb")) if self.output else None
             pytest = site_processes.python("-m", "pytest", f"--junit-xml={self.report}")
-            first = ["nice", "-n", NICENESS] if self.yields else []
+            first = ["nice", "-n", NICENESS] if self.kind.yields else []
             self.process = subprocess.Popen(
                 [*tied(), *first, *pytest, *self.arguments],
                 env=dict(self.env),
@@ -124,7 +148,10 @@ class Pass:
         self.process.returncode = code = os.waitstatus_to_exitcode(status)
         self.cpu = used.ru_utime + used.ru_stime
         if self.output is not None:
-            print(f"\n--- {self.title} ---\n{self.output.read_text(errors='replace')}", flush=True)
+            print(
+                f"\n--- {self.kind.title} ---\n{self.output.read_text(errors='replace')}",
+                flush=True,
+            )
         return code, read_report(self.report)
 
     def end(self) -> None:
@@ -156,62 +183,72 @@ def _stack(running: contextlib.ExitStack, directory: Path) -> dict[str, str]:
 def run(arguments: Sequence[str]) -> int:
     """Run everything and return the exit code."""
     began = time.monotonic()
-    checked = True if arguments else check.run_all()
-    prepared = migrated.ensure()
-    os.environ.update(prepared)  # for the services that start here
-    inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    with tempfile.TemporaryDirectory(prefix="socialsite-test-") as name:
-        directory = Path(name)
-        directory.chmod(0o711)  # services may run under another account
-        # A full disk of this machine must not fail tests.
-        base = {
-            **inherited,
-            "PYTHONUNBUFFERED": "1",
-            "MEDIA_MIN_FREE_PERCENT": "0",
-            "LINK_PREVIEWS": "0",
-            **prepared,
-        }
-        with contextlib.ExitStack() as services:
-            stacks = [_stack(services, directory / f"stack-{n}") for n in range(PROCESSES)]
-
-            def one(name: str, title: str, selected: str, env: Mapping[str, str]) -> Pass:
-                return Pass(
-                    title,
-                    {**base, "DATA_DIR": str(directory / f"data-{name}"), **env},
-                    directory / f"{name}.xml",
-                    [
-                        "-m",
-                        selected,
-                        *AT_ONCE,
-                        *TIMED,
-                        *(OWN_SERVICES if name == "full" else ()),
-                        *arguments,
-                    ],
-                    None if name == "full" else directory / f"{name}.log",
-                    yields=name == "embedded",
-                )
-
-            own = {**stacks[0], per_process.VARIABLE: json.dumps(stacks)}
-            spare = {"SPARE_DATABASE_URL": stacks[0]["DATABASE_URL"]}
-            ends = run_passes(
-                [
-                    one("full", "full stack: MariaDB and Redis", ON_SERVICES, own),
-                    one("embedded", "embedded: SQLite, Redis in the process", WITHOUT, {}),
-                    one("sites", "sites of their own", SITES, spare),
-                ]
-            )
-    good = {0, NO_TESTS} if arguments else {0}
-    codes = {code for code, _result in ends}
-    passed = checked and codes <= good and codes != {NO_TESTS}
+    selected = [word for word in arguments if word != EVERY_MODE]
+    checked = True if selected else check.run_all()
+    with contextlib.ExitStack() as running:
+        name = running.enter_context(tempfile.TemporaryDirectory(prefix="socialsite-test-"))
+        passes = _passes(running, Path(name), arguments)
+        results = run_passes(passes)
+        tests = [test for one in passes for test in timings.read(one.report)]
     print()
     if not checked:
         print("The checks failed, see above.")
-    results = [result for _code, result in ends]
-    for name, result in zip(("full stack", "embedded", "sites"), results, strict=True):
-        print(f"{name + ':':12}{result}")
-    print(f"everything took {time.monotonic() - began:.0f} s")
-    print(f" {sum(results, Result())} ".center(80, "="), flush=True)
-    return 0 if passed else 1
+    print(f"{timings.slowest(tests)}\n")
+    for one, (_code, result) in zip(passes, results, strict=True):
+        print(f"{one.kind.name + ':':12}{result}, {one.cpu:.0f} s of CPU")
+    print(f"everything took {time.monotonic() - began:.0f} s, {_cpu_seconds():.0f} s of CPU")
+    print(f" {sum((result for _code, result in results), Result())} ".center(80, "="), flush=True)
+    codes = {code for code, _result in results}
+    good = {0, NO_TESTS} if selected else {0}
+    return 0 if checked and codes <= good and codes != {NO_TESTS} else 1
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU seconds of everything that was started and has ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[str]) -> list[Pass]:
+    """Start the services, and return the passes that have tests to run."""
+    directory.chmod(0o711)  # services may run under another account
+    os.environ.update(migrated.ensure())  # for the services that start here too
+    files = selection.files(arguments)
+    processes = min(PROCESSES, len(files)) if files else PROCESSES
+    stacks = [_stack(running, directory / f"stack-{n}") for n in range(processes)]
+    # A full disk of this machine must not fail tests.
+    base = {
+        **{key: value for key, value in os.environ.items() if key not in SERVICE_URLS},
+        "PYTHONUNBUFFERED": "1",
+        "MEDIA_MIN_FREE_PERCENT": "0",
+        "LINK_PREVIEWS": "0",
+    }
+    own: dict[str, Mapping[str, str]] = {
+        "full": {**stacks[0], per_process.VARIABLE: json.dumps(stacks)},
+        "sites": {"SPARE_DATABASE_URL": stacks[0]["DATABASE_URL"]},
+    }
+    at_once = (f"--numprocesses={processes}", "--dist=loadfile") if processes > 1 else ()
+    found: list[Pass] = []
+    for kind in KINDS:
+        words = () if EVERY_MODE in arguments else kind.words
+        if not selection.may_have_tests(files, words):
+            continue
+        plugins = OWN_SERVICES if kind.name == "full" else ()
+        found.append(
+            Pass(
+                kind,
+                {
+                    **base,
+                    "DATA_DIR": str(directory / f"data-{kind.name}"),
+                    selection.VARIABLE: " ".join(words),
+                    **own.get(kind.name, {}),
+                },
+                directory / f"{kind.name}.xml",
+                ["-m", kind.marks, *at_once, *ALWAYS, *plugins, *arguments],
+                directory / f"{kind.name}.log" if found else None,
+            )
+        )
+    return found
 
 
 def main() -> int:
