@@ -26,11 +26,12 @@ from socialsite.tests.support import prepared_database
 
 _numbers = itertools.count(1)
 
-# How long an example takes says how busy the machine is.
-hypothesis.register_profile(
-    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-hypothesis.load_profile("unhurried")
+# The time of an example says how busy the machine is. `make test` tries the same few examples in
+# each run; `make testall` and trials use `--hypothesis-profile=deep`, which looks for others.
+_unhurried = hypothesis(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis.register_profile("quick", _unhurried, max_examples=25, derandomize=True)
+hypothesis.register_profile("deep", _unhurried, max_examples=200)
+hypothesis.load_profile("quick")
 
 
 @pytest.fixture(autouse=True)

@@ -228,6 +228,7 @@ def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[
         "sites": {"SPARE_DATABASE_URL": stacks[0]["DATABASE_URL"]},
     }
     at_once = (f"--numprocesses={processes}", "--dist=loadfile") if processes > 1 else ()
+    deep = ("--hypothesis-profile=deep",) if EVERY_MODE in arguments else ()
     found: list[Pass] = []
     for kind in KINDS:
         words = () if EVERY_MODE in arguments else kind.words
@@ -244,7 +245,7 @@ def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[
                     **own.get(kind.name, {}),
                 },
                 directory / f"{kind.name}.xml",
-                ["-m", kind.marks, *at_once, *ALWAYS, *plugins, *arguments],
+                ["-m", kind.marks, *at_once, *ALWAYS, *deep, *plugins, *arguments],
                 directory / f"{kind.name}.log" if found else None,
             )
         )

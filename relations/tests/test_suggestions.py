@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from rest_framework.test import APIClient
@@ -307,7 +307,6 @@ class TestAnyRelations(TestCase):
     PEOPLE = 5
     PAIRS = tuple(itertools.permutations(range(PEOPLE), 2))
 
-    @settings(max_examples=40, deadline=None)
     @given(
         st.lists(
             st.tuples(st.sampled_from(PAIRS), st.sampled_from(("follow", "block"))), max_size=14

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import override_settings
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts import actions, tokens
@@ -125,7 +125,6 @@ STEPS = [
 ]
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from(STEPS), st.sampled_from(CLIENTS)), max_size=25))
 def test_pushes_follow_the_sign_ins(steps: list[tuple[str, str]]) -> None:
     devices: Any = Devices()

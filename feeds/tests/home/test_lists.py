@@ -548,7 +548,6 @@ def test_no_history_makes_a_cached_list_wrong(size: int, settings: LazySettings)
 
 
 LIVES = settings(
-    max_examples=40,
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -1,6 +1,5 @@
 """The newest posts of a set of authors: every way of reading equals the obvious one."""
 
-import os
 import random
 import threading
 import time
@@ -111,7 +110,6 @@ class TestAllWays(TestCase):
             relations_actions.follow(self.viewer, person)
 
     @settings(
-        max_examples=int(os.environ.get("MODEL_EXAMPLES", "250")),
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )

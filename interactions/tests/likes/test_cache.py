@@ -696,7 +696,6 @@ class World:
 
 @pytest.mark.full
 @settings(
-    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

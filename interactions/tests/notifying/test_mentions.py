@@ -4,7 +4,7 @@ import html
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
@@ -41,7 +41,6 @@ def test_how_many_are_notified_is_a_number_of_the_table(settings) -> None:
     assert len(mentions.usernames(text)) == 12
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="@ab1_/.:<& 好\n", max_size=40))
 def test_the_links_of_a_text_are_its_mentions(text) -> None:
     made = str(escape(jinja.linked(text)))

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from socialsite.core.text.spans import AHEAD, Kind, Span, beginning, is_plain, spans
@@ -55,7 +55,6 @@ def test_spans_have_a_kind() -> None:
     assert [span.kind for span in spans(text)] == kinds
 
 
-@settings(max_examples=200, deadline=None)
 @given(TEXTS)
 def test_spans_are_in_order_and_a_word_is_read_alone(text: str) -> None:
     found = spans(text)
@@ -67,7 +66,6 @@ def test_spans_are_in_order_and_a_word_is_read_alone(text: str) -> None:
     assert spans(f"x {text} @alice1")[: len(found)] == shifted
 
 
-@settings(max_examples=300, deadline=None)
 @given(TEXTS, st.integers(0, 60))
 def test_a_beginning_has_the_names_and_addresses_of_the_whole_and_no_half(
     text: str, most: int
