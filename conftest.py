@@ -237,6 +237,42 @@ def make_user(db: None) -> Callable[..., Any]:
 
 
 @pytest.fixture
+def me(make_user: Callable[..., Any]) -> Any:
+    """A person."""
+    return make_user()
+
+
+@pytest.fixture
+def user(make_user: Callable[..., Any]) -> Any:
+    """A person, where nobody else takes part."""
+    return make_user()
+
+
+@pytest.fixture
+def author(make_user: Callable[..., Any]) -> Any:
+    """A person who writes."""
+    return make_user()
+
+
+@pytest.fixture
+def reader(make_user: Callable[..., Any]) -> Any:
+    """A person who reads."""
+    return make_user()
+
+
+@pytest.fixture
+def other(make_user: Callable[..., Any]) -> Any:
+    """Another person."""
+    return make_user()
+
+
+@pytest.fixture
+def mine(me: Any, api_for: Callable[..., APIClient]) -> APIClient:
+    """The API as `me` uses it."""
+    return api_for(me)
+
+
+@pytest.fixture
 def make_post(db: None) -> Callable[..., Any]:
     """Return a function that publishes: make_post(author, content="…", kind=…)."""
     from feeds import actions as feeds_actions

@@ -39,11 +39,6 @@ pytestmark = pytest.mark.django_db
 PASSWORD = "right.pass1"
 
 
-@pytest.fixture
-def user(make_user) -> User:
-    return make_user()
-
-
 def pending_events() -> list[str]:
     return list(Event.objects.order_by("id").values_list("type", flat=True))
 

@@ -20,11 +20,6 @@ TINY, PAGE = "/api/v1/tiny", "/tiny"
 
 
 @pytest.fixture
-def user(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def pair(user):
     found = actions.sign_in(user, "chrome")
     redis.call(lambda connection: connection.flushdb())

@@ -24,11 +24,6 @@ NEW = {"username": "alice1", "nickname": "爱丽丝们", "password": PASSWORD}
 
 
 @pytest.fixture
-def alice(make_user) -> User:
-    return make_user("alice1")
-
-
-@pytest.fixture
 def browser(client: Client, alice: User) -> Client:
     """A browser in which alice is signed in."""
     response = client.post("/login", {"username": "alice1", "password": PASSWORD})

@@ -1,6 +1,5 @@
-"""Fixtures of the tests of feeds; some modules have a `me` or `browser` of their own."""
+"""Fixtures of the tests of feeds; some modules have a `browser` of their own."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,6 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.tests.browsers import browser_of
-
-
-@pytest.fixture
-def me(make_user: Callable[[], User]) -> User:
-    """A person."""
-    return make_user()
 
 
 @pytest.fixture

@@ -30,16 +30,6 @@ Make = Callable[..., Any]
 V1 = "/api/v1/"
 
 
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def make_picture(owner: User, name: str = "a") -> Media:
     return Media.objects.create(
         owner_id=owner.pk,

@@ -19,11 +19,6 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def reader(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def pushed(reader: User, make_user: Make, drain: Make) -> User:
     return follow(reader, make_user(), drain)
 

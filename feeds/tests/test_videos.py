@@ -38,11 +38,6 @@ def converting(settings: Any, tmp_path: Path) -> None:
     settings.MEDIA_MIN_FREE_PERCENT = 0
 
 
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def upload(owner: User, data: bytes = b"") -> Video:
     raw = data or samples.video()
     return uploads.add(owner.pk, io.BytesIO(raw), len(raw))

@@ -19,16 +19,6 @@ FIELDS = {
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
-def me(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def client(me, api_for):
     return api_for(me)
 

@@ -26,16 +26,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
-def reader(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def post(author, make_post):
     return make_post(author)
 

@@ -24,11 +24,6 @@ MARK = "zebra crossing"
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def me(make_user):
     return make_user("sharer1")
 

@@ -36,11 +36,6 @@ MODERATOR, ADMIN = Role.MEMBER | Role.MODERATOR, Role.MEMBER | Role.ADMIN
 
 
 @pytest.fixture
-def alice(make_user) -> User:
-    return make_user("alice1")
-
-
-@pytest.fixture
 def make_staff(make_user):
     """Return a function that creates a person with roles."""
 

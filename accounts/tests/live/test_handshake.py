@@ -15,11 +15,6 @@ from socialsite.core import redis
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def user(make_user):
-    return make_user()
-
-
 @pytest.mark.parametrize(
     ("access", "refresh", "code"),
     [

@@ -16,11 +16,6 @@ WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0 Safari/537.36"
 PASSWORD, OTHER = "right.pass1", "left.pass2"
 
 
-@pytest.fixture
-def alice(make_user) -> User:
-    return make_user("alice1")
-
-
 def browser_with(pair: tokens.TokenPair) -> Client:
     client = Client()
     client.cookies["access"], client.cookies["refresh"] = pair

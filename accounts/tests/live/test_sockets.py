@@ -34,11 +34,6 @@ def deaf(monkeypatch) -> None:
     monkeypatch.setattr(hints, "_send", lambda user_ids, event: None)
 
 
-@pytest.fixture
-def user(make_user):
-    return make_user()
-
-
 @pytest.mark.parametrize("way", ["by_cookie", "by_bearer"])
 def test_a_push_arrives_at_every_socket_of_the_person_and_nobody_else(way, user, make_user) -> None:
     other = make_user()

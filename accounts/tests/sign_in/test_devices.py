@@ -34,11 +34,6 @@ PHONE = (
 
 
 @pytest.fixture
-def alice(make_user) -> User:
-    return make_user("alice1")
-
-
-@pytest.fixture
 def per_device(settings) -> None:
     settings.CLIENT_POLICY = "device"
 

@@ -44,11 +44,6 @@ def _clock(monkeypatch) -> None:
     monkeypatch.setattr(oath, "time", lambda: now)
 
 
-@pytest.fixture
-def alice(make_user) -> User:
-    return make_user("alice1")
-
-
 class App:
     """An authenticator app with a secret."""
 

@@ -27,11 +27,6 @@ GONE = object()
 
 
 @pytest.fixture
-def user(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def pair(user):
     return actions.sign_in(user, "chrome")
 

@@ -31,11 +31,6 @@ def given(
     return Given(options=texts, multiple=multiple, ends_at=ends_at, lasts=lasts)
 
 
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def in_ms(milliseconds: int) -> str:
     return iso(db.now_ms() + milliseconds)
 

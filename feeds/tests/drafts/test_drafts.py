@@ -30,11 +30,6 @@ V1 = "/api/v1/"
 FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
 
 
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def soon(**ahead: int) -> str:
     return (datetime.now(UTC) + timedelta(**ahead or {"hours": 1})).isoformat()
 

@@ -21,11 +21,6 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def fans(author: User, make_user: Make, make_post: Make, drain: Make) -> list[User]:
     """Three followers with three posts in their inboxes, all of it cached."""
     found = [make_user() for _ in range(3)]

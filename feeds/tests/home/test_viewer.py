@@ -60,16 +60,6 @@ def cached(person: User) -> Reader | None:
     return asked.known
 
 
-@pytest.fixture
-def reader(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
 @given(A_READER, st.binary(min_size=1, max_size=40))
 def test_a_reader_that_was_packed_comes_back_the_same(reader: Reader, standing: bytes) -> None:
     packed = viewer._pack(reader)

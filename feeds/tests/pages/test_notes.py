@@ -23,11 +23,6 @@ FOLDED = '<details class="folded" data-testid="note">'
 OPEN = '<details class="folded" data-testid="note" open>'
 
 
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def made(me: User, **values: Any) -> Post:
     given = {"content": "the words", "note": " a note ", "images": [make_picture(me).pk]}
     return actions.publish(me, sensitive=True, **{**given, **values})

@@ -26,21 +26,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
-def reader(make_user):
-    return make_user()
-
-
-@pytest.fixture
-def other(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def post(author, make_post) -> int:
     return make_post(author).pk
 

@@ -21,11 +21,6 @@ V1 = "/api/v1/"
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def me(make_user):
     return make_user("keeper1")
 

@@ -41,16 +41,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
-def reader(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def posts(author, make_post) -> Callable[[int], list[int]]:
     """Return a function that makes posts, the oldest first."""
     return lambda count: [make_post(author).pk for _ in range(count)]

@@ -21,11 +21,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def author(make_user):
-    return make_user()
-
-
-@pytest.fixture
 def me(make_user):
     return make_user("reader1")
 

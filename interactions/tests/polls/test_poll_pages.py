@@ -23,21 +23,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def reader(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def me(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def browser(me: User) -> Client:
     return browser_of(me)
 

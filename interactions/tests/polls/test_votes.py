@@ -30,16 +30,6 @@ FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
-def reader(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def post(author: User) -> Post:
     return feeds_actions.publish(author, content="Which?", poll=given("Tea", "Coffee", "Water"))
 

@@ -36,11 +36,6 @@ class Killed(Exception):
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def fans(author: User, make_user: Make, drain: Make) -> list[User]:
     """Five followers whose backfills are done, by id ascending."""
     found = [make_user() for _ in range(5)]

@@ -25,11 +25,6 @@ Make = Callable[..., Any]
 HTTPS = "https://video.example/watch?v=1"
 
 
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
 def make_picture(owner: User, number: int = 0) -> Media:
     """Create a row of a picture; publishing never opens the file."""
     return Media.objects.create(

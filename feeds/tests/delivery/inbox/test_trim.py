@@ -22,11 +22,6 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def reader(author: User, make_user: Make, drain: Make) -> User:
     """A reader who follows the author; the backfill is done."""
     found = make_user()

@@ -28,11 +28,6 @@ V1 = "/api/v1/"
 FULL = pytest.mark.skipif(connection.vendor != "mysql", reason="needs concurrent writers")
 
 
-@pytest.fixture
-def mine(me: User, api_for: Make) -> APIClient:
-    return api_for(me)
-
-
 def page(client: APIClient, name: str) -> list[str]:
     """Return the ids of all posts of a tag, by pages of two."""
     return [ident for part in walk(client, f"tags/{name}/posts", size=2) for ident in part]

@@ -50,11 +50,6 @@ def media_root(settings: Any, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user()
-
-
-@pytest.fixture
 def fan(make_user: Make, author: User) -> User:
     found = make_user()
     relations_actions.follow(found, author)
