@@ -21,6 +21,8 @@ LIFETIMES = {
     "accounts.live.consumers.CHECK_SECONDS": 25.0,
     "accounts.live.consumers.JOIN_SECONDS": 25.0,
     "accounts.live.consumers.RECHECK_SECONDS": 3600.0,
+    "accounts.actions.refreshing.GRACE_MS": HOUR_MS,
+    "accounts.tokens.introspection.GRACE_MS": HOUR_MS,
     "accounts.cache.FENCE_TTL_MS": HOUR_MS,
     "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
     "accounts.live.hints.ONLINE_MS": HOUR_MS,
@@ -31,6 +33,7 @@ LIFETIMES = {
     "feeds.delivery.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
+    "socialsite.core.http.client.web_push.TIMEOUT_SECONDS": 60.0,
     "socialsite.core.redis.circuit_breaker.BREAK_SECONDS": 3600.0,
     "socialsite.core.events.relay.LEASE_MS": HOUR_MS,
 }
