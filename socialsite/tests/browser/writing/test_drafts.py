@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from socialsite.tests import stacks
 from socialsite.tests.browser.test_story import PASSWORD, newcomer
 from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -107,6 +108,6 @@ def test_a_post_is_scheduled_and_published_by_the_worker(
         page.goto("/")
         return page.get_by_test_id("post").filter(has_text=words).count() == 1
 
-    stacks.eventually(is_published, seconds=150)
+    eventually(is_published, seconds=150)
     page.goto("/drafts")
     expect(draft).to_have_count(0)
