@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from operator import methodcaller
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -33,6 +34,7 @@ from socialsite.core.http.errors import (
 )
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event, Media
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.django_db
 
@@ -203,21 +205,28 @@ def test_a_wrong_name_and_a_wrong_password_are_the_same_answer(name, password, m
 def test_hashes_that_run_at_once_are_bounded(monkeypatch) -> None:
     running: list[int] = []
     most: list[int] = []
-    lock, is_full = threading.Lock(), threading.Event()
+    asked: list[int] = []
+    lock, all_asked, slots = threading.Lock(), threading.Event(), passwords._slots
+
+    def acquire(timeout: float) -> bool:
+        asked.append(1)
+        if len(asked) == 12:
+            all_asked.set()
+        return slots.acquire(timeout=timeout)
 
     def slow(raw: str) -> str:
         with lock:
             running.append(1)
             most.append(len(running))
-            if len(running) == passwords.CONCURRENT_HASHES:
-                is_full.set()
-        assert is_full.wait(60)
-        threading.Event().wait(0.02)  # time for one more to enter
+        assert all_asked.wait(LIMIT)
         with lock:
             running.pop()
         return raw
 
     monkeypatch.setattr(passwords, "make_password", slow)
+    monkeypatch.setattr(passwords, "WAIT_SECONDS", LIMIT)
+    gate = SimpleNamespace(acquire=acquire, release=slots.release)
+    monkeypatch.setattr(passwords, "_slots", gate)
     with ThreadPoolExecutor(12) as pool:
         list(pool.map(passwords.hash_password, ["x"] * 24))
     assert max(most) == passwords.CONCURRENT_HASHES
@@ -276,12 +285,13 @@ def test_the_previous_token_gets_the_same_successor_until_that_is_used(user) -> 
     assert actions.refresh(second)[1].refresh == third
 
 
-def test_within_ten_seconds_of_that_use_it_still_gets_it(user) -> None:
+def test_within_ten_seconds_of_that_use_it_still_gets_it(user, clock, real_lifetimes) -> None:
     first = actions.sign_in(user, "chrome").refresh
     second = actions.refresh(first)[1].refresh
     actions.refresh(second)
+    clock.now += 10_000
     assert actions.refresh(first)[1].refresh == second
-    TokenVersion.objects.update(rotated_at=TokenVersion.objects.get().rotated_at - 10_001)
+    clock.now += 1
     with pytest.raises(BannedRefreshToken):
         actions.refresh(first)
 

@@ -4,17 +4,16 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from deploy.services.service import Service, ServiceError
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.once
 
-SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(60)"
+SAY_AND_SLEEP = "print('up', flush=True); import time; time.sleep(600)"
 
 
 def alive(pid: int) -> bool:
@@ -23,16 +22,6 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def comes_true(check: Callable[[], bool]) -> bool:
-    """Return whether the check passes within a minute, as a busy machine may be slow."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if check():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def is_python(pid: int) -> bool:
@@ -67,7 +56,7 @@ def test_a_service_that_ends_at_once_is_an_error_with_its_last_words() -> None:
 
 def test_a_service_that_is_never_ready_is_an_error() -> None:
     service = Service(
-        "silent", ["sleep", "60"], ready=lambda: False, ready_seconds=0.2, stop_seconds=1
+        "silent", ["sleep", "600"], ready=lambda: False, ready_seconds=0.2, stop_seconds=1
     )
     with pytest.raises(ServiceError, match=r"was not ready after 0\.2 s"):
         service.start()
@@ -93,15 +82,15 @@ def test_a_killed_service_starts_again() -> None:
 def test_children_of_a_service_end_with_it(end: str) -> None:
     script = (
         "import subprocess, signal, time;"
-        "child = subprocess.Popen(['sleep', '60']); print('child', child.pid, flush=True);"
-        "time.sleep(60)"
+        "child = subprocess.Popen(['sleep', '600']); print('child', child.pid, flush=True);"
+        "time.sleep(600)"
     )
     service = Service("parent", [sys.executable, "-c", script], ready_line="child")
     service.start()
     child = int(service.tail[-1].split()[1])
     assert alive(child)
     getattr(service, end)()
-    assert comes_true(lambda: not alive(child))
+    eventually(lambda: not alive(child))
 
 
 def test_a_service_that_ignores_the_request_to_end_is_killed() -> None:
@@ -116,14 +105,14 @@ def test_a_service_that_ignores_the_request_to_end_is_killed() -> None:
 def test_a_service_ends_when_its_parent_is_killed() -> None:
     script = (
         "import sys, time; from deploy.services.service import Service;"
-        "service = Service('orphan', [sys.executable, '-c', 'import time; time.sleep(60)']);"
-        "service.start(); print(service.pid, flush=True); time.sleep(60)"
+        "service = Service('orphan', [sys.executable, '-c', 'import time; time.sleep(600)']);"
+        "service.start(); print(service.pid, flush=True); time.sleep(600)"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert comes_true(lambda: is_python(pid))  # setpriv takes a moment to exec the service
+        eventually(lambda: is_python(pid))  # setpriv takes a moment to exec the service
         assert alive(pid)
         os.kill(parent.pid, signal.SIGKILL)
         parent.wait()
-    assert comes_true(lambda: not alive(pid))
+    eventually(lambda: not alive(pid))

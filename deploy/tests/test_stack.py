@@ -9,7 +9,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from email.message import Message
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from deploy.stack import Stack
 from deploy.tests.test_service import alive
 from socialsite.core.http.server import body_limits
 from socialsite.tests.hostile import hostile
-from socialsite.tests.stacks import eventually
+from socialsite.tests.support.waiting import eventually
 
 SERVER = os.environ.get("SPARE_DATABASE_URL", "")
 pytestmark = [
@@ -244,7 +244,7 @@ def test_memory_returns_after_large_requests(stack: Stack) -> None:
     before = hostile.megabytes(http)
     hostile.attack(stack.url, client)
     # Each of the two workers may use as much memory as the one process of the embedded mode.
-    eventually(lambda: hostile.megabytes(http) < before + 60)
+    eventually(lambda: hostile.megabytes(http), lambda now: now < before + 60)
 
 
 def test_an_answer_before_the_body_was_read_arrives(stack: Stack) -> None:
@@ -333,10 +333,10 @@ def test_a_request_goes_to_the_worker_with_the_fewest(stack: Stack) -> None:
     with ThreadPoolExecutor(4) as pool:
         try:
             asked = [pool.submit(ask, stack, "/healthz") for _ in range(40)]
-            _, waiting = wait(asked, timeout=10)
+            # As long as it is suspended, the rest of them waits.
+            eventually(lambda: sum(not one.done() for one in asked), lambda count: count <= 2)
         finally:
             suspended.kill(signal.SIGCONT)
-    assert len(waiting) <= 2
     assert {one.result().status for one in asked} == {200}
 
 

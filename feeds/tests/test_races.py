@@ -2,17 +2,13 @@
 
 import itertools
 import random
-import threading
-import time
-import traceback
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
-from django.db import connection, connections
+from django.db import connection
 
 from accounts.models import User
 from feeds import actions, queries
@@ -25,6 +21,7 @@ from relations.tests.helpers import counted, facts
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.pagination import Position
 from socialsite.core.models import Event
+from socialsite.tests.support.race import Race
 
 pytestmark = [
     pytest.mark.full,
@@ -33,7 +30,8 @@ pytestmark = [
 ]
 
 Make = Callable[..., Any]
-SECONDS, BUSY_SECONDS = 6, 60
+# Steps of each thread.
+PUBLISHED, READ = 40, 40
 
 
 @dataclass
@@ -65,50 +63,6 @@ def walk(reader: User, size: int) -> list[str]:
     return found
 
 
-class Race:
-    """Threads that run until the time is over or one of them finds an error.
-
-    On a busy machine they continue until each of the named steps ran often enough.
-    """
-
-    def __init__(self, **at_least: int) -> None:
-        self.over = time.monotonic() + SECONDS
-        self.too_late = time.monotonic() + SECONDS + BUSY_SECONDS
-        self.at_least = at_least
-        self.errors: list[str] = []
-        self.done: Counter[str] = Counter()
-        self.threads: list[threading.Thread] = []
-
-    def add(self, name: str, step: Callable[[random.Random], object], pause: float = 0) -> None:
-        dice = random.Random(f"{name}{len(self.threads)}")
-
-        def run() -> None:
-            try:
-                with enqueue.paused():
-                    while not (self.is_over() or self.errors):
-                        step(dice)
-                        self.done[name] += 1
-                        time.sleep(pause)
-            except BaseException:
-                self.errors.append(traceback.format_exc())
-            finally:
-                connections.close_all()
-
-        self.threads.append(threading.Thread(target=run, name=name))
-
-    def is_over(self) -> bool:
-        now = time.monotonic()
-        is_enough = all(self.done[name] >= times for name, times in self.at_least.items())
-        return now >= (self.over if is_enough else self.too_late)
-
-    def run(self) -> None:
-        for thread in self.threads:
-            thread.start()
-        for thread in self.threads:
-            thread.join()
-        assert not self.errors, self.errors[0]
-
-
 def settle() -> None:
     """Deliver everything; no other holder of a lease is left."""
     with enqueue.paused():
@@ -132,7 +86,7 @@ def test_readers_see_every_post_published_before_their_request_exactly_once_in_o
         for reader in readers:
             for author in authors:
                 relations_actions.follow(reader, author)
-    journal, race = Journal(), Race(publish=10, read=10, toggle=10)
+    journal, race = Journal(), Race()
 
     def publish(author: User) -> Callable[[random.Random], None]:
         def step(dice: random.Random) -> None:
@@ -173,17 +127,16 @@ def test_readers_see_every_post_published_before_their_request_exactly_once_in_o
         return step
 
     for author in authors:
-        race.add("publish", publish(author), pause=0.15)
+        race.add("publish", publish(author), PUBLISHED, paced=("read", "toggle"))
     for _ in range(2):
-        race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-        race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
+        race.beside("relay", lambda dice: relay.relay(5))
+        race.beside("sweep", lambda dice: sweep.run())
     for reader in readers[:2]:
-        race.add("read", read(reader))
+        race.add("read", read(reader), READ, paced=("publish",))
     for person in togglers:
-        race.add("toggle", toggle(person))
+        race.add("toggle", toggle(person), READ, paced=("publish",))
     race.run()
 
-    assert min(race.done[name] for name in ("publish", "read", "toggle")) >= 10
     settle()
     assert not Event.objects.exists()
     assert not FanOut.objects.exclude(state=FanOut.State.DONE).exists()

@@ -26,6 +26,8 @@ from socialsite.core.http.errors import Blacklisted, FollowLimit
 from socialsite.core.models import Event
 
 STUCK_SECONDS = 60
+# The reader looks at least once in so many actions, however busy the machine is.
+LOOK_EVERY = 100
 DEADLOCK = 1213
 
 
@@ -78,7 +80,8 @@ def storm(
     turns = iter(range(operations))
     refused: list[int] = []
     lock = threading.Lock()
-    over = threading.Event()
+    over, blind = threading.Event(), threading.Event()
+    looks = [0]
 
     def act(number: int) -> None:
         dice = random.Random(seed * 1000 + number)
@@ -88,6 +91,8 @@ def storm(
                     turn = next(turns, None)
                 if turn is None:
                     return
+                while looks[0] * LOOK_EVERY < turn and not blind.is_set():
+                    time.sleep(0.002)
                 one, two = dice.sample(people, 2)
                 try:
                     getattr(actions, dice.choice(list(Action)))(one, two)
@@ -105,9 +110,13 @@ def storm(
                     time.sleep(0.01)
 
     def read() -> None:
-        while not over.is_set():
-            _read_pages(found, cap)
-            time.sleep(0.05)
+        try:
+            while not over.is_set():
+                _read_pages(found, cap)
+                looks[0] += 1
+                time.sleep(0.05)
+        finally:
+            blind.set()
 
     def actors() -> list[Any]:
         try:

@@ -5,10 +5,9 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from deploy.services import migrated
 from deploy.services.service import Service, free_port
 from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
+from socialsite.tests.support.waiting import LIMIT_MS
 
 CHROMIUM = "/usr/bin/chromium"
 DATABASE = "db.sqlite3"
@@ -50,7 +50,7 @@ IN_ONE_PROCESS = pytest.mark.parametrize(
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, headless; on a busy machine a page may take long."""
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=LIMIT_MS)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
         try:
@@ -169,13 +169,3 @@ class Client:
         answer = client("POST", "auth/login", **who)
         client.token, client.id = answer["access"], answer["user"]["id"]
         return client
-
-
-def eventually(check: Callable[[], bool], seconds: float = 60) -> None:
-    """Wait until a condition holds; fail on timeout."""
-
-    deadline = time.monotonic() + seconds
-    while not check():
-        if time.monotonic() > deadline:
-            pytest.fail(f"did not come true within {seconds} s")
-        time.sleep(0.1)

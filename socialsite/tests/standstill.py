@@ -17,10 +17,14 @@ import pytest
 HOUR_MS = 3_600_000
 # Longer than any test may take (`timeout` in pyproject.toml).
 LONG_MS = 300_000
+# The site gives another site five seconds to answer.
+OUTGOING_SECONDS = 60.0
 LIFETIMES = {
     "accounts.live.consumers.CHECK_SECONDS": 25.0,
     "accounts.live.consumers.JOIN_SECONDS": 25.0,
     "accounts.live.consumers.RECHECK_SECONDS": 3600.0,
+    "accounts.actions.refreshing.GRACE_MS": HOUR_MS,
+    "accounts.tokens.introspection.GRACE_MS": HOUR_MS,
     "accounts.cache.FENCE_TTL_MS": HOUR_MS,
     "accounts.cache.FLOOR_TTL_MS": HOUR_MS,
     "accounts.live.hints.ONLINE_MS": HOUR_MS,
@@ -31,6 +35,7 @@ LIFETIMES = {
     "feeds.delivery.fanout.deliver.LEASE_MS": HOUR_MS,
     "interactions.cache.FOLD_PAUSE_MS": HOUR_MS,
     "socialsite.core.cache.lease.LEASE_MS": HOUR_MS,
+    "socialsite.core.http.client.web_push.TIMEOUT_SECONDS": OUTGOING_SECONDS,
     "socialsite.core.redis.circuit_breaker.BREAK_SECONDS": 3600.0,
     "socialsite.core.events.relay.LEASE_MS": HOUR_MS,
 }
@@ -50,12 +55,16 @@ _real: dict[str, Any] = {}
 def stop(patch: pytest.MonkeyPatch) -> None:
     """Let what is cached live for an hour, buckets stay as they are, and Redis take its time."""
     from socialsite.core import redis
+    from socialsite.core.http.client import outgoing
 
     for name, value in LIFETIMES.items():
         target, _, attribute = name.rpartition(".")
         _real[name] = getattr(pkgutil.resolve_name(target), attribute)
         patch.setattr(name, value)
     _set_clock(patch, STOPPED)
+    # The default of `timeout`: the servers of tests are as slow as the machine.
+    defaults: Any = outgoing.fetch.__kwdefaults__
+    patch.setitem(defaults, "timeout", OUTGOING_SECONDS)
     pool = redis.client().connection_pool.connection_kwargs
     for name in ("socket_timeout", "socket_connect_timeout"):
         if name in pool:

@@ -20,6 +20,7 @@ from accounts.live.consumers import SessionConsumer
 from accounts.tests.live.talk import HOST, ORIGIN, in_thread, run
 from socialsite.asgi import application
 from socialsite.core import redis
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 
@@ -106,7 +107,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LIMIT):
         while not condition():
             await asyncio.sleep(0.005)
 
@@ -150,7 +151,7 @@ def test_a_browser_may_go_away_at_every_moment(
         left = server.is_gone
         if not left and not server.is_closed:
             server.leave()
-        await asyncio.wait_for(serving, 10)
+        await asyncio.wait_for(serving, LIMIT)
         assert not server.wrong, server.wrong
         assert server.sent.count("websocket.close") <= 1
         assert get_channel_layer()._get_layer().groups == {}
@@ -183,7 +184,7 @@ def test_frames_during_the_close_of_a_socket_get_no_response(
         await until(lambda: server.is_accepted)
         for _ in range(3):  # each of them alone closes the socket
             server.tell({"type": "websocket.receive", "text": "x" * (consumers.FRAME_MAX + 1)})
-        await asyncio.wait_for(serving, 10)
+        await asyncio.wait_for(serving, LIMIT)
         assert server.sent == ["websocket.accept", "websocket.close"]
         assert not server.wrong
 

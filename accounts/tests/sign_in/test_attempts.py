@@ -1,8 +1,8 @@
 """Budgets of failed attempts: who waits, who does not, and that no attempt bypasses them."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -29,6 +29,7 @@ from socialsite.core.http.errors import (
 )
 from socialsite.core.rate_limits import budgets
 from socialsite.core.rate_limits.budgets import Guesses
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.django_db
 
@@ -444,22 +445,42 @@ def test_budgets_are_enforced_without_redis(make_user, monkeypatch, clock) -> No
 
 
 # --- real transactions in real threads ----------------------------------------------------------
-@pytest.fixture
-def slow_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Make checks take as long as real ones; the list records the checked passwords."""
-    seen: list[str] = []
-    lock = threading.Lock()
+class SlowChecks:
+    """Password checks that end only when all attempts of the test have asked to be admitted."""
 
-    def is_right(user: Any, raw: str) -> bool:
-        time.sleep(0.1)
-        with lock:
-            seen.append(raw)
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+        self._attempts = 0
+        self._asked: set[int] = set()
+        self._all_asked = threading.Event()
+
+    def at_once(self, attempts: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Make the attempts in threads of their own; none is decided before the last one asked."""
+        self._attempts = len(attempts)
+        return at_once(attempts)
+
+    def ask(self, enter: Callable[..., tuple[bool, int]], keys: Any) -> tuple[bool, int]:
+        found = enter(keys)
+        self._asked.add(threading.get_ident())
+        if len(self._asked) == self._attempts:
+            self._all_asked.set()
+        return found
+
+    def is_right(self, user: Any, raw: str) -> bool:
+        assert self._all_asked.wait(LIMIT)
+        self.seen.append(raw)
         return user is not None and raw == PASSWORD
 
-    monkeypatch.setattr(passwords, "is_right", is_right)
-    # Fifty checks take long on a busy machine.
-    monkeypatch.setattr(attempts, "TURN_SECONDS", 60)
-    yield seen
+
+@pytest.fixture
+def slow_checks(clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowChecks]:
+    """Make checks outlast the other attempts, while no delay of guesses ends."""
+    found = SlowChecks()
+    monkeypatch.setattr(attempts, "_enter", partial(found.ask, attempts._enter))
+    monkeypatch.setattr(passwords, "is_right", found.is_right)
+    # Nobody gives up waiting: fifty checks may take long on a busy machine.
+    monkeypatch.setattr(attempts, "TURN_SECONDS", 3600)
+    yield found
     connection.close()
 
 
@@ -468,9 +489,9 @@ def slow_checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 @pytest.mark.parametrize("name", ["alice1", "nobody1"])
 def test_five_of_fifty_wrong_passwords_at_once_are_checked(name, make_user, slow_checks) -> None:
     make_user("alice1")
-    results = at_once([lambda: try_login(name)] * 50)
+    results = slow_checks.at_once([lambda: try_login(name)] * 50)
     assert sorted(results) == ["PASSWORD_NOT_CORRECTED"] * 5 + ["RATE_LIMITED"] * 45
-    assert len(slow_checks) == 5
+    assert len(slow_checks.seen) == 5
     assert {(row.count, row.pending) for row in Failures.objects.all()} == {(5, 0)}
 
 
@@ -478,14 +499,15 @@ def test_five_of_fifty_wrong_passwords_at_once_are_checked(name, make_user, slow
 @pytest.mark.django_db(transaction=True)
 def test_fifty_right_passwords_at_once_all_get_in(make_user, slow_checks) -> None:
     make_user("alice1")
-    assert at_once([lambda: try_login("alice1", PASSWORD)] * 50) == ["in"] * 50
+    results = slow_checks.at_once([lambda: try_login("alice1", PASSWORD)] * 50)
+    assert results == ["in"] * 50
     assert {(row.count, row.pending) for row in Failures.objects.all()} == {(0, 0)}
 
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_fifty_names_at_once_from_one_address_leave_its_budget_exact(slow_checks) -> None:
-    results = at_once([lambda n=number: try_login(f"name{n}") for number in range(60)])
+    results = slow_checks.at_once([lambda n=number: try_login(f"name{n}") for number in range(60)])
     assert sorted(set(results)) == ["PASSWORD_NOT_CORRECTED", "RATE_LIMITED"]
     assert results.count("PASSWORD_NOT_CORRECTED") == 50
 
@@ -499,7 +521,7 @@ def test_crossing_budgets_do_not_lock_each_other_out(make_user, slow_checks) -> 
         for name in names
         for number in range(6)
     ]
-    assert at_once(calls) == ["in"] * 24
+    assert slow_checks.at_once(calls) == ["in"] * 24
 
 
 @pytest.mark.full
@@ -511,7 +533,7 @@ def test_an_api_client_may_be_refused_but_never_sees_an_error(make_user, slow_ch
     def post() -> int:
         return APIClient().post("/api/v1/auth/login", body, format="json").status_code
 
-    assert set(at_once([post] * 20)) == {401, 429}
+    assert set(slow_checks.at_once([post] * 20)) == {401, 429}
 
 
 def test_user_banned_is_still_raised_through_the_guard(make_user) -> None:

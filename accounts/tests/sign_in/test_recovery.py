@@ -691,6 +691,7 @@ def test_an_address_of_the_sign_up_is_shown_and_its_link_sent_again(client, deli
     assert client.post(f"/email/{link_in(message)}").status_code == 400
 
 
+@pytest.mark.usefixtures("clock")
 def test_sending_again_has_the_budget_of_mails(client, alice, deliver) -> None:
     client.post("/login", {"username": "alice1", "password": PASSWORD})
     client.post("/settings/email", {"email": "new@example.org", "password": PASSWORD})

@@ -30,12 +30,13 @@ from feeds.models import (
     Mode,
     Post,
 )
-from feeds.tests.test_races import Race, settle
+from feeds.tests.test_races import settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position
 from socialsite.core.redis import bypassed, call
 from socialsite.tests.browser.scraper import scrape
+from socialsite.tests.support.race import Race
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 
@@ -540,7 +541,7 @@ def test_nothing_is_found_while_people_post_and_follow(
     people = [make_user() for _ in range(4)]
     for one in people[1:]:
         relations_actions.follow(people[0], one)
-    race = Race(post=2, change=2, relay=2, sweep=2, check=12)
+    race = Race()
     reports: list[verify.Report] = []
 
     def post(dice: random.Random) -> None:
@@ -555,13 +556,12 @@ def test_nothing_is_found_while_people_post_and_follow(
     def check(dice: random.Random) -> None:
         reports.append(verify.verify(sample=10, pages=3, size=3))
 
-    race.add("post", post, pause=0.05)
-    race.add("change", change, pause=0.05)
-    race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-    race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
-    race.add("check", check)
+    race.add("post", post, 60, paced=("check",))
+    race.add("change", change, 60, paced=("check",))
+    race.beside("relay", lambda dice: relay.relay(5))
+    race.beside("sweep", lambda dice: sweep.run())
+    race.add("check", check, 12, paced=("post", "change"))
     race.run()
-    assert min(race.done.values()) >= 2
     assert sum(report.pages for report in reports) > 20
     assert [difference for report in reports for difference in report.differences] == []
     settle()

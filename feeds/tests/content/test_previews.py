@@ -357,7 +357,7 @@ def test_the_thread_ends_without_work(site: Site, me: User) -> None:
     runner.start()
     for thread in threading.enumerate():
         if thread.name == "link-previews":
-            thread.join(20)
+            thread.join()
     assert link_of(post.pk)["title"] == "T"
     assert not runner._running.locked()
 

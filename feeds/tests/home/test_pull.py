@@ -1,15 +1,12 @@
 """The newest posts of a set of authors: every way of reading equals the obvious one."""
 
 import random
-import threading
-import time
-import traceback
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from unittest import mock
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,8 +20,8 @@ from feeds.models import AuthorHead, Post
 from relations import actions as relations_actions
 from relations.models import Relation, RelationCount, Relationship
 from socialsite.core import db, events
-from socialsite.core.events import enqueue
 from socialsite.core.http.pagination import Position
+from socialsite.tests.support.race import Race
 
 pytestmark = pytest.mark.embedded
 
@@ -283,24 +280,6 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
         relations_actions.follow(viewer, author)
     ids = {author.pk for author in authors}
     committed: list[Position] = []
-    errors: list[str] = []
-    over = time.monotonic() + 4
-
-    def run(step: Callable[[random.Random], None], seed: int) -> threading.Thread:
-        def loop() -> None:
-            dice = random.Random(seed)
-            try:
-                with enqueue.paused():
-                    while time.monotonic() < over and not errors:
-                        step(dice)
-            except BaseException:
-                errors.append(traceback.format_exc())
-            finally:
-                connections.close_all()
-
-        thread = threading.Thread(target=loop)
-        thread.start()
-        return thread
 
     def publish(dice: random.Random) -> None:
         ago = dice.choice([None, None, 0, 1, 50, 5000])
@@ -318,11 +297,12 @@ def test_a_post_is_pulled_from_its_commit_on_in_whatever_order_its_author_publis
             low = page[-1] if len(page) == 10 else Position(0, 0)
             assert {one for one in known if one > low} <= set(page), read.__name__
 
-    threads = [run(publish, seed) for seed in range(4)] + [run(compare, 9)]
-    for thread in threads:
-        thread.join()
-    assert not errors, errors[0]
-    assert len(committed) > 40
+    race = Race()
+    for _ in range(4):
+        race.add("publish", publish, 40, paced=("compare",))
+    race.add("compare", compare, 40, paced=("publish",))
+    race.run()
+    assert len(committed) == 160
     assert set(pull.by_author(viewer.pk, ids, None, 10**6)) == set(committed)
 
 

@@ -42,6 +42,8 @@ from socialsite.core.models import Event
 from socialsite.core.text.mentions import usernames
 
 STUCK_SECONDS = 60
+# The host looks at least once in so many actions, however busy the machine is.
+LOOK_EVERY = 20
 BACKLOG = 12
 Key = tuple[str, str, int]
 
@@ -97,7 +99,7 @@ def storm(
     """Do `operations` random actions in all, with relays beside them; then drain and compare."""
     found = Findings(operations=operations)
     turns = iter(range(operations))
-    lock, over = threading.Lock(), threading.Event()
+    lock, over, blind = threading.Lock(), threading.Event(), threading.Event()
     pages: list[tuple[int, int]] = []  # (read up to, position of the talk on that page)
 
     def act(number: int) -> None:
@@ -111,6 +113,8 @@ def storm(
                 # Events are handled between the actions, not only after all of them.
                 while Event.objects.count() > BACKLOG:
                     time.sleep(0.005)
+                while found.looked * LOOK_EVERY < turn and not blind.is_set():
+                    time.sleep(0.002)
                 try:
                     _one(on, dice)
                 except AppError:
@@ -142,20 +146,26 @@ def storm(
             time.sleep(0.02)
 
     def read() -> None:
-        dice = random.Random(seed)
-        while not over.is_set():
-            kind = dice.choice([None, None, kinds.COMMENTED.name])
-            items = queries.notifications(on.host, None, 100, kind).items
-            if items:
-                talk = [one for one in items if one["subject"]["id"] == str(on.talk)]
-                place = max([_ms(one) for one in talk if one["kind"] == "commented"], default=0)
-                time.sleep(dice.random() * 0.02)  # somebody else may join meanwhile
-                # All up to here, those of a tab, or those that were on the screen.
-                ids = [int(one["id"]) for one in items] if dice.random() < 0.5 else None
-                actions.read_notifications(on.host, _ms(items[0]), ids, kind)
-                pages.append((max(_ms(items[0]), _read_of(on)), place))
-            found.looked += 1
-            time.sleep(0.01)
+        try:
+            dice = random.Random(seed)
+            while not over.is_set():
+                look(dice)
+                found.looked += 1
+                time.sleep(0.01)
+        finally:
+            blind.set()
+
+    def look(dice: random.Random) -> None:
+        kind = dice.choice([None, None, kinds.COMMENTED.name])
+        items = queries.notifications(on.host, None, 100, kind).items
+        if items:
+            talk = [one for one in items if one["subject"]["id"] == str(on.talk)]
+            place = max([_ms(one) for one in talk if one["kind"] == "commented"], default=0)
+            time.sleep(dice.random() * 0.02)  # somebody else may join meanwhile
+            # All up to here, those of a tab, or those that were on the screen.
+            ids = [int(one["id"]) for one in items] if dice.random() < 0.5 else None
+            actions.read_notifications(on.host, _ms(items[0]), ids, kind)
+            pages.append((max(_ms(items[0]), _read_of(on)), place))
 
     began = time.monotonic()
     results = at_once([actors, *[run_relay] * relays, sweep, sweep, read])

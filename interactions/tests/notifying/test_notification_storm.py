@@ -1,7 +1,6 @@
 """A short run of the storm: real threads on MariaDB; notifications match the facts."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from interactions.tests.notifying.notification_storm import Scene, differences, 
 from relations.tests.helpers import at_once
 from socialsite.core import db
 from socialsite.core.events import enqueue
+from socialsite.tests.support import locks
 
 pytestmark = [
     pytest.mark.full,
@@ -49,12 +49,13 @@ def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_po
     actions.like(fan, SubjectType.POST, post.pk)
     likes = Like.objects.filter(user=fan.pk)
     cause = cause_rows.Cause(author.pk, LIKED_POST, post.pk, post.pk, fan.pk)
-    has_read = threading.Event()
+    has_read, is_done = threading.Event(), threading.Event()
 
     def slow() -> bool:
         found = likes.exists()
         has_read.set()
-        time.sleep(0.4)
+        # Until the relay of the unlike waits for this one, or did not have to.
+        locks.waits_or(is_done.is_set)
         return found
 
     def of_the_like() -> None:
@@ -64,6 +65,7 @@ def test_the_later_of_two_relays_reads_the_current_state(make_user: Any, make_po
         has_read.wait()
         actions.unlike(fan, SubjectType.POST, post.pk)
         db.atomic(cause_rows.sync)([cause], likes.exists)
+        is_done.set()
 
     with enqueue.paused():
         assert at_once([of_the_like, of_the_unlike]) == [None, None]

@@ -4,6 +4,7 @@ import asyncio
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from redis import asyncio as aioredis
 
 from socialsite.core import redis
 from socialsite.core.redis import Promise, circuit_breaker, wire
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.embedded
 
@@ -48,11 +50,23 @@ def test_a_failure_opens_the_breaker_and_the_next_call_fails_at_once(broken) -> 
     assert len(broken) == 1
 
 
-def test_the_breaker_closes_after_its_time(broken, monkeypatch) -> None:
-    monkeypatch.setattr(circuit_breaker, "BREAK_SECONDS", 0.05)
-    with pytest.raises(redis.RedisDown):
-        redis.call(lambda connection: connection.ping())
-    time.sleep(0.06)
+@pytest.fixture
+def breaker_clock() -> Iterator[SimpleNamespace]:
+    """The clock of the breaker, which stands still unless the test moves its `now` (seconds)."""
+    clock = SimpleNamespace(now=1000.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(circuit_breaker, "time", SimpleNamespace(monotonic=lambda: clock.now))
+        yield clock
+    redis.breaker.reset()
+
+
+def test_the_breaker_closes_after_its_time(broken, breaker_clock, monkeypatch) -> None:
+    for moment in (0.0, circuit_breaker.BREAK_SECONDS - 0.01):
+        breaker_clock.now = 1000 + moment
+        with pytest.raises(redis.RedisDown):
+            redis.call(lambda connection: connection.ping())
+    assert len(broken) == 1
+    breaker_clock.now = 1000 + circuit_breaker.BREAK_SECONDS
     monkeypatch.undo()
     assert redis.call(lambda connection: connection.ping())
 
@@ -78,11 +92,12 @@ def test_redis_appears_down_only_inside_bypassed() -> None:
     assert redis.call(lambda connection: connection.ping())
 
 
-def test_after_its_time_one_caller_tries_and_the_others_stay_out(broken, monkeypatch) -> None:
-    monkeypatch.setattr(circuit_breaker, "BREAK_SECONDS", 0.05)
+def test_after_its_time_one_caller_tries_and_the_others_stay_out(
+    broken, breaker_clock, monkeypatch
+) -> None:
     with pytest.raises(redis.RedisDown):
         redis.call(lambda connection: connection.ping())
-    time.sleep(0.06)
+    breaker_clock.now += circuit_breaker.BREAK_SECONDS
     monkeypatch.undo()
 
     def another_caller_meanwhile(connection):
@@ -234,7 +249,12 @@ def test_a_server_that_hangs_costs_one_short_wait(hanging, monkeypatch) -> None:
     for _ in range(100):
         with pytest.raises(redis.RedisDown, match="circuit open"):
             redis.call(lambda connection: connection.get("a"))
-    assert len(hanging.held) == 1  # retries would add more, each with the same wait
+    # Retries would be more connections, each with the same wait. They are accepted in their order,
+    # so none is left before the last one.
+    with socket.create_connection(("127.0.0.1", hanging.port)) as last:
+        ours = last.getsockname()
+        eventually(lambda: [one.getpeername() for one in hanging.held], lambda has: ours in has)
+    assert len(hanging.held) == 2
 
 
 def test_the_backlog_thread_ends_without_commands_after_a_clear(round_trips, monkeypatch) -> None:

@@ -1,12 +1,13 @@
 """The browser that the tests of this folder share."""
 
 from collections.abc import Iterator
-from functools import partial
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
 
 from socialsite.tests import stacks
+from socialsite.tests.support.waiting import LIMIT_MS
 
 
 @pytest.fixture(scope="session")
@@ -16,7 +17,13 @@ def browser() -> Iterator[Browser]:
     A test of the worker asks for it (`service_workers="allow"`).
     """
     with stacks.browser() as found, pytest.MonkeyPatch.context() as patch:
-        bare = partial(found.new_context, service_workers="block")
+        open_context = found.new_context
+
+        def bare(**options: Any) -> BrowserContext:
+            context = open_context(**{"service_workers": "block", **options})
+            context.set_default_timeout(LIMIT_MS)  # on a busy machine a page may take long
+            return context
+
         patch.setattr(found, "new_context", bare)
         yield found
 

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 from redis import Redis
 
 from deploy.stack import Stack
+from socialsite.tests.support.waiting import LIMIT_MS
 
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/150.0.0.0 Safari/537.36"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -73,14 +74,14 @@ class Member:
         )
         page = page or context.new_page()
         # The page requests it as soon as the socket is open.
-        with page.expect_response("**/api/v1/feed/new-count", timeout=60_000):
+        with page.expect_response("**/api/v1/feed/new-count", timeout=LIMIT_MS):
             page.goto("/")
         return page
 
 
-def seconds_until_notice(page: Page, since: float, timeout: float = 60) -> float:
+def seconds_until_notice(page: Page, since: float) -> float:
     """Wait until a page shows the sign-out reason; return the seconds since `since`."""
-    expect(page.locator("#notice")).to_have_text(re.compile(r"\S"), timeout=timeout * 1000)
+    expect(page.locator("#notice")).to_have_text(re.compile(r"\S"))
     while not (at := page.evaluate("window.noticeAt")):  # with the next frame
         time.sleep(0.01)
     return float(at) / 1000 - since

@@ -67,7 +67,7 @@ def test_the_first_visit_leads_to_an_answer(stack: Stack, browser: Browser) -> N
     me = people[1]("GET", "users/by-name/visitor1")
     mine = people[1]("GET", f"users/{me['id']}/posts")["items"][0]
     people[1]("POST", f"posts/{mine['id']}/comments", content="May I have a slice?")
-    expect(page.locator("[data-unread]").first).to_have_text("1", timeout=60_000)
+    expect(page.locator("[data-unread]").first).to_have_text("1")
     page.get_by_role("link", name=re.compile("^Notifications")).first.click()
     page.locator(".note a", has_text="commented").first.click()
     expect(page.get_by_test_id("comment").first).to_contain_text("May I have a slice?")

@@ -9,7 +9,6 @@ import http.client
 import json
 import socket
 import statistics
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from deploy.stack import Stack
 from socialsite.tests import stacks
 from socialsite.tests.browser import kicking
 from socialsite.tests.browser.kicking import FIREFOX, PASSWORD, Member, seconds_until_notice
+from socialsite.tests.support.waiting import LIMIT_MS, eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -73,18 +73,17 @@ def test_the_same_in_one_process(embedded_site: str, browser: Browser) -> None:
     ("trouble", "first"),
     [("deaf", "page"), ("killed", "page"), ("killed", "trouble"), ("hanging", "page")],
 )
-def test_with_a_dead_channel_layer_the_page_signs_out_within_seconds_with_the_reason(
+def test_with_a_dead_channel_layer_the_page_signs_out_with_the_reason(
     trouble: str, first: str, stack: Stack, browser: Browser
 ) -> None:
     member = Member(stack.url, f"{trouble}{first}"[:16])
     member.log_in()
     context = member.browser(browser)
-    began = time.monotonic()
     page = member.open(context) if first == "page" else None
     with kicking.trouble(trouble, stack):
         page = page or member.open(context)
-        opened = time.monotonic() - began  # about a second, unless the machine is busy
-        assert seconds_until_notice(page, member.log_in()) < max(6 + 4, 4 * opened)
+        # Within seconds, by the pause between two checks: see accounts/tests/live/test_sockets.py.
+        seconds_until_notice(page, member.log_in())
     assert notice_of(page) == ANOTHER_CHROME
     context.close()
 
@@ -101,7 +100,7 @@ def test_other_roles_are_fetched_without_a_word(stack: Stack, browser: Browser) 
     page = member.open(context)
     page.evaluate("window.sameDocument = true")
     # The socket closes, the page gets a new access token, the socket opens again.
-    with page.expect_response("**/api/v1/feed/new-count", timeout=60_000):
+    with page.expect_response("**/api/v1/feed/new-count", timeout=LIMIT_MS):
         stack.manage("promote", member.username, "--role", "moderator")
     assert is_the_same_document(page)
     cookie = next(one for one in context.cookies() if one["name"] == "access")
@@ -129,7 +128,7 @@ def test_a_password_change_ends_other_browsers_and_spares_the_tabs_of_its_own(
     page.fill("input[name=old_password]", PASSWORD)
     page.fill("input[name=new_password]", "left.pass2")
     page.fill("input[name=again]", "left.pass2")
-    with other_tab.expect_response("**/api/v1/feed/new-count", timeout=60_000):
+    with other_tab.expect_response("**/api/v1/feed/new-count", timeout=LIMIT_MS):
         page.get_by_test_id("change-password").click()
     expect(page.locator(".notice-good")).to_be_visible()
 
@@ -191,14 +190,12 @@ def test_a_failed_or_overtaken_count_is_fetched_again(stack: Stack, browser: Bro
 
     audience.page.route("**/api/v1/feed/new-count", fail_at_first)
     audience.publish()
-    for _ in range(1200):
-        if held:  # the third request, not answered yet
-            break
-        audience.page.wait_for_timeout(50)
+    # The third request, not answered yet.
+    eventually(lambda: audience.page.wait_for_timeout(50) or held)
     audience.publish()
     audience.page.wait_for_timeout(1000)  # for the hint
     held[0].fulfill(json={"count": 1, "more": False})
-    expect(audience.banner).to_have_text("2 new posts", timeout=60_000)
+    expect(audience.banner).to_have_text("2 new posts")
     audience.page.context.close()
 
 
@@ -210,7 +207,7 @@ def test_posts_published_during_an_outage_are_announced_afterwards(
     with kicking.trouble(trouble, stack):
         audience.publish()
         audience.page.wait_for_timeout(1000)
-    expect(audience.banner).to_have_text("1 new post", timeout=60_000)
+    expect(audience.banner).to_have_text("1 new post")
     audience.page.context.close()
 
 

@@ -15,6 +15,7 @@ from accounts.tests.push import endpoint
 from accounts.tests.push.endpoint import PushService
 from socialsite.tests import stacks
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -71,7 +72,7 @@ def turn_on(page: Page) -> None:
 
 def worker_of(page: Page) -> Worker:
     page.evaluate("async () => { await navigator.serviceWorker.ready; }")
-    stacks.eventually(lambda: bool(page.context.service_workers))
+    eventually(lambda: bool(page.context.service_workers))
     return page.context.service_workers[0]
 
 
@@ -84,7 +85,7 @@ def deliver(page: Page, site: str, message: str) -> None:
         lambda event: found.extend(one["registrationId"] for one in event["registrations"]),
     )
     devtools.send("ServiceWorker.enable")
-    stacks.eventually(lambda: bool(page.wait_for_timeout(50) or found))
+    eventually(lambda: bool(page.wait_for_timeout(50) or found))
     devtools.send(
         "ServiceWorker.deliverPushMessage",
         {"origin": f"{site}/", "registrationId": found[0], "data": message},
@@ -109,7 +110,7 @@ def test_a_comment_appears_on_the_device_until_it_is_kicked(
     friend = stacks.Client.new(site, "pushfriend")
     (mine,) = friend("GET", f"users/{me}/posts")["items"]
     friend("POST", f"posts/{mine['id']}/comments", content="hello")
-    stacks.eventually(lambda: len(service.pushes) == 1)
+    eventually(lambda: service.pushes, lambda pushes: len(pushes) == 1)
     message = service.pushes[0].message
     assert message["title"] == "pushfriendNick commented on your post"
     assert message["body"] == "words of today"
@@ -130,7 +131,9 @@ def test_a_comment_appears_on_the_device_until_it_is_kicked(
     other("DELETE", f"auth/devices/{kicked}")
     assert other("GET", "me/push")["devices"] == []
     friend("PUT", f"posts/{mine['id']}/like")
-    stacks.eventually(lambda: other("GET", "notifications/unread-count")["count"] == 2)
+    eventually(
+        lambda: other("GET", "notifications/unread-count"), lambda found: found["count"] == 2
+    )
     # The page of the device learns of it, and the browser drops the subscription.
     expect(page.locator("input[name=password]")).to_be_visible()
     page.wait_for_function("() => !localStorage.getItem('subscribed')")
@@ -227,7 +230,7 @@ def test_a_click_opens_the_page_and_marks_the_notification_as_read(
     me = page.locator("body").get_attribute("data-me")
     friend = stacks.Client.new(site, "clickfriend")
     friend("POST", f"users/{me}/follow")
-    stacks.eventually(lambda: len(service.pushes) == 1)
+    eventually(lambda: service.pushes, lambda pushes: len(pushes) == 1)
     message = service.pushes[0].message
     worker = worker_of(page)
     click = {"url": message["url"], "id": message["tag"][1:]}
@@ -262,5 +265,5 @@ def test_the_worker_tells_the_site_of_a_new_subscription(
     me = page.locator("body").get_attribute("data-me")
     friend = stacks.Client.new(site, "renewfriend")
     friend("POST", f"users/{me}/follow")
-    stacks.eventually(lambda: len(service.pushes) == 1)
+    eventually(lambda: service.pushes, lambda pushes: len(pushes) == 1)
     assert service.pushes[0].path == "/push/fresh"

@@ -32,7 +32,7 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     # Announced and shown on the follower's page without a reload.
     reader.evaluate("window.sameDocument = true")
     banner = reader.get_by_test_id("new-posts")
-    expect(banner).to_be_visible(timeout=60_000)
+    expect(banner).to_be_visible()
     banner.click()
     post = reader.get_by_test_id("post").first
     expect(post).to_contain_text("第一条 first post")
@@ -51,7 +51,7 @@ def test_sign_up_follow_post_read_like_and_comment(site: str, browser: Browser) 
     expect(reader.get_by_test_id("comment").first).to_contain_text("好文章 well said")
 
     # The author's open page got hints of the follower, the like and the comment.
-    expect(author.locator("[data-unread]")).to_have_text("3", timeout=60_000)
+    expect(author.locator("[data-unread]")).to_have_text("3")
     author.reload()
     expect(author.get_by_test_id("like-count").first).to_have_text("1")
     expect(author.get_by_test_id("comment-count").first).to_have_text("1")

@@ -9,7 +9,8 @@ import pytest
 
 from socialsite.core.tests.media.peak import reset_peak, resident
 from socialsite.tests.hostile import hostile
-from socialsite.tests.stacks import embedded, eventually
+from socialsite.tests.stacks import embedded
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -25,4 +26,4 @@ def test_memory_returns_after_large_requests(tmp_path: Path) -> None:
         reset_peak(pid)
         hostile.attack(site, client)
         assert resident("VmHWM", pid) < before + PEAK_MEGABYTES
-        eventually(lambda: hostile.megabytes([pid]) < before + LEFT_MEGABYTES)
+        eventually(lambda: hostile.megabytes([pid]), lambda now: now < before + LEFT_MEGABYTES)

@@ -12,7 +12,8 @@ import pytest
 from deploy.services import site_processes
 from deploy.stack import Stack
 from socialsite.tests import stacks
-from socialsite.tests.stacks import Client, eventually
+from socialsite.tests.stacks import Client
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
@@ -23,6 +24,7 @@ MAKE_FOLLOWERS = f"""
 from accounts.models import User
 from feeds.models import InboxEdge
 from relations.models import Relation, RelationCount, Relationship
+from socialsite.tests.support.waiting import eventually
 author = User.objects.get(username_key="famous1")
 fans = User.objects.bulk_create(
     User(username=f"fan{{n:05d}}", username_key=f"fan{{n:05d}}", nickname=f"Fan{{n:05d}}")
@@ -110,7 +112,7 @@ def test_a_killed_worker_leaves_every_follower_the_post_exactly_once(
     assert rows < FOLLOWERS
     worker.env = normal
     worker.start()
-    eventually(lambda: delivered(stack, post["id"])[2] == DONE, seconds=60)
+    eventually(lambda: delivered(stack, post["id"]), lambda found: found[2] == DONE)
     assert delivered(stack, post["id"]) == [FOLLOWERS, FOLLOWERS, DONE]
 
 
@@ -121,7 +123,9 @@ def test_posting_succeeds_without_a_broker_and_arrives_when_it_is_back(
     post = author("POST", "posts", content="no broker")
     assert delivered(stack, post["id"])[0] == 0
     stack.start("broker")
-    eventually(lambda: delivered(stack, post["id"]) == [FOLLOWERS, FOLLOWERS, DONE], seconds=60)
+    eventually(
+        lambda: delivered(stack, post["id"]), lambda found: found == [FOLLOWERS, FOLLOWERS, DONE]
+    )
 
 
 def test_the_feed_is_the_same_after_redis_was_emptied_and_without_redis(

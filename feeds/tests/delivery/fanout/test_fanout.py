@@ -25,6 +25,7 @@ from socialsite.core import db, redis
 from socialsite.core.events import enqueue, relay
 from socialsite.core.ids import MAX_ID
 from socialsite.core.models import Event
+from socialsite.tests.support import locks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
@@ -673,7 +674,7 @@ class TestAtOnce:
 
             def hold_on() -> None:
                 inserted.set()
-                assert not written.wait(0.5)
+                assert locks.waits_or(written.is_set)
 
             at_point(monkeypatch, "chunk-inserted", hold_on)
 

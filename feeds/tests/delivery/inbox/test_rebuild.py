@@ -17,12 +17,13 @@ from feeds.delivery.fanout import sweep
 from feeds.delivery.inbox import rebuild, sync, trim
 from feeds.models import InboxEdge, InboxEntry, InboxState, Post
 from feeds.tests.home.test_timeline import assert_exact
-from feeds.tests.test_races import Race, settle
+from feeds.tests.test_races import settle
 from relations import actions as relations_actions
 from relations import queries as relations_queries
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Position
 from socialsite.core.redis import call
+from socialsite.tests.support.race import Race
 
 pytestmark = [pytest.mark.django_db, pytest.mark.full, pytest.mark.embedded]
 
@@ -396,7 +397,7 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
         for _ in range(6):
             published.append((author.pk, actions.publish(author, content="old").pk))
     settle()
-    race = Race(publish=3, read=3, toggle=3, rebuild=3)
+    race = Race()
 
     def publish(dice: random.Random) -> None:
         author = dice.choice(authors)
@@ -424,17 +425,16 @@ def test_feeds_are_exact_while_inboxes_are_rebuilt_beside_posts_and_follows(
             user=damaged, publish_time=one[0] + 1, post_id=one[1], author_id=one[2]
         )
 
-    race.add("publish", publish, pause=0.1)
-    race.add("relay", lambda dice: relay.relay(5) and None, pause=0.01)
-    race.add("sweep", lambda dice: sweep.run() and None, pause=0.01)
-    race.add("read", read)
+    race.add("publish", publish, 40, paced=("read", "rebuild", "toggle"))
+    race.beside("relay", lambda dice: relay.relay(5))
+    race.beside("sweep", lambda dice: sweep.run())
+    race.add("read", read, 40, paced=("publish",))
     for _ in range(2):
-        race.add("rebuild", build)
-    race.add("toggle", toggle)
-    race.add("damage", damage, pause=0.1)
+        race.add("rebuild", build, 40, paced=("publish",))
+    race.add("toggle", toggle, 40, paced=("publish",))
+    race.add("damage", damage, 40, paced=("rebuild",))
     race.run()
 
-    assert min(race.done[name] for name in ("publish", "read", "toggle", "rebuild")) >= 3
     settle()
     rebuild.rebuild([reader.pk for reader in readers])
     for reader in readers:

@@ -15,6 +15,7 @@ from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from socialsite.core.events import enqueue
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.embedded
 
@@ -69,17 +70,27 @@ def test_a_mistake_of_ours_is_not_hidden(broker) -> None:
         enqueue.send("a")
 
 
+@pytest.fixture
+def _patient(monkeypatch) -> None:
+    """Give the broker the time that a busy machine needs."""
+    for name in ("socket_timeout", "socket_connect_timeout"):
+        monkeypatch.setitem(enqueue._OPTIONS, name, LIMIT)
+    monkeypatch.setattr(enqueue, "WAIT_SECONDS", LIMIT)
+
+
+@pytest.mark.usefixtures("_patient")
 def test_enqueue_reaches_the_broker() -> None:
     with current_app.connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")
         queue.clear()
         assert enqueue.send("core.nothing", 7)
-        message = queue.get(timeout=30)
+        message = queue.get(timeout=LIMIT)
         message.ack()
         assert message.headers["task"] == "core.nothing"
         assert message.payload[0] == [7]
 
 
+@pytest.mark.usefixtures("_patient")
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has one list")
 def test_low_priority_tasks_run_after_later_urgent_ones() -> None:
     with current_app.connection_for_read() as connection:
@@ -87,7 +98,7 @@ def test_low_priority_tasks_run_after_later_urgent_ones() -> None:
         queue.clear()
         assert enqueue.send_last("core.nothing", 1)
         assert enqueue.send("core.nothing", 2)
-        found = [queue.get(timeout=30) for _ in range(2)]
+        found = [queue.get(timeout=LIMIT) for _ in range(2)]
         for message in found:
             message.ack()
         assert [message.payload[0] for message in found] == [[2], [1]]
@@ -151,6 +162,7 @@ def test_a_broker_that_hangs_costs_one_bounded_wait(app_at, calls, monkeypatch) 
 
 
 @pytest.mark.full
+@pytest.mark.usefixtures("_patient")
 @pytest.mark.skipif(settings.EMBEDDED, reason="the embedded broker has no socket")
 def test_a_broker_that_dies_after_it_was_reached_is_no_error(app_at, monkeypatch) -> None:
     broker = urlsplit(settings.CELERY_BROKER_URL)
@@ -191,7 +203,7 @@ def test_a_worker_that_loses_its_broker_drops_tasks_it_had_not_begun() -> None:
     connection = current_app.connection_for_read()
     queue = connection.SimpleQueue("test-lost")
     queue.put("a hint")
-    queue.get(timeout=30)  # received, not acknowledged
+    queue.get(timeout=LIMIT)  # received, not acknowledged
     channel: Any = queue.channel
     connection.transport.client = None  # the state after `collect`, which is tried before
     channel.close()

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections import Counter
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from socialsite.core.http.errors import AppError
 from socialsite.core.http.server import turns
 from socialsite.core.http.server.turns import Places, Turns
+from socialsite.tests.support.waiting import LIMIT, eventually
 
 pytestmark = pytest.mark.once
 
@@ -23,7 +23,8 @@ def test_the_number_of_requests_at_once_is_bounded_and_slow_clients_use_no_turn(
             pass
         inside[0] += 1
         most[0] = max(most[0], inside[0])
-        await asyncio.sleep(0.01)
+        for _ in range(20):  # the others have a chance to come in
+            await asyncio.sleep(0)
         inside[0] -= 1
         if scope["fails"]:
             raise ValueError
@@ -58,7 +59,7 @@ def test_the_number_of_requests_at_once_is_bounded_and_slow_clients_use_no_turn(
         slow = [ask(slow_to_send) for _ in range(5)]
         slow += [ask(parts(b""), **{"slow to read": True}) for _ in range(5)]
         quick = [ask(parts(b"a", b"b"), fails=number % 2 == 0) for number in range(20)]
-        found = await asyncio.wait_for(asyncio.gather(*quick, return_exceptions=True), 20)
+        found = await asyncio.wait_for(asyncio.gather(*quick, return_exceptions=True), LIMIT)
         assert [type(one) for one in found] == [ValueError, type(None)] * 10
         for task in slow:
             task.cancel()
@@ -92,7 +93,10 @@ def test_no_address_has_all_places() -> None:
     assert take(places, turns.PASSWORD, "other") == ""
 
 
-def test_waiting_requests_queue_and_no_address_fills_the_queue() -> None:
+def test_waiting_requests_queue_and_no_address_fills_the_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "WAIT_SECONDS", LIMIT)
     places, done = Places(8, line=8), list[str]()
 
     def work(owner: str) -> None:
@@ -103,15 +107,15 @@ def test_waiting_requests_queue_and_no_address_fills_the_queue() -> None:
     crowd = [threading.Thread(target=work, args=("one",)) for _ in range(20)]
     for thread in crowd:
         thread.start()
-    while len(done) < 20:  # seven have places, seven wait, the others were refused
-        time.sleep(0.01)
+    # Seven have places, seven wait, the others were refused.
+    eventually(lambda: len(done), lambda count: count == 20)
     assert Counter(done) == {"": 7, "RATE_LIMITED": 13}
     assert take(places, turns.PASSWORD, "other") == ""
     places.release(turns.PASSWORD, "other")
     for _ in range(7):
         places.release(turns.PASSWORD, "one")
     for thread in crowd:
-        thread.join(turns.WAIT_SECONDS)
+        thread.join(LIMIT)
     assert Counter(done) == {"": 14, "RATE_LIMITED": 13}
     assert not places._waiting
 
@@ -155,14 +159,14 @@ def test_requests_that_write_leave_half_of_the_turns_to_reads() -> None:
 
         served = Turns(application, 4, Places(0))
         writes = [ask("POST") for _ in range(20)]
-        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
+        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), LIMIT)
         assert inside.count("POST") == 2
         # A request that gives up while waiting leaves no turn behind.
         for task in writes:
             task.cancel()
         await asyncio.wait(writes)
         again = [ask("POST") for _ in range(20)]
-        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), 20)
+        await asyncio.wait_for(asyncio.gather(*[ask("GET") for _ in range(20)]), LIMIT)
         assert inside.count("POST") == 4
         for task in again:
             task.cancel()

@@ -7,31 +7,93 @@ import os
 import socket
 import struct
 import threading
-import time
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import pytest
 import uvicorn
 
 from socialsite.core.http.server import uvicorn_protocols
 from socialsite.core.http.server.uvicorn_protocols import BoundedHttp, BoundedSocket
+from socialsite.tests.support.waiting import LIMIT, eventually
 
 pytestmark = pytest.mark.once
 
 HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n"
 CONNECTIONS = 30
-SHORT = 0.3
 
 
-class HurriedHttp(BoundedHttp):
-    """The same with short deadlines."""
+class Clock:
+    """The event loop of a connection, whose time stands still unless a test moves `now`."""
 
-    HEAD_SECONDS = BODY_PAUSE_SECONDS = WRITE_SECONDS = SHORT
-    LINGER_SECONDS = 2.0
-    BODY_SECONDS = 3 * SHORT
+    now = 1000.0
+
+    def __init__(self, loop: Any) -> None:
+        self._loop = loop
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loop, name)
+
+    def time(self) -> float:
+        return Clock.now
+
+
+class WatchedHttp(BoundedHttp):
+    """The same, by the clock of the tests and with more checks of it."""
+
     CHECK_SECONDS = 0.02
+    live: ClassVar[list["WatchedHttp"]] = []
+    checks = heard = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self.live.append(self)
+        self.loop: Any = Clock(self.loop)
+        super().connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        self._leave()
+        super().handle_websocket_upgrade()
+
+    def _leave(self) -> None:
+        if self in self.live:
+            self.live.remove(self)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self.heard += len(data)
+
+    def _check(self) -> None:
+        super()._check()
+        self.checks += 1
+
+    def has(self, *, heard: int = 0, checks: int = 0) -> bool:
+        """Return whether it was reached or the connection has closed."""
+        return (self.heard >= heard and self.checks >= checks) or self not in self.live
+
+
+def later(seconds: float) -> None:
+    """Let time pass, until every connection was checked at the new time."""
+    Clock.now += seconds
+    for one in [*WatchedHttp.live]:
+        # The first check may have begun before.
+        eventually(partial(one.has, checks=one.checks + 2))
+
+
+def alone() -> WatchedHttp:
+    """Return the one connection of a test, once the server has it."""
+    eventually(lambda: len(WatchedHttp.live), lambda count: count == 1)
+    return WatchedHttp.live[0]
+
+
+def heard(count: int) -> None:
+    """Wait until the server has received this many bytes of the connection, or has closed it."""
+    eventually(partial(alone().has, heard=count))
 
 
 class Site:
@@ -39,16 +101,19 @@ class Site:
 
     def __init__(self) -> None:
         self.listener = socket.create_server(("127.0.0.1", 0))
+        self.begun: list[str] = []
         self.ended: list[str] = []
+        self.may_answer = threading.Semaphore(0)
         self.received: list[Any] = []
         config = uvicorn.Config(
             self.application,
             interface="asgi3",
-            http=HurriedHttp,
+            http=WatchedHttp,
             ws=BoundedSocket,
             lifespan="off",
             log_level="warning",
             limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=3600,
         )
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.listener],))
@@ -60,8 +125,10 @@ class Site:
             if scope["type"] == "websocket":
                 await self.echo(receive, send)
                 return
+            self.begun.append(scope["path"])
             if scope["path"] == "/slow":
-                await asyncio.sleep(3 * SHORT)
+                while not self.may_answer.acquire(blocking=False):
+                    await asyncio.sleep(0.01)
             elif scope["path"] != "/unread":
                 while (await receive()).get("more_body"):
                     pass
@@ -86,12 +153,12 @@ class Site:
 
     def connect(self) -> socket.socket:
         connection = socket.create_connection(self.listener.getsockname())
-        connection.settimeout(20)
+        connection.settimeout(LIMIT)
         return connection
 
     def stop(self) -> None:
         self.server.should_exit = self.server.force_exit = True
-        self.thread.join(20)
+        self.thread.join(LIMIT)
         self.listener.close()
 
 
@@ -104,6 +171,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def connection(site: Site) -> Iterator[socket.socket]:
+    eventually(lambda: WatchedHttp.live, lambda live: not live)  # those of the test before
     with site.connect() as found:
         yield found
 
@@ -119,16 +187,19 @@ def read(connection: socket.socket) -> bytes:
     return found
 
 
-def drip(connection: socket.socket, byte: bytes = b"x") -> bytes:
-    """Send a byte repeatedly until the server closes; return its response."""
-    deadline = time.monotonic() + 20
+def drip(connection: socket.socket, byte: bytes = b"x", each: float = 4.0) -> tuple[float, bytes]:
+    """Send something each few seconds until the server closes; return when, and its response."""
+    one, began = alone(), Clock.now
     try:
-        while time.monotonic() < deadline:
+        while one in WatchedHttp.live:
+            assert Clock.now < began + 1000, "the connection stays open"
+            more = partial(one.has, heard=one.heard + 1)
             connection.send(byte)
-            time.sleep(0.02)
+            eventually(more)
+            later(each)
     except OSError:
-        return read(connection)
-    pytest.fail("the connection stays open")
+        pass  # it has closed
+    return Clock.now - began, read(connection)
 
 
 def headers(count: int) -> bytes:
@@ -175,6 +246,8 @@ def test_few_requests_wait_for_the_answer_before_them(
     site.ended.clear()
     connection.sendall(HEAD.replace(b"/ ", b"/slow ") + b"\r\n" + (HEAD + b"\r\n") * 500)
     read(connection)
+    site.may_answer.release()
+    eventually(lambda: "/slow" in site.ended)
     assert len(site.ended) <= uvicorn_protocols.PIPELINE_MAX + 1
 
 
@@ -188,29 +261,68 @@ def test_connections_over_the_limit_are_closed(site: Site) -> None:
 
 
 # --- durations ----------------------------------------------------------------------------------
-def test_requests_that_are_worked_on_for_long_are_answered(connection: socket.socket) -> None:
+def test_requests_that_are_worked_on_for_long_are_answered(
+    site: Site, connection: socket.socket
+) -> None:
+    site.begun.clear()
     connection.sendall((HEAD.replace(b"/ ", b"/slow ") + b"\r\n") * 2)
-    assert read(connection).count(b"HTTP/1.1 200") == 2
+    found = b""
+    for number in (1, 2):
+        eventually(lambda: len(site.begun), number.__eq__)
+        later(1000)
+        site.may_answer.release()
+        while found.count(b"ok") < number:
+            part = connection.recv(1000)
+            assert part, "closed while it was worked on"
+            found += part
+    assert found.count(b"HTTP/1.1 200") == 2
 
 
-@pytest.mark.parametrize("sent", [b"", b"G", HEAD, POST, POST + b"x" * 50])
-def test_a_silent_client_is_disconnected(connection: socket.socket, sent: bytes) -> None:
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [
+        (b"", BoundedHttp.HEAD_SECONDS),
+        (b"G", BoundedHttp.HEAD_SECONDS),
+        (HEAD, BoundedHttp.HEAD_SECONDS),
+        (POST, BoundedHttp.BODY_PAUSE_SECONDS),
+        (POST + b"x" * 50, BoundedHttp.BODY_PAUSE_SECONDS),
+    ],
+)
+def test_a_silent_client_is_disconnected(
+    connection: socket.socket, sent: bytes, seconds: float
+) -> None:
     connection.sendall(sent)
+    heard(len(sent))
+    later(seconds - 0.1)
+    assert len(WatchedHttp.live) == 1
+    later(0.2)
     assert read(connection) == b""
 
 
-@pytest.mark.parametrize("sent", [HEAD, HEAD + b"x: ", POST.replace(b"100", b"1000000")])
+@pytest.mark.parametrize(
+    ("sent", "seconds"),
+    [
+        (HEAD, BoundedHttp.HEAD_SECONDS),
+        (HEAD + b"x: ", BoundedHttp.HEAD_SECONDS),
+        (POST.replace(b"100", b"1000000"), BoundedHttp.BODY_SECONDS),
+    ],
+)
 def test_a_client_that_sends_a_byte_from_time_to_time_is_cut_off(
-    connection: socket.socket, sent: bytes
+    connection: socket.socket, sent: bytes, seconds: float
 ) -> None:
     connection.sendall(sent)
-    assert drip(connection) == b""
+    heard(len(sent))
+    each = min(20.0, seconds / 4)
+    took, answer = drip(connection, each=each)
+    assert seconds <= took < seconds + 2 * each
+    assert answer == b""
 
 
 def test_line_ends_after_a_response_do_not_extend_the_connection(connection: socket.socket) -> None:
     connection.sendall(HEAD + b"\r\n")
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-    drip(connection, b"\r\n")
+    took, _ = drip(connection, b"\r\n")
+    assert took < BoundedHttp.HEAD_SECONDS + 8
 
 
 def test_the_rest_of_a_body_that_nobody_reads_is_not_waited_for(
@@ -219,7 +331,8 @@ def test_the_rest_of_a_body_that_nobody_reads_is_not_waited_for(
     head = POST.replace(b"POST /", b"POST /unread").replace(b"100", b"1000000000")
     connection.sendall(head)
     assert connection.recv(1000).startswith(b"HTTP/1.1 200")
-    drip(connection)
+    took, _ = drip(connection)
+    assert took < BoundedHttp.LINGER_SECONDS + 8
 
 
 @pytest.mark.parametrize("extra", [b"", b"Connection: close\r\n"])
@@ -227,17 +340,21 @@ def test_the_answer_to_a_body_that_nobody_reads_arrives(
     connection: socket.socket, extra: bytes
 ) -> None:
     head = POST.replace(b"POST /", b"POST /unread").replace(b"100", b"8000000")
-    connection.sendall(head.replace(b"\r\n\r\n", b"\r\n" + extra + b"\r\n") + bytes(8_000_000))
-    assert read(connection).startswith(b"HTTP/1.1 200")
+    sent = head.replace(b"\r\n\r\n", b"\r\n" + extra + b"\r\n") + bytes(8_000_000)
+    connection.sendall(sent)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 200")
+    if not extra:
+        heard(len(sent))
+        later(BoundedHttp.HEAD_SECONDS + 1)
+    read(connection)
 
 
 def test_a_client_that_does_not_read_is_cut_off(site: Site, connection: socket.socket) -> None:
     site.ended.clear()
     connection.sendall(HEAD.replace(b"/ ", b"/large ") + b"\r\n")
-    deadline = time.monotonic() + 20
-    while not site.ended and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert site.ended == ["/large"]
+    alone()
+    # As long as buffers of the system take more, the time begins anew.
+    eventually(lambda: later(BoundedHttp.WRITE_SECONDS + 1) or site.ended == ["/large"])
     assert len(read(connection)) < 200 * 100_000
 
 
@@ -268,7 +385,7 @@ def code(said: bytes) -> int:
 
 
 def test_a_socket_is_not_bound_by_request_timeouts(opened: socket.socket) -> None:
-    time.sleep(3 * SHORT)
+    later(1000)
     opened.sendall(frame(1, b"hi"))
     assert opened.recv(100).endswith(b"heard")
 

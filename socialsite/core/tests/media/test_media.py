@@ -7,6 +7,7 @@ import threading
 import zlib
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from socialsite.core.media import pictures, space, usage
 from socialsite.core.models import IdempotencyKey, Media
 from socialsite.core.runtime import data_dir
 from socialsite.core.tasks import sweep_media
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = [
     pytest.mark.django_db,
@@ -384,20 +386,30 @@ def test_no_file_is_left_when_the_row_cannot_be_written(monkeypatch: pytest.Monk
 
 def test_pictures_are_decoded_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     decode, inside, most = pictures._decode, [0], [0]
-    lock = threading.Lock()
+    asked: list[int] = []
+    lock, all_asked, decoders = threading.Lock(), threading.Event(), pictures._decoders
+
+    def acquire(timeout: float) -> bool:
+        asked.append(1)
+        if len(asked) == 6:
+            all_asked.set()
+        return decoders.acquire(timeout=timeout)
 
     def watched(raw: bytes, work: pictures.Work) -> Image.Image:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
         try:
-            threading.Event().wait(0.02)
+            assert all_asked.wait(LIMIT)
             return decode(raw, work)
         finally:
             with lock:
                 inside[0] -= 1
 
     monkeypatch.setattr(pictures, "_decode", watched)
+    monkeypatch.setattr(pictures, "WAIT_SECONDS", LIMIT)
+    gate = SimpleNamespace(acquire=acquire, release=decoders.release)
+    monkeypatch.setattr(pictures, "_decoders", gate)
     threads = [
         threading.Thread(target=pictures.encode, args=(io.BytesIO(picture()),)) for _ in range(6)
     ]

@@ -15,6 +15,7 @@ from PIL import Image
 
 from socialsite.core.media import pictures
 from socialsite.core.tests.media.hostile_pictures import HOSTILE, chunk
+from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = pytest.mark.once
 
@@ -88,7 +89,7 @@ def test_the_worst_pictures_stay_within_their_memory_and_time(tmp_path: Path) ->
         cwd=settings.BASE_DIR,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=4 * LIMIT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -130,7 +130,8 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=3))
 def test_the_time_grows_with_the_length(pieces: list[str]) -> None:
     def cost(length: int) -> float:
-        text = ("".join(pieces) * length)[:length]
+        unit = "".join(pieces)
+        text = (unit * (length // len(unit) + 1))[:length]
         best = float("inf")
         for _ in range(3):
             began = time.thread_time()  # of this thread alone, whatever else runs
@@ -138,5 +139,9 @@ def test_the_time_grows_with_the_length(pieces: list[str]) -> None:
             best = min(best, time.thread_time() - began)
         return best
 
-    # Eight times the text: 64 times the time if it were quadratic.
-    assert cost(40_000) < 30 * max(cost(5_000), 0.0002)
+    # The shorter text takes 20 ms, unless nothing in it is looked at twice.
+    length = 25_000
+    while length < 200_000 and cost(length) < 0.02:
+        length *= 2
+    # Four times the text: 16 times the time if it were quadratic.
+    assert cost(4 * length) < 9 * max(cost(length), 0.005)

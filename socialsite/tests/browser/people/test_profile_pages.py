@@ -11,6 +11,7 @@ from socialsite.tests import stacks
 from socialsite.tests.browser.writing.test_composer import picture
 from socialsite.tests.stacks import Client
 from socialsite.tests.support.newcomers import PASSWORD, newcomer, sign_up, watched
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -161,7 +162,7 @@ def test_an_address_given_at_sign_up_waits_and_its_link_is_sent_again(
     page.get_by_test_id("send-again").click()
     expect(page.get_by_role("status").first).to_contain_text("We have sent a link")
     # A new password does not silently end the link: the page says so and offers a new one.
-    stacks.eventually(lambda: len(links_in(embedded_dir, address)) >= 2)
+    eventually(lambda: links_in(embedded_dir, address), lambda links: len(links) >= 2)
     old = links_in(embedded_dir, address)[-1]
     page.goto("/settings/password")
     page.fill("input[name=old_password]", PASSWORD)
@@ -173,7 +174,7 @@ def test_an_address_given_at_sign_up_waits_and_its_link_is_sent_again(
     expect(page.get_by_role("alert")).to_contain_text("no longer valid")
     page.get_by_role("link", name="To your settings").click()
     page.get_by_test_id("send-again").click()
-    stacks.eventually(lambda: len(links_in(embedded_dir, address)) >= 3)
+    eventually(lambda: links_in(embedded_dir, address), lambda links: len(links) >= 3)
     page.goto(links_in(embedded_dir, address)[-1])
     page.get_by_test_id("confirm-email").click()
     page.goto("/settings/email")

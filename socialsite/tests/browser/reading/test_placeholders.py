@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from socialsite.tests import stacks
 from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
 from socialsite.tests.support.newcomers import newcomer
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
@@ -46,8 +47,7 @@ def test_nothing_moves_when_pictures_arrive_and_their_colours_are_there_before(
     page.goto("/", wait_until="domcontentloaded")
     images = page.locator(".pics img")
     expect(images).to_have_count(10)
-    while len(held) < 10:
-        page.wait_for_timeout(100)
+    eventually(lambda: page.wait_for_timeout(50) or len(held), lambda count: count == 10)
     for image in images.all():
         # The pictures are red.
         background = image.evaluate("(image) => getComputedStyle(image).backgroundImage")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from socialsite.tests import stacks
 from socialsite.tests.stacks import Client
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -55,11 +55,12 @@ def posts(page: Page) -> Locator:
 
 def scroll_to_post(page: Page, number: int) -> Locator:
     """Scroll as far down as a post, and put it at some height of the window."""
-    for _ in range(60):
-        if posts(page).count() > number:
-            break
+
+    def scrolled() -> int:
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
-        page.wait_for_timeout(200)
+        return posts(page).count()
+
+    eventually(scrolled, lambda count: count > number)
     post = posts(page).nth(number)
     post.evaluate("post => scrollTo(0, post.getBoundingClientRect().top + scrollY - 123)")
     page.wait_for_timeout(300)
@@ -85,7 +86,8 @@ def leave(page: Page, post: Locator) -> tuple[str, float]:
 
 def assert_at(page: Page, ident: str, at: float) -> None:
     expect(same(page, ident)).to_be_in_viewport()
-    page.wait_for_timeout(500)
+    eventually(lambda: height(same(page, ident)), lambda now: abs(now - at) <= PIXELS)
+    page.wait_for_timeout(500)  # and it stays there
     assert abs(height(same(page, ident)) - at) <= PIXELS
 
 
@@ -150,7 +152,7 @@ def test_a_page_that_fails_is_tried_again_by_itself_and_by_a_button(page: Page) 
     loader = page.locator(".loader")
     status = loader.get_by_role("status")
     expect(status).to_contain_text("The next page could not be loaded. Next try in")
-    stacks.eventually(lambda: bool(page.wait_for_timeout(100)) or len(tried) >= 3)
+    eventually(lambda: bool(page.wait_for_timeout(100)) or len(tried) >= 3)
     again = loader.get_by_role("button", name="Try again")
     expect(again).to_be_visible()
     expect(page.locator(".toast")).to_have_count(0)

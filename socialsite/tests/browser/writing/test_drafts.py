@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from socialsite.tests import stacks
 from socialsite.tests.browser.writing.test_composer import choose, picture, uploaded
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = pytest.mark.e2e
 
@@ -110,12 +111,12 @@ def test_a_post_is_scheduled_and_published_by_the_worker(
             return False
         return True
 
-    stacks.eventually(is_scheduled)
+    eventually(is_scheduled)
 
     def is_published() -> bool:
         page.goto("/")
         return page.get_by_test_id("post").filter(has_text=words).count() == 1
 
-    stacks.eventually(is_published)
+    eventually(is_published)
     page.goto("/drafts")
     expect(draft).to_have_count(0)

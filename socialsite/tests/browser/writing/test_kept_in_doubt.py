@@ -8,7 +8,13 @@ from playwright.sync_api import Browser, Route, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.browser.writing.test_composer import at_home, choose, picture, uploaded
-from socialsite.tests.browser.writing.test_kept_texts import WORDS, composer, open_draft, stored
+from socialsite.tests.browser.writing.test_kept_texts import (
+    WORDS,
+    composer,
+    kept,
+    open_draft,
+    stored,
+)
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
@@ -38,7 +44,7 @@ def test_an_emptied_form_removes_no_words_of_another_tab(site: str, browser: Bro
     composer(page).fill("of the first tab")
     stored(page, 1)
     composer(other).fill(WORDS)
-    other.wait_for_timeout(500)
+    kept(other, WORDS)
     composer(page).fill("")
     page.wait_for_timeout(500)
     other.reload()
@@ -58,8 +64,7 @@ def test_pictures_that_do_not_load_stay_until_the_person_removes_them(
     uploaded(page, 1)
     page.get_by_label("Describe this picture (a.jpg)").fill("A red one")
     composer(page).fill("with a picture")
-    stored(page, 1)
-    page.wait_for_timeout(500)
+    kept(page, "with a picture")
     for status, words in ((503, "could not be shown"), (404, "no longer stored")):
         page.route(THUMBS, answering(status))
         page.reload()

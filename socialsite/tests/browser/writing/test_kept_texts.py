@@ -9,23 +9,33 @@ from playwright.sync_api import Browser, Error, Locator, Page, expect
 
 from socialsite.tests import stacks
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
+from socialsite.tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
 
-DRAFTS = "Object.keys(localStorage).filter((key) => key.startsWith('draft:')).length"
+DRAFTS = """
+  Object.keys(localStorage).filter((key) => key.startsWith('draft:'))
+    .map((key) => localStorage.getItem(key))
+"""
 WORDS = "typed with care 用心写的"
+
+
+def drafts(page: Page) -> list[str]:
+    """Return the drafts in the browser; an empty text while the page changes."""
+    with contextlib.suppress(Error):
+        found: list[str] = page.evaluate(DRAFTS)
+        return found
+    return [""]
 
 
 def stored(page: Page, number: int) -> None:
     """Wait until so many drafts are in the browser."""
-    found = -1
-    for _ in range(100):
-        with contextlib.suppress(Error):  # the page changes
-            found = page.evaluate(DRAFTS)
-        if found == number:
-            return
-        page.wait_for_timeout(100)
-    pytest.fail(f"{found} drafts instead of {number}")
+    eventually(lambda: drafts(page), lambda found: len(found) == number and "" not in found)
+
+
+def kept(page: Page, words: str) -> None:
+    """Wait until a draft with these words is in the browser."""
+    eventually(lambda: drafts(page), lambda found: any(words in one for one in found))
 
 
 def composer(page: Page) -> Locator:
@@ -132,13 +142,15 @@ def test_refusals_and_losses_keep_the_text_of_every_form(
     stored(page, 1)
     for status in (400, 403, 413, 415, 429, 503):
         page.route("**", refuse_posts(status))
-        send(text)
+        with page.expect_response(lambda answer: answer.request.method == "POST"):
+            send(text)
         settle(page)
         page.unroute("**")
         text = FORMS[form](page, post)
         expect(text).to_have_value(WORDS)
     page.context.set_offline(True)
-    send(text)
+    with page.expect_event("requestfailed"):
+        send(text)
     settle(page)
     page.context.set_offline(False)
     text = FORMS[form](page, post)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from socialsite.tests import stacks
-from socialsite.tests.browser.writing.test_kept_texts import composer, stored
+from socialsite.tests.browser.writing.test_kept_texts import composer, kept, stored
 from socialsite.tests.support.newcomers import newcomer
 
 pytestmark = [pytest.mark.e2e, stacks.IN_ONE_PROCESS]
@@ -84,7 +84,7 @@ def test_a_copy_that_was_changed_stays_when_the_original_is_published(
 ) -> None:
     page, other = begun(browser, site, "tabs3")
     composer(other).fill(LONGER)
-    other.wait_for_timeout(500)
+    kept(other, LONGER)
     publish(page, WORDS)
     survives(other, LONGER)
 
@@ -97,7 +97,7 @@ def test_another_text_stays_and_is_still_kept_when_one_is_published(
     composer(other).fill("of the second tab")
     stored(other, 1)
     composer(page).fill(WORDS)
-    page.wait_for_timeout(500)
+    kept(page, WORDS)
     publish(page, WORDS)
     survives(other, "of the second tab")
 
@@ -105,7 +105,7 @@ def test_another_text_stays_and_is_still_kept_when_one_is_published(
 def test_a_text_that_was_replaced_elsewhere_stays(site: str, browser: Browser) -> None:
     page, other = begun(browser, site, "tabs6")
     composer(other).fill("quick note")
-    other.wait_for_timeout(500)
+    kept(other, "quick note")
     publish(other, "quick note")
     survives(page, WORDS)
 
@@ -139,7 +139,7 @@ def test_the_same_words_may_be_published_twice(site: str, browser: Browser) -> N
     expect(composer(other)).to_have_value("")
     for tab in (page, other):
         composer(tab).fill(WORDS)
-        tab.wait_for_timeout(500)
+        kept(tab, WORDS)
         publish(tab, WORDS)
     page.reload()
     expect(page.get_by_test_id("post")).to_have_count(3)

@@ -31,6 +31,8 @@ from socialsite.core.models import Media
 from socialsite.core.tasks import sweep_media
 from socialsite.pages.uploads import PRIVATE, PUBLIC
 from socialsite.tests import stacks
+from socialsite.tests.support import locks
+from socialsite.tests.support.waiting import LIMIT, eventually
 
 Make = Callable[..., Any]
 GUEST = "guest"
@@ -458,7 +460,7 @@ def test_a_link_that_is_made_while_its_reason_ends_does_not_stay(
         if place == "pictures-locked" and not threads:
             threads.append(threading.Thread(target=end))
             threads[0].start()
-            threads[0].join(2)  # it waits for the lock
+            locks.waits_or(lambda: not threads[0].is_alive())
 
     with monkeypatch.context() as patch:
         patch.setattr(usage, "failpoint", meanwhile)
@@ -493,8 +495,7 @@ def test_a_post_that_takes_a_picture_while_it_is_removed_has_it_or_is_refused(
         if place == "picture-removed" and not threads:
             threads.append(threading.Thread(target=publish))
             threads[0].start()
-            threads[0].join(0.5)
-            assert outcome == []  # it waits for the row
+            assert locks.waits_or(lambda: outcome != [])  # for the row
 
     with monkeypatch.context() as patch:
         patch.setattr(usage, "failpoint", meanwhile)
@@ -510,7 +511,7 @@ def fetch(base: str, path: str, token: str = "", **headers: str) -> tuple[int, A
         headers["Authorization"] = f"Bearer {token}"
     request = urllib.request.Request(base + path, headers=headers)  # noqa: S310
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:  # noqa: S310
             return answer.status, answer.headers, answer.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -537,7 +538,7 @@ def send(base: str, token: str) -> dict[str, str]:
             "Authorization": f"Bearer {token}",
         },
     )
-    with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+    with urllib.request.urlopen(request, timeout=LIMIT) as answer:  # noqa: S310
         found: dict[str, str] = json.loads(answer.read())
         return found
 
@@ -566,7 +567,10 @@ def test_pictures_through_the_servers_of_both_modes(site: str) -> None:
     assert fetch(site, pictures["deleted"]["url"])[0] == 200
     author("DELETE", f"posts/{posts['deleted']}")
     addresses = [pictures["deleted"][key] for key in ("url", "thumb")]
-    stacks.eventually(lambda: {fetch(site, one, author.token)[0] for one in addresses} == {404})
+    eventually(
+        lambda: {fetch(site, one, author.token)[0] for one in addresses},
+        lambda found: found == {404},
+    )
     for kind, whom in expected.items():
         for role, token in tokens.items():
             for key in ("url", "thumb"):
