@@ -30,7 +30,7 @@ _numbers = itertools.count(1)
 # each run; `make testall` and trials use `--hypothesis-profile=deep`, which looks for others.
 _unhurried = hypothesis(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis.register_profile("quick", _unhurried, max_examples=25, derandomize=True)
-hypothesis.register_profile("deep", _unhurried, max_examples=200)
+hypothesis.register_profile("deep", _unhurried, max_examples=250)
 hypothesis.load_profile("quick")
 
 

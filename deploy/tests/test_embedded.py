@@ -24,6 +24,7 @@ from deploy.services.service import Service, free_port
 from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS
 from socialsite.core.runtime import embedded
+from socialsite.tests.stacks import put_database
 from socialsite.tests.support.waiting import LIMIT, eventually
 
 pytestmark = pytest.mark.embedded
@@ -41,6 +42,7 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Service]]:
     running: list[Service] = []
 
     def start(**extra: str) -> Service:
+        put_database(tmp_path)
         env = site_environment(tmp_path, **{"PORT": str(free_port()), **extra})
         service = Service(
             "serve",
@@ -149,6 +151,7 @@ def test_nobody_else_on_this_machine_can_read_the_site_s_files(
 @pytest.mark.e2e
 def test_the_process_writes_down_nothing_that_opens_an_account(tmp_path: Path) -> None:
     secret, port = "c4n4ry-" + "x" * 40, free_port()
+    put_database(tmp_path / "data")
     log = tmp_path / "log"
     with log.open("wb") as out:
         # Not a `Service`, which redacts the output of others.

@@ -72,9 +72,7 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
 
     port = free_port()
     inherited = {key: value for key, value in os.environ.items() if key not in SERVICE_URLS}
-    directory.mkdir(exist_ok=True)
-    if not (directory / DATABASE).exists():
-        (directory / DATABASE).write_bytes(_migrated())
+    put_database(directory)
     service = Service(
         name="embedded",
         argv=python("manage.py", "serve"),
@@ -95,6 +93,13 @@ def embedded(directory: Path, **env: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}"
     finally:
         service.stop()
+
+
+def put_database(directory: Path) -> None:
+    """Create a data directory with a migrated database, unless it has one."""
+    directory.mkdir(exist_ok=True)
+    if not (directory / DATABASE).exists():
+        (directory / DATABASE).write_bytes(_migrated())
 
 
 @cache
