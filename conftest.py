@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ from socialsite.core.events import enqueue
 from socialsite.tests import standstill
 from socialsite.tests.support import prepared_database
 
+# The folder whose tests share sites.
+SHARED_SITES = Path(__file__).parent / "socialsite" / "tests"
 _numbers = itertools.count(1)
 
 # The time of an example says how busy the machine is. `make test` tries the same few examples in
@@ -67,6 +70,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if wanted(item) and not any(item.get_closest_marker(name) for name in elsewhere):
             item.add_marker("embedded")
+        if item.get_closest_marker("e2e"):
+            item.add_marker(pytest.mark.xdist_group(_site_of(item)))
+
+
+def _site_of(item: Any) -> str:
+    """Return the name of the shared site that a test uses, or else its file.
+
+    Tests of one name run in one process, so that it alone starts the site (`--dist=loadgroup`).
+    """
+    used = set(item.fixturenames)
+    if "site" in used:
+        used.add(
+            item.callspec.params.get("site", "stack") if hasattr(item, "callspec") else "stack"
+        )
+    shared = [name for name in ("embedded_site", "stack") if name in used]
+    if shared and item.path.is_relative_to(SHARED_SITES):
+        return shared[0]
+    return str(item.path)
 
 
 def _needs_no_service(item: pytest.Item) -> bool:

@@ -53,6 +53,7 @@ class Kind:
     marks: str
     words: tuple[str, ...] = ()
     yields: bool = False
+    dist: str = "loadfile"
 
 
 KINDS = (
@@ -65,7 +66,13 @@ KINDS = (
         words=("embedded", "once"),
         yields=True,
     ),
-    Kind("sites", "sites of their own", "e2e and not (full or embedded or chaos)", words=("e2e",)),
+    Kind(
+        "sites",
+        "sites of their own",
+        "e2e and not (full or embedded or chaos)",
+        words=("e2e",),
+        dist="loadgroup",
+    ),
 )
 
 
@@ -227,7 +234,6 @@ def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[
         "full": {**stacks[0], per_process.VARIABLE: json.dumps(stacks)},
         "sites": {"SPARE_DATABASE_URL": stacks[0]["DATABASE_URL"]},
     }
-    at_once = (f"--numprocesses={processes}", "--dist=loadfile") if processes > 1 else ()
     deep = ("--hypothesis-profile=deep",) if EVERY_MODE in arguments else ()
     found: list[Pass] = []
     for kind in KINDS:
@@ -235,6 +241,7 @@ def _passes(running: contextlib.ExitStack, directory: Path, arguments: Sequence[
         if not selection.may_have_tests(files, words):
             continue
         plugins = OWN_SERVICES if kind.name == "full" else ()
+        at_once = (f"--numprocesses={processes}", f"--dist={kind.dist}") if processes > 1 else ()
         found.append(
             Pass(
                 kind,
