@@ -70,7 +70,7 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory(prefix="socialsite-gallery-") as folder,
         demo_site(Path(folder), 120, 600) as site,
-        stacks.browser() as browser,
+        stacks.browser(stacks.CHROMIUM) as browser,
     ):
         catalogue = Catalogue(site, browser)
         if options.docs:

@@ -43,7 +43,7 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory(prefix="socialsite-lighthouse-") as folder,
         demo_site(Path(folder) / "data", 60, 300) as site,
-        stacks.browser() as browser,
+        stacks.browser(stacks.CHROMIUM) as browser,
     ):
         program = _installed()
         catalogue = Catalogue(site, browser)

@@ -21,7 +21,9 @@ from deploy.services.site_processes import PROJECT_DIR, python
 from deploy.stack import SERVICE_URLS, Stack
 from socialsite.tests.support.waiting import LIMIT_MS
 
-CHROMIUM = "/usr/bin/chromium"
+# Debian's Chromium, and the same without what a headless browser never shows: half the processor
+# time for a page.
+CHROMIUM, SHELL = "/usr/bin/chromium", "/usr/bin/chromium-headless-shell"
 DATABASE = "db.sqlite3"
 # All people of these tests sign up from one IP address, and some of them write a lot; other budgets
 # have their defaults.
@@ -42,17 +44,21 @@ CHROMIUM_FLAGS = [
 BOTH_MODES = pytest.mark.parametrize(
     "site", ["stack", "embedded_site"], indirect=True, ids=["full", "embedded"], scope="session"
 )
+# The shell knows no notifications.
+WHOLE_CHROMIUM = pytest.mark.parametrize(
+    "browser", [CHROMIUM], indirect=True, ids=["whole"], scope="session"
+)
 IN_ONE_PROCESS = pytest.mark.parametrize(
     "site", ["embedded_site"], indirect=True, ids=["embedded"], scope="session"
 )
 
 
 @contextlib.contextmanager
-def browser() -> Iterator[Browser]:
+def browser(executable: str = SHELL) -> Iterator[Browser]:
     """Debian's Chromium, headless; on a busy machine a page may take long."""
     expect.set_options(timeout=LIMIT_MS)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_FLAGS)
+        found = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
         try:
             yield found
         finally:

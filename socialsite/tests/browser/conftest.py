@@ -11,12 +11,14 @@ from socialsite.tests.support.waiting import LIMIT_MS
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
     """Debian's Chromium, without the service worker: a page's `route` does not see its requests.
 
-    A test of the worker asks for it (`service_workers="allow"`).
+    A test of the worker asks for it (`service_workers="allow"`), one of notifications for the whole
+    Chromium (`stacks.WHOLE_CHROMIUM`).
     """
-    with stacks.browser() as found, pytest.MonkeyPatch.context() as patch:
+    executable = getattr(request, "param", stacks.SHELL)
+    with stacks.browser(executable) as found, pytest.MonkeyPatch.context() as patch:
         open_context = found.new_context
 
         def bare(**options: Any) -> BrowserContext:

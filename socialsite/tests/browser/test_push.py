@@ -17,7 +17,7 @@ from socialsite.tests import stacks
 from socialsite.tests.support.newcomers import PASSWORD, newcomer
 from socialsite.tests.support.waiting import eventually
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, stacks.WHOLE_CHROMIUM]
 
 ON, OFF = "This device shows new notifications.", "This device does not show new notifications."
 
