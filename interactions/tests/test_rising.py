@@ -14,13 +14,13 @@ from accounts.models import User
 from accounts.tests.browsers import text_of
 from feeds import actions as feeds_actions
 from feeds.models import Post
-from feeds.tests.test_api import ids, walk
 from interactions import actions, queries
 from interactions.actions import rising
 from interactions.models import Comment, Like, RisingPost, SubjectType
 from relations import actions as relations_actions
 from socialsite.core import db
 from socialsite.core.ids import first_of, ms_of, new_id
+from socialsite.tests.support.answers import ids, walk
 
 pytestmark = pytest.mark.django_db
 

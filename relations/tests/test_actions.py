@@ -27,7 +27,7 @@ from relations.tests.helpers import (
     row,
     stored,
 )
-from relations.tests.test_states import CELLS, REFUSED
+from relations.tests.transitions import CELLS, REFUSED
 from socialsite.core import events
 from socialsite.core.http.errors import (
     Blacklisted,

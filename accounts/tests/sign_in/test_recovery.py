@@ -23,7 +23,7 @@ from accounts import actions, tasks, validators
 from accounts.mail import links
 from accounts.mail import messages as mail
 from accounts.models import AuditEntry, User
-from accounts.tests.sign_in.test_two_factor import App
+from accounts.tests.sign_in.authenticator import App
 from relations.tests.helpers import at_once
 from socialsite.core.events import enqueue, relay
 from socialsite.core.http.errors import (

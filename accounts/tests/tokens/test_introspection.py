@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from accounts import actions
 from accounts.models import TokenBatch, TokenVersion
-from accounts.tests.tokens.test_tokens import OTHER_KEY, forge, forgeries
+from accounts.tests.tokens.named_forgeries import OTHER_KEY, forge, forgeries
 from accounts.tokens import introspection
 from socialsite.core import redis
 from socialsite.core.http.errors import AppError

@@ -30,7 +30,7 @@ from feeds.models import (
     Mode,
     Post,
 )
-from feeds.tests.test_races import settle
+from feeds.tests.settling import settle
 from relations import actions as relations_actions
 from socialsite.core.events import relay
 from socialsite.core.http.pagination import Page, Position

@@ -14,7 +14,7 @@ from accounts.models import User
 from accounts.tests.browsers import browser_of
 from feeds import actions
 from feeds.models import Visibility
-from feeds.tests.test_api import make_picture
+from feeds.tests.pictures import make_picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("media_root")]
 

@@ -10,11 +10,11 @@ from accounts.models import User
 from accounts.tests.browsers import browser_of, text_of
 from feeds import actions as feeds_actions
 from feeds.models import Draft, Post, PostContent
-from feeds.tests.content.test_polls import given
 from interactions import actions
 from interactions.models import Vote
-from interactions.tests.polls.test_votes import close
+from interactions.tests.polls.counts_and_ends import close
 from relations import actions as relations_actions
+from socialsite.tests.support.polls import given
 
 pytestmark = pytest.mark.django_db
 
