@@ -39,11 +39,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.full]
 
 
 @pytest.fixture
-def people(make_user):
-    return [make_user() for _ in range(4)]
-
-
-@pytest.fixture
 def post(people, make_post) -> int:
     """A post with some of everything, whose events were not handled yet."""
     author, one, two, three = people

@@ -29,11 +29,6 @@ V1 = "/api/v1/"
 DAY_MS = rising.DAY_MS
 
 
-@pytest.fixture
-def people(make_user: Make) -> list[User]:
-    return [make_user() for _ in range(4)]
-
-
 def post_of(author: User, *, hours: float = 0, **values: Any) -> Post:
     at = db.now_ms() - int(hours * 3_600_000) if hours else None
     return feeds_actions.publish(author, content="words", at_ms=at, **values)

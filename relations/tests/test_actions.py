@@ -49,13 +49,6 @@ def close(user, field: str) -> None:
     type(user).objects.filter(pk=user.pk).update(**{field: timezone.now()})
 
 
-@pytest.fixture
-def people(make_user):
-    found = make_user(), make_user()
-    Event.objects.all().delete()
-    return found
-
-
 @pytest.mark.parametrize("lower_acts", [True, False])
 @pytest.mark.parametrize(("before", "action", "after"), CELLS)
 def test_each_cell_changes_both_rows_and_publishes_only_real_transitions(

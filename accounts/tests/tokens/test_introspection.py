@@ -32,11 +32,6 @@ def user(make_user):
     return make_user("alice1")
 
 
-@pytest.fixture
-def pair(user):
-    return actions.sign_in(user, "chrome")
-
-
 @pytest.fixture(autouse=True)
 def _services(settings) -> None:
     settings.SERVICE_KEYS = service_keys.read([f"shop:{KEY}", OTHER])

@@ -20,11 +20,6 @@ from socialsite.core.runtime import keys
 pytestmark = [pytest.mark.django_db, pytest.mark.embedded]
 
 
-@pytest.fixture
-def pair(user):
-    return actions.sign_in(user, "chrome")
-
-
 def test_every_forged_access_token_is_invalid_and_never_an_error_of_ours(pair, api) -> None:
     assert (
         api.get("/api/v1/users/me", HTTP_AUTHORIZATION=f"Bearer {pair.access}").status_code == 200

@@ -55,11 +55,6 @@ def only_served(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
-
-
-@pytest.fixture
 def posts(author: User, make_post: Make) -> list[Post]:
     """Seven posts, the oldest first."""
     return [make_post(author, at_ms=at) for at in range(1000, 8000, 1000)]

@@ -22,11 +22,6 @@ Make = Callable[..., Any]
 GONE = "This post is not available"
 
 
-@pytest.fixture
-def author(make_user: Make) -> User:
-    return make_user("writer1")
-
-
 def embed(post_id: Any, client: Client | None = None, status: int = 200, **headers: str) -> Any:
     answer = (client or Client()).get(f"/posts/{post_id}/embed", headers=headers)
     assert answer.status_code == status

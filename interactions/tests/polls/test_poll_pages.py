@@ -23,11 +23,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def browser(me: User) -> Client:
-    return browser_of(me)
-
-
-@pytest.fixture
 def post(author: User) -> Post:
     return feeds_actions.publish(author, content="Which?", poll=given("Tea", "Coffee"))
 

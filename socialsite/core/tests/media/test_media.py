@@ -33,18 +33,12 @@ from socialsite.tests.support.waiting import LIMIT
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.usefixtures("media_root"),
     # As `core.media.pictures` sets it; pytest resets the filters of warnings.
     pytest.mark.filterwarnings("error::PIL.Image.DecompressionBombWarning"),
 ]
 
 ORIENTATION, GPS = 0x0112, 0x8825
-
-
-@pytest.fixture(autouse=True)
-def media_root(settings: Any, tmp_path: Path) -> Path:
-    """A separate media directory for this test."""
-    settings.MEDIA_ROOT = tmp_path / "media"
-    return settings.MEDIA_ROOT
 
 
 def two_colours(size: tuple[int, int] = (64, 32)) -> Image.Image:
